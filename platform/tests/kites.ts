@@ -20,8 +20,8 @@ export type KeptKite = NewKite & { status: "GROUNDED" | "FLYING" };
 const kept = { kind: "kite", v: 1 };
 
 export const kiteLifecycle = lifecycle<KeptKite["status"], "launch" | "land">({
-  launch: { from: ["GROUNDED"], to: "FLYING" },
-  land: { from: ["FLYING"], to: "GROUNDED" },
+  ...{ of: "kite", states: { GROUNDED: "It lies.", FLYING: "It is up." }, begins: ["GROUNDED"] },
+  moves: { launch: { from: ["GROUNDED"], to: "FLYING" }, land: { from: ["FLYING"], to: "GROUNDED" } },
 });
 export const kiteDialect = flatDialect<KeptKite, NewKite>(Kite, { unsaid: { status: "moved by actions alone" } });
 

@@ -215,6 +215,16 @@ export function withoutOpening(files: SourceFile[]): string[] {
   return files.filter(({ text }) => !/^\/\*\* [A-Z`"][^\n]*[.] \*\/\n/.test(text)).map(({ path }) => path);
 }
 
+const FORGED = /\bas (?:unknown as )?(?:Moved<|\w+\["(?:status|state)"\])/g;
+
+/** States that a cast makes: only a lifecycle says that a table led to one, and the types refuse every other way. */
+export function forgedStates(files: SourceFile[]): string[] {
+  return wordsFound(
+    products(files).filter(({ path }) => path !== `${PLATFORM}kernel/lifecycle.ts`),
+    FORGED,
+  );
+}
+
 /** Where reasons are made, kept and shown. */
 const REASONING = /^platform\/src\/(jobs|workers|pods|machines|balancing|resources|surfaces)\//;
 const SENTENCE = "(?:reason|waitReason|statusReason|sentence|detail|why)\\??(?:\\.(?:text|plain))?";

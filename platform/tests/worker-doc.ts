@@ -3,14 +3,17 @@
 import type { NewInstance } from "../src/machines/instance-records.ts";
 import { NOWHERE } from "../src/machines/instances.ts";
 import { ONLY_BOX } from "../src/ports/compute/compute.ts";
-import type { KeptWorker } from "../src/resources/workers/model.ts";
+import type { KeptWorker, WorkerState } from "../src/resources/workers/model.ts";
 import type { WorkerItem, WorkerRecords } from "../src/resources/workers/records.ts";
 
-export function workerDoc(given: Partial<KeptWorker> = {}): KeptWorker {
+/** A test says in which state a worker is. Elsewhere nothing but a move makes one. */
+export type GivenWorker = Partial<Omit<KeptWorker, "state">> & { state?: WorkerState };
+
+export function workerDoc({ state = "WANTED", ...given }: GivenWorker = {}): KeptWorker {
   const unknown = { keyId: null, startedAt: null, readyAt: null, failedAt: null, reason: null };
-  const about = { kind: "worker", owner: "ep", release: 1, state: "WANTED", image: "host:/app" } as const;
+  const about = { kind: "worker", owner: "ep", release: 1, image: "host:/app" } as const;
   const box = given.machine ? ONLY_BOX : null;
-  return { ...NOWHERE, ...about, ...unknown, box, ...given };
+  return { ...NOWHERE, ...about, ...unknown, box, ...given, state: state as KeptWorker["state"] };
 }
 
 /** Puts a worker on record, wherever it is said to be. */

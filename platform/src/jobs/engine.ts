@@ -326,5 +326,6 @@ function changeFor({ job, why }: Due, now: number): JobChange {
 function removedJob(id: string, endpoint: string, now: number): Job {
   const policy = { ttlMs: 0, executionTimeoutMs: 0, retentionMs: 0, errorRetries: 0, lowPriority: false };
   const times = { createdAt: now, ttlAt: now, queuedAt: now, endedAt: now };
-  return { id, endpoint, state: "CANCELLED", policy, ...times, attempt: 0, spent: 0, errorsRetried: 0, retried: 0 };
+  const state = jobLifecycle.to("cancel");
+  return { id, endpoint, state, policy, ...times, attempt: 0, spent: 0, errorsRetried: 0, retried: 0 };
 }

@@ -12,7 +12,7 @@ const RUNNING: (keyof JobChange["set"])[] = ["holder", "startedAt", "deadline"];
 
 /** Fields that every end sets. What is kept of the run (holder, startedAt) is what the record shows of it. */
 function ending(move: "complete" | "fail" | "timeOut" | "cancel", now: number, reason?: string): JobChange["set"] {
-  const state = jobLifecycle.moves[move].to;
+  const state = jobLifecycle.to(move);
   return { state, endedAt: now, ...(reason === undefined ? {} : { reason }) };
 }
 
@@ -88,7 +88,7 @@ function returning(job: Job, now: number, reason: string): JobChange {
   return {
     id: job.id,
     when: when("giveBack", { holder: job.holder, attempt: job.attempt }),
-    set: { state: jobLifecycle.moves.giveBack.to, queuedAt: now, retried: job.retried + 1, reason },
+    set: { state: jobLifecycle.to("giveBack"), queuedAt: now, retried: job.retried + 1, reason },
     clear: RUNNING,
     progress: null,
     also: { count: { retried: 1 }, dropChunks: true },
@@ -100,7 +100,7 @@ export function handingBack(job: Job): JobChange {
   return {
     id: job.id,
     when: when("giveBack", { holder: job.holder, attempt: job.attempt }),
-    set: { state: jobLifecycle.moves.giveBack.to, spent: job.spent - 1 },
+    set: { state: jobLifecycle.to("giveBack"), spent: job.spent - 1 },
     clear: RUNNING,
     progress: null,
     also: { dropChunks: true },
@@ -111,7 +111,7 @@ export function timingOut(job: Job, now: number, reason: string): JobChange {
   return {
     id: job.id,
     when: { states: [job.state], attempt: job.attempt },
-    set: ending("timeOut", now, reason),
+    set: { ...ending("timeOut", now, reason), state: jobLifecycle.move(job.id, job.state, "timeOut") },
     clear: CLEAR_AT_END,
     progress: null,
     also: { ...END, count: { failed: 1 } },
@@ -135,7 +135,7 @@ export function retrying(job: Job, now: number): JobChange {
     id: job.id,
     when: when("retry", { attempt: job.attempt }),
     set: {
-      state: jobLifecycle.moves.retry.to,
+      state: jobLifecycle.to("retry"),
       queuedAt: now,
       ttlAt: now + job.policy.ttlMs,
       spent: 0,
@@ -166,7 +166,7 @@ export function claimingBack(job: Job, holder: string, now: number, attempt = jo
     id: job.id,
     when: { states: jobLifecycle.from("claim"), holder: null, attempt: job.attempt },
     set: {
-      state: jobLifecycle.moves.claim.to,
+      state: jobLifecycle.to("claim"),
       holder,
       attempt,
       spent: job.spent + 1,

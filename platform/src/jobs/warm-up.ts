@@ -1,5 +1,5 @@
 /** The warm-up of a new worker: one job of its own before any other, which is in no queue and no list and counts nowhere. */
-import type { Job } from "../ports/queue/job.ts";
+import { type Job, jobLifecycle } from "../ports/queue/job.ts";
 import type { Claimed } from "../ports/queue/queue.ts";
 import { workerOf } from "./holder.ts";
 import type { Report } from "./report.ts";
@@ -41,7 +41,8 @@ function warmUpJob(call: WorkerCall, body: string, now: number): Claimed {
   const times = { createdAt: now, ttlAt: now, queuedAt: now, startedAt: now };
   const counts = { attempt: 1, spent: 1, errorsRetried: 0, retried: 0 };
   const { endpoint, worker: holder } = call;
-  const job: Job = { id: warmUpId(call), endpoint, holder, state: "IN_PROGRESS", policy, ...times, ...counts };
+  const state = jobLifecycle.to("claim");
+  const job: Job = { id: warmUpId(call), endpoint, holder, state, policy, ...times, ...counts };
   return { job, body };
 }
 

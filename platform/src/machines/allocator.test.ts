@@ -23,7 +23,7 @@ function machine(gpus: number, vcpu = 16): Machine {
 }
 
 function instance(kind: InstanceKind, id: string, place: Place): { id: string } & Omit<InstanceItem, "version"> {
-  const doc: KeptInstance = { ...NOWHERE, ...workerDoc(), ...place, kind, owner: `${kind} owner`, state: "PLACED" };
+  const doc: KeptInstance = { ...NOWHERE, ...workerDoc({ state: "PLACED" }), ...place, kind, owner: `${kind} owner` };
   return { id, account: "a", createdAt: 0, doc };
 }
 

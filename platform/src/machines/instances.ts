@@ -1,5 +1,6 @@
 /** The record of every instance, whatever its kind: for whom it runs, what it has of which machine, and since when it is metered. */
 import type { Document, Kept } from "../kernel/document.ts";
+import type { Moved } from "../kernel/lifecycle.ts";
 import { type Reason, upcastReason } from "../kernel/reason.ts";
 import type { WhatOf } from "../metering/meter.ts";
 import type { Meterable, Phase, SpanKind } from "../metering/span.ts";
@@ -28,7 +29,7 @@ export const NOWHERE: Placing = {
 export type KeptInstance = Placing &
   Meterable & {
     /** By the lifecycle of its kind. */
-    state: string;
+    state: Moved<string>;
     /** GPUs that it holds, by the names of the driver that gave them out. */
     devices?: readonly string[];
     /** Network volumes that it mounts. */

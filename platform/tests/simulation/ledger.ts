@@ -1,5 +1,5 @@
 /** The server's own record, read off its journal: what it decided, what of that is on the disk, and whether each step was allowed. */
-import { type Job, jobLifecycle } from "../../src/ports/queue/job.ts";
+import { type Job, type JobState, jobLifecycle } from "../../src/ports/queue/job.ts";
 import { type Entry, fromRow } from "../../src/ports/queue/journal.ts";
 import { brokenRule, type Circumstances } from "./legal.ts";
 import type { Timeline } from "./timeline.ts";
@@ -143,7 +143,7 @@ export class Ledger {
     const states = [...this.#open]
       .filter((track) => track.endpoint === endpoint)
       .map(({ decided }) => decided?.job.state);
-    const inState = (state: Job["state"]) => states.filter((one) => one === state).length;
+    const inState = (state: JobState) => states.filter((one) => one === state).length;
     const ended = this.#ended.get(endpoint) ?? { completed: 0, failed: 0 };
     return { inQueue: inState("IN_QUEUE"), inProgress: inState("IN_PROGRESS"), ...ended };
   }

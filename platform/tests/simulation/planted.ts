@@ -1,5 +1,5 @@
 /** Bugs put into the server from outside, one at a time, each with a mix of happenings that makes it likely to show. */
-import type { Job } from "../../src/ports/queue/job.ts";
+import { type Job, jobLifecycle } from "../../src/ports/queue/job.ts";
 import type { Entry, Journal } from "../../src/ports/queue/journal.ts";
 import type { Claimed, JobChange, Queue } from "../../src/ports/queue/queue.ts";
 import type { Signals } from "../../src/ports/signals/signals.ts";
@@ -69,7 +69,11 @@ export const plantedBugs: PlantedBug[] = [
     mix: { jobs: { talking: 1 }, messages: { late: 0.2, doubled: 0.2 }, flushMs: 200 },
     plant: withApply((change) =>
       typeof change.progress === "string"
-        ? { ...change, when: { states: ["IN_PROGRESS", "COMPLETED", "FAILED"] }, set: { state: "IN_PROGRESS" } }
+        ? {
+            ...change,
+            when: { states: ["IN_PROGRESS", "COMPLETED", "FAILED"] },
+            set: { state: jobLifecycle.to("claim") },
+          }
         : change,
     ),
   },

@@ -1,6 +1,6 @@
 /** Enqueueing in PostgreSQL: jobs, their keys and their counts in one statement. */
 import { storable } from "../../kernel/storable.ts";
-import type { Job, NewJob } from "../../ports/queue/job.ts";
+import { type Job, jobLifecycle, type NewJob } from "../../ports/queue/job.ts";
 import type { Enqueued } from "../../ports/queue/queue.ts";
 import { bigintArray, textArray } from "./arrays.ts";
 import type { Sql, Statement } from "./pool.ts";
@@ -161,7 +161,7 @@ export function newlyQueued({ id, endpoint, policy, createdAt, webhooks, sealed 
   const job: Job = {
     id: storable(id),
     endpoint,
-    state: "IN_QUEUE",
+    state: jobLifecycle.begin("IN_QUEUE"),
     policy,
     createdAt,
     ttlAt: createdAt + policy.ttlMs,

@@ -1,12 +1,14 @@
 /** What is packed for the writer's thread is what is unpacked there, and what is brief need not go there. */
+
 import { expect, test } from "vitest";
+import { jobLifecycle } from "../../ports/queue/job.ts";
 import type { Entry, JobRow } from "../../ports/queue/journal.ts";
 import { isBrief, pack, unpack } from "./entry-wire.ts";
 
 const row: JobRow = {
   id: "j1",
   endpoint: "ep",
-  state: "IN_QUEUE",
+  state: jobLifecycle.begin("IN_QUEUE"),
   position: 7,
   createdAt: 3,
   expiresAt: null,
@@ -19,7 +21,7 @@ const entries: Entry[] = [
   { do: "count", endpoint: "ep", count: { completed: 1 } },
   {
     do: "update",
-    row: { ...row, state: "COMPLETED", expiresAt: 9 },
+    row: { ...row, state: jobLifecycle.to("complete"), expiresAt: 9 },
     result: "r",
     progress: null,
     dropChunks: true,

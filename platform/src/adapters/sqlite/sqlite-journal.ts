@@ -5,7 +5,7 @@ import type { Random } from "../../kernel/random.ts";
 import { type Admit, UNCOUNTED_BYTES } from "../../kernel/room.ts";
 import { anyDisk, type Disk } from "../../ports/disk.ts";
 import { fittingChunks } from "../../ports/queue/fitting.ts";
-import type { Payload } from "../../ports/queue/job.ts";
+import { jobLifecycle, type Payload } from "../../ports/queue/job.ts";
 import type { Entry, JobRow, Journal, Stashed, StoredBody, Written } from "../../ports/queue/journal.ts";
 import { pageOf, TARGETS_IN_A_PAGE } from "../../ports/queue/outgoing.ts";
 import type {
@@ -127,7 +127,7 @@ export class SqliteJournal implements Journal {
     const row: JobRow = {
       id: "",
       endpoint: "",
-      state: "IN_QUEUE",
+      state: jobLifecycle.begin("IN_QUEUE"),
       position: Number.MIN_SAFE_INTEGER,
       createdAt: 0,
       expiresAt: null,

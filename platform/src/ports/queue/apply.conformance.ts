@@ -21,6 +21,7 @@ import {
   running,
   text,
 } from "./conformance-jobs.ts";
+import { jobLifecycle } from "./job.ts";
 import type { JobChange } from "./queue.ts";
 
 export function applyConformance(open: OpenQueue): void {
@@ -80,7 +81,7 @@ export function applyConformance(open: OpenQueue): void {
     const claimBack: JobChange = {
       id: "j1",
       when: { states: ["IN_QUEUE"], holder: null },
-      set: { state: "IN_PROGRESS", holder: "w9", attempt: 1, spent: 1, startedAt: NOW, deadline: NOW + 1 },
+      set: { state: jobLifecycle.to("claim"), holder: "w9", attempt: 1, spent: 1, startedAt: NOW, deadline: NOW + 1 },
     };
     await apply(opened.queue, claimBack);
     expect((await opened.queue.held("w9")).map(({ id }) => id)).toEqual(["j1"]);
@@ -246,7 +247,11 @@ export function applyConformance(open: OpenQueue): void {
     await apply(opened.queue, {
       ...{ id: "j1", when: { states: ["IN_PROGRESS"] }, set: {}, lower: { retentionMs: 700 } },
     });
-    const end = { ...finish("j1"), set: { state: "COMPLETED", endedAt: NOW + 5 }, also: { expiry: true } } as const;
+    const end = {
+      ...finish("j1"),
+      set: { state: jobLifecycle.to("complete"), endedAt: NOW + 5 },
+      also: { expiry: true },
+    } as const;
     const outcome = await applyOne(opened.queue, end);
     expect(outcome).toMatchObject({ applied: true, job: { endedAt: NOW + 5, expiresAt: NOW + 705 } });
     expect(await opened.queue.expire(NOW + 704, 9)).toBe(0);

@@ -1,4 +1,5 @@
 /** What every Queue does when workers ask for jobs. */
+
 import { expect, test } from "vitest";
 import {
   apply,
@@ -18,6 +19,7 @@ import {
   retry,
   running,
 } from "./conformance-jobs.ts";
+import { jobLifecycle } from "./job.ts";
 
 const bodyOf = (length: number) => `{"input":"${"x".repeat(length - 12)}"}`;
 
@@ -72,7 +74,7 @@ export function claimConformance(open: OpenQueue): void {
   test("a job that ended while it waited and was retried takes its new place, not its old one", async () => {
     await using opened = await open();
     await enqueue(opened.queue, "a", "b");
-    const timeOut = cancel("a", { set: { state: "TIMED_OUT" } });
+    const timeOut = cancel("a", { set: { state: jobLifecycle.to("timeOut") } });
     await apply(opened.queue, timeOut, retry("a", { place: "back" }));
     expect(await claimIds(opened.queue)).toEqual(["b", "a"]);
   });
@@ -80,7 +82,10 @@ export function claimConformance(open: OpenQueue): void {
   test("a change to a waiting job leaves it in its place", async () => {
     await using opened = await open();
     await enqueue(opened.queue, "a", "b", "c");
-    const change = { when: { states: ["IN_QUEUE" as const] }, set: { state: "IN_QUEUE" as const, queuedAt: NOW + 1 } };
+    const change = {
+      when: { states: ["IN_QUEUE" as const] },
+      set: { state: jobLifecycle.begin("IN_QUEUE"), queuedAt: NOW + 1 },
+    };
     await apply(opened.queue, { id: "a", ...change }, { id: "b", ...change, place: "back" });
     expect(await claimIds(opened.queue)).toEqual(["a", "b", "c"]);
   });

@@ -3,7 +3,7 @@ import { expect } from "vitest";
 import { turn } from "../../kernel/clock.ts";
 import { realRandom, SeededRandom } from "../../kernel/random.ts";
 import { ANY, cancel, ENDPOINT, fail, finish, giveBack, NOW, newJob, retry } from "./conformance-jobs.ts";
-import type { Job } from "./job.ts";
+import type { JobState } from "./job.ts";
 import type { JobChange, Queue } from "./queue.ts";
 
 type Kind = "claim" | "giveBack" | "finish" | "fail" | "cancel" | "retry" | "purge";
@@ -178,7 +178,7 @@ export class History {
 }
 
 interface End {
-  state: Job["state"] | "purged";
+  state: JobState | "purged";
   attempt?: number;
 }
 

@@ -1,5 +1,5 @@
 /** Jobs, changes and questions for the queue's conformance suite. */
-import type { JobPolicy, NewJob, Payload } from "./job.ts";
+import { type JobPolicy, jobLifecycle, type NewJob, type Payload } from "./job.ts";
 import type { Ask, Claimed, JobChange, Outcome, Outgoing, OutgoingAsk, Queue, Reading } from "./queue.ts";
 
 /** When every job of the suite is made unless a case says otherwise. */
@@ -79,7 +79,7 @@ export function finish(id: string, options: Options = {}): JobChange {
     result: `{"output":"of ${id}"}`,
     progress: null,
     ...options,
-    set: { state: "COMPLETED", endedAt: NOW, expiresAt: NOW + policy.retentionMs, ...options.set },
+    set: { state: jobLifecycle.to("complete"), endedAt: NOW, expiresAt: NOW + policy.retentionMs, ...options.set },
     clear: ["deadline"],
   };
 }
@@ -89,7 +89,7 @@ export function giveBack(id: string, options: Options = {}): JobChange {
     id,
     when: { states: ["IN_PROGRESS"] },
     ...options,
-    set: { state: "IN_QUEUE", queuedAt: NOW, ...options.set },
+    set: { state: jobLifecycle.to("giveBack"), queuedAt: NOW, ...options.set },
     clear: ["holder", "startedAt", "deadline"],
   };
 }
@@ -99,12 +99,16 @@ export function cancel(id: string, options: Options = {}): JobChange {
     id,
     when: { states: ["IN_QUEUE", "IN_PROGRESS"] },
     ...options,
-    set: { state: "CANCELLED", endedAt: NOW, expiresAt: NOW + policy.retentionMs, ...options.set },
+    set: { state: jobLifecycle.to("cancel"), endedAt: NOW, expiresAt: NOW + policy.retentionMs, ...options.set },
   };
 }
 
 export function fail(id: string, options: Options = {}): JobChange {
-  return finish(id, { result: `{"error":"of ${id}"}`, ...options, set: { state: "FAILED", ...options.set } });
+  return finish(id, {
+    result: `{"error":"of ${id}"}`,
+    ...options,
+    set: { state: jobLifecycle.to("fail"), ...options.set },
+  });
 }
 
 export function retry(id: string, options: Options = {}): JobChange {
@@ -115,7 +119,7 @@ export function retry(id: string, options: Options = {}): JobChange {
     progress: null,
     place: "back",
     ...options,
-    set: { state: "IN_QUEUE", queuedAt: NOW, spent: 0, ...options.set },
+    set: { state: jobLifecycle.to("retry"), queuedAt: NOW, spent: 0, ...options.set },
     clear: ["holder", "startedAt", "deadline", "endedAt", "expiresAt", "reason"],
     also: { dropChunks: true, ...options.also },
   };

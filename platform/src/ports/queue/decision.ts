@@ -1,6 +1,6 @@
 /** Parts of the embedded queue's decisions that need no memory of their own. */
 import { storable, storableJson } from "../../kernel/storable.ts";
-import type { Job, JobPolicy, NewJob, Payload } from "./job.ts";
+import { type Job, type JobPolicy, jobLifecycle, type NewJob, type Payload } from "./job.ts";
 import { type Entry, isLarge, type Journal, type Stashed, toRow, type Written } from "./journal.ts";
 import { type LiveJob, snapshot } from "./live-job.ts";
 import { targetOf } from "./outgoing.ts";
@@ -74,11 +74,13 @@ export function isOfMoment({ row: { state } }: Written, shown: Job | undefined):
   return shown !== undefined && (shown.state === state || (shown.state === "IN_PROGRESS" && state === "IN_QUEUE"));
 }
 
+const QUEUED = jobLifecycle.begin("IN_QUEUE");
+
 /** A job as it is when it has just been accepted. */
 export function waitingJob({ id, endpoint, createdAt, webhooks, sealed }: NewStashedJob, policy: JobPolicy): Job {
   const counters = { attempt: 0, spent: 0, errorsRetried: 0, retried: 0 };
   const times = { createdAt, queuedAt: createdAt, ttlAt: createdAt + policy.ttlMs };
-  const job: Job = { id, endpoint, state: "IN_QUEUE", policy, ...times, ...counters };
+  const job: Job = { id, endpoint, state: QUEUED, policy, ...times, ...counters };
   if (webhooks) job.webhooks = webhooks;
   if (sealed) job.sealed = sealed;
   return job;

@@ -15,6 +15,7 @@ import {
   policy,
   running,
 } from "./conformance-jobs.ts";
+import { jobLifecycle } from "./job.ts";
 import type { Queue } from "./queue.ts";
 
 const MINUTE_MS = 60_000;
@@ -143,7 +144,11 @@ export function holderConformance(open: OpenQueue): void {
     await opened.queue.renew("w1", ENDPOINT, 1);
     await running(opened.queue, newJob("j1"), "w1");
     await opened.elapse(1);
-    const returned = { id: "j1", when: { states: ["IN_PROGRESS" as const] }, set: { state: "IN_QUEUE" as const } };
+    const returned = {
+      id: "j1",
+      when: { states: ["IN_PROGRESS" as const] },
+      set: { state: jobLifecycle.to("giveBack") },
+    };
     await apply(opened.queue, returned);
     expect(await due(opened.queue, NOW + policy.executionTimeoutMs)).toEqual([]);
   });

@@ -1,22 +1,32 @@
 /** The job record and its lifecycle: what crosses the queue port. */
-import { lifecycle } from "../../kernel/lifecycle.ts";
+import { lifecycle, type Moved } from "../../kernel/lifecycle.ts";
 
 export type JobState = "IN_QUEUE" | "IN_PROGRESS" | "COMPLETED" | "FAILED" | "CANCELLED" | "TIMED_OUT";
 
 export type JobMove = "claim" | "complete" | "fail" | "giveBack" | "timeOut" | "cancel" | "retry";
 
-export const jobLifecycle = lifecycle<JobState, JobMove>(
-  {
+export const jobLifecycle = lifecycle<JobState, JobMove>({
+  of: "job",
+  states: {
+    IN_QUEUE: "It waits for a worker.",
+    IN_PROGRESS: "A worker is at it.",
+    COMPLETED: "Its handler returned a result.",
+    FAILED: "Its handler failed, or it cost too many workers.",
+    TIMED_OUT: "Its time was over before it had a result.",
+    CANCELLED: "A caller cancelled it.",
+  },
+  begins: ["IN_QUEUE"],
+  moves: {
     claim: { from: ["IN_QUEUE"], to: "IN_PROGRESS" },
     complete: { from: ["IN_PROGRESS"], to: "COMPLETED" },
     fail: { from: ["IN_PROGRESS"], to: "FAILED" },
     giveBack: { from: ["IN_PROGRESS"], to: "IN_QUEUE" }, // holder lost or an error to be retried, with attempts left
     timeOut: { from: ["IN_QUEUE", "IN_PROGRESS"], to: "TIMED_OUT" },
-    cancel: { from: ["IN_QUEUE", "IN_PROGRESS"], to: "CANCELLED" },
-    retry: { from: ["FAILED", "TIMED_OUT"], to: "IN_QUEUE" },
+    cancel: { from: ["IN_QUEUE", "IN_PROGRESS"], to: "CANCELLED", asked: "serverless:invoke" },
+    retry: { from: ["FAILED", "TIMED_OUT"], to: "IN_QUEUE", asked: "serverless:invoke" },
   },
-  ["retry"],
-);
+  revivals: ["retry"],
+});
 
 /** JSON text. Long texts stay bytes, so that nothing decodes 20 MB just to pass it on. */
 export type Payload = string | Uint8Array;
@@ -36,7 +46,7 @@ export interface JobPolicy {
 export interface Job {
   id: string;
   endpoint: string;
-  state: JobState;
+  state: Moved<JobState>;
   policy: JobPolicy;
   createdAt: number;
   /** When its whole life is over: a job that has not ended by then times out. */

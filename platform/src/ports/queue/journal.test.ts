@@ -1,13 +1,13 @@
 /** A job's document: what is written by hand reads back as the job it was. */
 import { expect, test } from "vitest";
-import type { Job } from "./job.ts";
+import { type Job, jobLifecycle } from "./job.ts";
 import { fromRow, rowReader, toRow } from "./journal.ts";
 
 const policy = { ttlMs: 1, executionTimeoutMs: 2, retentionMs: 3, errorRetries: 4, lowPriority: true };
 const waiting: Job = {
   id: "j1",
   endpoint: "ep",
-  state: "IN_QUEUE",
+  state: jobLifecycle.begin("IN_QUEUE"),
   policy,
   createdAt: 10,
   ttlAt: 11,
@@ -21,7 +21,7 @@ const untouched: Job = { ...waiting, queuedAt: waiting.createdAt };
 const ended: Required<Job> = {
   ...waiting,
   id: "j2",
-  state: "FAILED",
+  state: jobLifecycle.to("fail"),
   holder: 'w"1}',
   barred: "w2",
   startedAt: 13,

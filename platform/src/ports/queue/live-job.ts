@@ -1,6 +1,6 @@
 /** A job in the embedded queue's memory: the record itself plus what the queue must know of it. */
 import type { Timed } from "./deadline-heap.ts";
-import type { Delivery, Job, JobPolicy, JobState, LargeOutput } from "./job.ts";
+import { type Delivery, type Job, type JobPolicy, jobLifecycle, type LargeOutput } from "./job.ts";
 
 /**
  * Times are kept as distances from the first one ever seen: numbers below 2^31 stand in the object itself, larger ones in objects of their
@@ -12,7 +12,7 @@ let origin: number | undefined;
 export class LiveJob implements Job, Timed {
   id: string;
   endpoint: string;
-  state: JobState;
+  state: Job["state"];
   policy: JobPolicy;
   private created: number;
   private ttlAfter: number;
@@ -110,8 +110,10 @@ export function snapshot(live: LiveJob): Job {
   return job;
 }
 
+const CLAIMED = jobLifecycle.to("claim");
+
 export function beginAttempt(job: LiveJob, holder: string, now: number): void {
-  job.state = "IN_PROGRESS";
+  job.state = CLAIMED;
   job.holder = holder;
   job.barred = undefined;
   job.attempt++;

@@ -4,11 +4,22 @@ import { oneOf, type Static, t } from "../../kernel/schema.ts";
 
 export type BatchStatus = "DRAFT" | "FINALIZED" | "FAILED" | "CANCELLED";
 
-/** A finalized batch stays that when all has ended, unless nothing of it succeeded. */
-export const batchLifecycle = lifecycle<BatchStatus, "finalize" | "cancel" | "fail">({
-  finalize: { from: ["DRAFT"], to: "FINALIZED" },
-  cancel: { from: ["DRAFT", "FINALIZED"], to: "CANCELLED" },
-  fail: { from: ["FINALIZED"], to: "FAILED" },
+export type BatchMove = "finalize" | "cancel" | "fail";
+
+export const batchLifecycle = lifecycle<BatchStatus, BatchMove>({
+  of: "batch",
+  states: {
+    DRAFT: "Its requests are being gathered.",
+    FINALIZED: "Its requests are jobs. It stays so when all have ended, unless none of them succeeded.",
+    CANCELLED: "What had not begun was cancelled.",
+    FAILED: "All of its requests have ended, and none of them succeeded.",
+  },
+  begins: ["DRAFT"],
+  moves: {
+    finalize: { from: ["DRAFT"], to: "FINALIZED", asked: "serverless:invoke" },
+    cancel: { from: ["DRAFT", "FINALIZED"], to: "CANCELLED", asked: "serverless:invoke" },
+    fail: { from: ["FINALIZED"], to: "FAILED" },
+  },
 });
 
 export const BATCH_LIMITS = {

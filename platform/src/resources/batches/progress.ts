@@ -194,16 +194,9 @@ export class BatchProgress implements AsyncDisposable {
     for (let page = 0; page < batch.doc.sizes.length; page++) await this.#letGo(await records.page(batch, page));
     const { status, counts, sizes, queuedPages } = batch.doc;
     const hasFailed = batchLifecycle.can(status, "fail") && counts.completed === 0 && counts.failed > 0;
+    const set = { endedAt: clock.now(), queuedPages: sizes.length };
     await records.commit([
-      records.batches.patching(
-        batch,
-        {
-          endedAt: clock.now(),
-          status: hasFailed ? batchLifecycle.next(status, "fail") : status,
-          queuedPages: sizes.length,
-        },
-        ["place"],
-      ),
+      hasFailed ? records.moving(batch, "fail", set, ["place"]) : records.batches.patching(batch, set, ["place"]),
       records.runs.removing(batch.id),
       ...sizes.slice(queuedPages).map((_, i) => records.texts.removing(pageId(batch.id, queuedPages + i))),
     ]);

@@ -1,13 +1,14 @@
 /** What is kept of batches: the batch, pages of its requests, and their texts until they are jobs. */
 import type { RequestTerms } from "../../jobs/request.ts";
 import type { Kept } from "../../kernel/document.ts";
+import type { Moved } from "../../kernel/lifecycle.ts";
 import { Collection, type Item } from "../../ports/store/collection.ts";
 import { type Store, type Write, WriteRefused } from "../../ports/store/store.ts";
-import type { BatchStatus, RequestCounts, RequestEnd } from "./model.ts";
+import { type BatchMove, type BatchStatus, batchLifecycle, type RequestCounts, type RequestEnd } from "./model.ts";
 
 export type KeptBatch = {
   endpoint: string;
-  status: BatchStatus;
+  status: Moved<BatchStatus>;
   displayName?: string;
   /** How many requests each page has. */
   sizes: number[];
@@ -49,6 +50,9 @@ const pages: Kept<KeptPage> = { kind: "batch-page", v: 1 };
 const texts: Kept<KeptTexts> = { kind: "batch-text", v: 1 };
 const runs: Kept<KeptRun> = { kind: "batch-run", v: 1 };
 
+/** What a change may say of a batch: its status is moved, never said. */
+type BatchSet = Partial<Omit<KeptBatch, "status">>;
+
 export type BatchItem = Item<KeptBatch>;
 
 /** Batches belong to their endpoint as other records do to their account: listed with it, and removed with all of their text. */
@@ -73,6 +77,12 @@ export class BatchRecords {
 
   async prepare(): Promise<void> {
     for (const kept of [this.batches, this.pages, this.texts, this.runs]) await kept.prepare();
+  }
+
+  /** The record's own move, and the only one: what the table lacks is refused. */
+  moving(batch: BatchItem, move: BatchMove, set: BatchSet = {}, clear: (keyof BatchSet)[] = []): Write {
+    const status = batchLifecycle.move(batch.id, batch.doc.status, move);
+    return this.batches.patching(batch, { ...set, status }, clear);
   }
 
   /** False when somebody else changed one of them first; nothing was written then. */

@@ -6,7 +6,7 @@ import { problem } from "../../kernel/problem.ts";
 import type { Random } from "../../kernel/random.ts";
 import type { Item } from "../../ports/store/collection.ts";
 import type { Write } from "../../ports/store/store.ts";
-import { BATCH_LIMITS, type Batch, batchLifecycle, type RequestCounts } from "./model.ts";
+import { BATCH_LIMITS, type Batch, type BatchMove, batchLifecycle, type RequestCounts } from "./model.ts";
 import { type BatchProgress, countEnds, type RequestState } from "./progress.ts";
 import { type BatchItem, type BatchRecords, type KeptBatch, ownerOf, pageId, type RequestText } from "./records.ts";
 
@@ -53,7 +53,12 @@ export class BatchService {
     const place = { id, account: ownerOf(endpoint.id), createdAt: clock.now() };
     for (;;) {
       const kept = await records.list(endpoint.id, BATCH_LIMITS.kept);
-      const doc: KeptBatch = { endpoint: endpoint.id, status: "DRAFT", ...empty, place: freePlace(kept) };
+      const doc: KeptBatch = {
+        endpoint: endpoint.id,
+        status: batchLifecycle.begin("DRAFT"),
+        ...empty,
+        place: freePlace(kept),
+      };
       const { writes, ids, set } = this.#adding({ ...place, version: 0, doc }, requests);
       const made = records.batches.inserting({ ...place, doc: { ...doc, ...set } });
       // Another one may have taken the place meanwhile.
@@ -105,12 +110,12 @@ export class BatchService {
       const batch = await this.own(endpoint, id);
       if (batch.doc.status === "FINALIZED") break;
       const set = {
-        status: this.#moved(batch, "finalize"),
         finalizedAt: clock.now(),
         executionTimeoutMs: endpoint.executionTimeoutMs,
       };
+      refuseWrongMove(batch, "finalize");
       await this.#refuseFull(batch);
-      if (await records.commit([records.batches.patching(batch, set), this.#running(batch)])) break;
+      if (await records.commit([records.moving(batch, "finalize", set), this.#running(batch)])) break;
     }
     await progress.goOn(id);
     return this.get(endpoint, id);
@@ -125,8 +130,8 @@ export class BatchService {
       if (endedAt !== undefined) return this.get(endpoint, id);
       if (status === "CANCELLED") break;
       const running = status === "DRAFT" ? [this.#running(batch)] : [];
-      const set = { status: this.#moved(batch, "cancel") };
-      if (await records.commit([records.batches.patching(batch, set), ...running])) break;
+      refuseWrongMove(batch, "cancel");
+      if (await records.commit([records.moving(batch, "cancel"), ...running])) break;
     }
     await progress.goOn(id);
     return this.get(endpoint, id);
@@ -181,11 +186,6 @@ export class BatchService {
     if (batch.doc.status !== "DRAFT")
       throw problem("wrong-state", `this batch is ${batch.doc.status}, and only a DRAFT can ${what}`);
     return batch;
-  }
-
-  #moved({ doc }: BatchItem, move: "finalize" | "cancel") {
-    if (batchLifecycle.can(doc.status, move)) return batchLifecycle.next(doc.status, move);
-    throw problem("wrong-state", `this batch is ${doc.status}, and only a DRAFT can be finalized`);
   }
 
   async #refuseFull({ doc }: BatchItem): Promise<void> {
@@ -309,6 +309,11 @@ export class BatchService {
 interface LastPage {
   page: Item<{ ids: string[] }>;
   texts: Item<{ requests: RequestText[] }>;
+}
+
+function refuseWrongMove({ doc }: BatchItem, move: BatchMove): void {
+  if (batchLifecycle.can(doc.status, move)) return;
+  throw problem("wrong-state", `this batch is ${doc.status}, and only a DRAFT can be finalized`);
 }
 
 const totalOf = ({ sizes }: Pick<KeptBatch, "sizes">) => sizes.reduce((sum, size) => sum + size, 0);

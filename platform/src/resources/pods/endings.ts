@@ -3,7 +3,7 @@ import type { Clock } from "../../kernel/clock.ts";
 import type { Reason } from "../../kernel/reason.ts";
 import type { AuditLog } from "../audit/service.ts";
 import type { PodInstance } from "./instance.ts";
-import { type KeptPod, type PodAction, podLifecycle } from "./model.ts";
+import { type PodAction, podLifecycle } from "./model.ts";
 import type { PodChange, PodDecision, PodItem, PodRecords } from "./records.ts";
 import type { PodRemains } from "./remains.ts";
 
@@ -26,15 +26,15 @@ export class PodEndings {
   }
 
   /** What becomes of a Pod that ends for now, or for good. */
-  ending(status: KeptPod["status"], reason: Reason, graceMs: number): PodChange {
-    const set = { status, reason, lastStatusChange: this.#parts.clock.now(), instance: null, crashes: null };
-    return { set, instance: { move: "end", set: { graceMs } } };
+  ending(move: "stop" | "yield" | "terminate", reason: Reason, graceMs: number): PodChange {
+    const set = { reason, instance: null, crashes: null };
+    return { move, set, instance: { move: "end", set: { graceMs } } };
   }
 
   /** What becomes of one that goes for good. */
   gone(pod: PodItem, reason: Reason): PodChange {
     const also = this.#parts.podRemains.leaving(pod);
-    return { ...this.ending("TERMINATED", reason, STOP_GRACE_MS), remove: true, also };
+    return { ...this.ending("terminate", reason, STOP_GRACE_MS), remove: true, also };
   }
 
   /** Without anybody's asking for it; a Pod that is gone already is no error. */
@@ -45,7 +45,7 @@ export class PodEndings {
   /** Without its owner's asking for it: undefined when it does not run any more. */
   stopFor(id: string, reason: Reason, graceMs: number): Promise<PodItem | undefined> {
     return this.#changeUnasked(id, "stop", reason, ({ doc }) =>
-      podLifecycle.can(doc.status, "yield") ? this.ending("EXITED", reason, graceMs) : undefined,
+      podLifecycle.can(doc.status, "yield") ? this.ending("yield", reason, graceMs) : undefined,
     );
   }
 

@@ -19,7 +19,7 @@ const desired: Record<PodStatus, DesiredStatus> = {
   TERMINATED: "TERMINATED",
 };
 
-export const desiredStatusOf = ({ status }: Pick<KeptPod, "status">): DesiredStatus => desired[status];
+export const desiredStatusOf = ({ status }: { status: PodStatus }): DesiredStatus => desired[status];
 
 export interface FlatPort {
   ip: string;
@@ -137,7 +137,7 @@ function sizeOf({ gpu, withoutGpu, cpu = [], last }: KeptPod) {
 function lastChange({ status, lastStatusChange, reason: kept }: KeptPod, reason: string | null): string {
   const at = dateText(lastStatusChange);
   const why = reason === null || reason === "" ? "" : ` (${reason})`;
-  if (desired[status] === "RUNNING") return `Rented by User: ${at}${why}`;
+  if (desiredStatusOf({ status }) === "RUNNING") return `Rented by User: ${at}${why}`;
   return kept?.code === "stopped-by-owner"
     ? `Exited by User: ${at}${reason === kept.text ? "" : why}`
     : `Exited by Millrace: ${at}${why}`;

@@ -5,10 +5,10 @@ import type { SeededRandom } from "../../kernel/random.ts";
 import { cpuFrom } from "../endpoints/compute.ts";
 import { created } from "./fields.ts";
 import { podDialect } from "./flat.ts";
-import type { KeptPod } from "./model.ts";
+import { type KeptPod, podLifecycle } from "./model.ts";
 
 const state = {
-  status: "RUNNING",
+  status: podLifecycle.begin("PROVISIONING"),
   reason: null,
   lastStatusChange: 1,
   startedAt: 1,

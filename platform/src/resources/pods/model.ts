@@ -1,7 +1,7 @@
 /** Pods: machines that people live on, from the wish to the end. */
 import { type Claiming, claimedName } from "../../kernel/claim.ts";
 import type { Document, Kept } from "../../kernel/document.ts";
-import { lifecycle } from "../../kernel/lifecycle.ts";
+import { lifecycle, type Moved } from "../../kernel/lifecycle.ts";
 import type { Metering } from "../../kernel/metered.ts";
 import { KIB, MIB } from "../../kernel/operation.ts";
 import { type Reason, upcastReason } from "../../kernel/reason.ts";
@@ -24,29 +24,43 @@ export type PodStatus = (typeof podStatuses)[number];
 export const podActions = ["start", "stop", "restart", "terminate"] as const;
 export type PodAction = (typeof podActions)[number];
 
-/**
- * PROVISIONING: it waits for room, or its image is being brought. STARTING: its program is about to run, for the first time or again after
- * it failed. RUNNING: its program runs. EXITED: it was stopped, gave way, or its program ended well. ERROR: it cannot run as it is.
- */
-export const podLifecycle = lifecycle<
-  PodStatus,
-  PodAction | "boot" | "run" | "unplace" | "crash" | "end" | "fail" | "yield"
->(
-  {
+/** What becomes of a Pod without anybody's asking, or as a part of what was asked for. */
+type PodEvent = "place" | "startNow" | "boot" | "run" | "change" | "unplace" | "crash" | "end" | "fail" | "yield";
+export type PodMove = PodAction | PodEvent;
+
+const LIVING = ["PROVISIONING", "STARTING", "RUNNING"] as const;
+
+export const podLifecycle = lifecycle<PodStatus, PodMove>({
+  of: "Pod",
+  states: {
+    PROVISIONING: "It waits for room, or its image is being brought.",
+    STARTING: "Its program is about to run, for the first time or again after it failed.",
+    RUNNING: "Its program runs.",
+    EXITED: "It was stopped, gave way, or its program ended with 0.",
+    ERROR: "It cannot run as it is: the image cannot be had, a secret is missing, or it failed too often.",
+    TERMINATED: "Nothing of it is left.",
+  },
+  begins: ["PROVISIONING"],
+  moves: {
+    place: { from: ["PROVISIONING"], to: "STARTING" },
+    // A caller of an older surface starts a Pod at once or not at all: it never waits for room.
+    startNow: { from: ["EXITED", "ERROR"], to: "STARTING" },
     boot: { from: ["PROVISIONING", "STARTING"], to: "STARTING" },
     run: { from: ["PROVISIONING", "STARTING"], to: "RUNNING" },
-    unplace: { from: ["PROVISIONING", "STARTING", "RUNNING"], to: "PROVISIONING" },
-    crash: { from: ["PROVISIONING", "STARTING", "RUNNING"], to: "STARTING" },
-    end: { from: ["PROVISIONING", "STARTING", "RUNNING"], to: "EXITED" },
-    fail: { from: ["PROVISIONING", "STARTING", "RUNNING"], to: "ERROR" },
-    yield: { from: ["PROVISIONING", "STARTING", "RUNNING"], to: "EXITED" },
-    start: { from: ["EXITED", "ERROR"], to: "PROVISIONING" },
-    stop: { from: ["PROVISIONING", "STARTING", "RUNNING"], to: "EXITED" },
-    restart: { from: ["RUNNING"], to: "STARTING" },
-    terminate: { from: ["PROVISIONING", "STARTING", "RUNNING", "EXITED", "ERROR"], to: "TERMINATED" },
+    // A field that needs a boot was changed.
+    change: { from: LIVING, to: "STARTING" },
+    unplace: { from: LIVING, to: "PROVISIONING" },
+    crash: { from: LIVING, to: "STARTING" },
+    end: { from: LIVING, to: "EXITED" },
+    fail: { from: LIVING, to: "ERROR" },
+    yield: { from: LIVING, to: "EXITED" },
+    start: { from: ["EXITED", "ERROR"], to: "PROVISIONING", asked: "pods:write" },
+    stop: { from: LIVING, to: "EXITED", asked: "pods:write" },
+    restart: { from: ["RUNNING"], to: "STARTING", asked: "pods:write" },
+    terminate: { from: [...LIVING, "EXITED", "ERROR"], to: "TERMINATED", asked: "pods:write" },
   },
-  ["start", "terminate"],
-);
+  revivals: ["start", "startNow", "terminate"],
+});
 
 const path = t.String({
   minLength: 2,
@@ -304,7 +318,7 @@ export type PodState = {
   withoutGpu?: boolean;
   /** The cluster that it is a member of, and as which of them. */
   cluster?: ClusterSeat;
-  status: PodStatus;
+  status: Moved<PodStatus>;
   reason: Reason | null;
   lastStatusChange: number;
   startedAt: number | null;

@@ -17,10 +17,10 @@ import type { TemplateService } from "../templates/service.ts";
 import type { NetworkVolumeService } from "../volumes/service.ts";
 import { yieldsOf } from "./billed.ts";
 import { refusalOf } from "./held.ts";
-import type { KeptPodInstance, PodInstance } from "./instance.ts";
+import { type KeptPodInstance, type PodInstance, podInstanceLifecycle } from "./instance.ts";
 import type { KeptPod, LastPlace } from "./model.ts";
 import { needOf } from "./need.ts";
-import type { PodItem, PodRecords, PodWish } from "./records.ts";
+import type { PodItem, PodRecords, PodSet, PodWish } from "./records.ts";
 import type { Yielding } from "./yielding.ts";
 
 export interface PlacerParts {
@@ -40,10 +40,9 @@ export interface PlacerParts {
 type NewPod = { id: string; account: string; createdAt: number; doc: KeptPod };
 /** What is written with them, once the place is known. */
 type Also = (place: Place) => Promise<readonly Write[]>;
-/** What else becomes of a Pod that is started at once, and whether it still can be. */
+/** What else becomes of a Pod that is started at once. */
 export interface AtOnce {
-  set: Partial<KeptPod>;
-  isReady: (pod: PodItem) => boolean;
+  set: PodSet;
 }
 
 type NewWish = PodWish & { id: string };
@@ -114,7 +113,7 @@ export class PodPlacer {
 
   /** Of one that waits, or that is stopped and is to be started at once or not at all. Undefined when it does not wait any more. */
   async place(pod: PodItem, atOnce?: AtOnce): Promise<PodInstance | NoRoom | undefined> {
-    const { podRecords, clock } = this.#parts;
+    const { podRecords } = this.#parts;
     if ((await podRecords.instancesOf(pod.id)).length > 0) return { reason: because("still-ending") };
     const wish = await this.#wish({ ...pod, doc: { ...pod.doc, ...atOnce?.set } });
     if ("reason" in wish) return wish;
@@ -125,19 +124,15 @@ export class PodPlacer {
       return reason === undefined ? undefined : { reason };
     };
     const machines = await this.#parts.machines();
-    const set = ({ doc }: PodItem, place: Place): Partial<KeptPod> => ({
+    const set = ({ doc }: PodItem, place: Place): PodSet => ({
       ...atOnce?.set,
-      status: "STARTING",
       reason: because("about-to-start"),
-      lastStatusChange: clock.now(),
       instance: wish.id,
       last: lastPlace(place, machines),
       machines: [...new Set([...doc.machines, place.machine])],
     });
-    const placed = await podRecords.place(pod.id, {
-      ...{ allocator: this.#allocator, wish, set, judge },
-      isReady: atOnce?.isReady,
-    });
+    const move = atOnce ? "startNow" : "place";
+    const placed = await podRecords.place(pod.id, { allocator: this.#allocator, wish, move, set, judge });
     if (!placed || !("reason" in placed) || pod.doc.interruptible) return placed;
     const leaving = await this.#parts.yielding.makeRoom(wish.need, pod.doc.name);
     return leaving.length === 0 ? placed : { reason: because("waits-for-yielding") };
@@ -169,12 +164,22 @@ const checking =
 const firstOf = (placed: PodInstance[] | NoRoom): PodInstance | NoRoom => ("reason" in placed ? placed : placed[0]!);
 
 function newInstance({ id, doc }: Pick<NewPod, "id" | "doc">, place: Place): KeptPodInstance {
-  const about = { kind: "pod", owner: id, image: doc.image, template: doc.template, state: "PLACED" } as const;
+  const about = { kind: "pod", owner: id, image: doc.image, template: doc.template } as const;
+  const state = podInstanceLifecycle.begin("PLACED");
   const { createdBy = null, cloud } = doc;
   const nothingYet = { createdBy, cloud, keyId: null, boots: 0, bootedAt: null, startedAt: null, reason: null };
   const volumes = doc.mounts.network?.map(({ volumeId }) => volumeId);
   const member = doc.cluster && { cluster: doc.cluster.id };
-  return { ...NOWHERE, ...place, ...about, ...nothingYet, ...yieldsOf(doc), ...(volumes && { volumes }), ...member };
+  return {
+    ...NOWHERE,
+    ...place,
+    ...about,
+    state,
+    ...nothingYet,
+    ...yieldsOf(doc),
+    ...(volumes && { volumes }),
+    ...member,
+  };
 }
 
 function lastPlace(place: Place, machines: readonly Machine[]): LastPlace {

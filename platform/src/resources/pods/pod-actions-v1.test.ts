@@ -21,6 +21,13 @@ async function world() {
   return { ...base, id: json.id as string, act };
 }
 
+/** Its program has failed too often. */
+const fail = ({ services, id }: Awaited<ReturnType<typeof world>>) =>
+  services.podRecords.change(id, () => ({
+    move: "fail",
+    set: { reason: saying("crash-loop", "crash loop: exit 7") },
+  }));
+
 test.each(["stop", "restart", "reset"])("%s answers the Pod as JSON", async (word) => {
   await using there = await world();
   const { status, json } = await there.act(word);
@@ -42,11 +49,7 @@ test("a Pod that was stopped says by whom", async () => {
 test("one that waits or is being started is RUNNING, one that cannot run is EXITED with the reason", async () => {
   await using there = await world();
   expect((await there.act("restart")).json.desiredStatus).toBe("RUNNING");
-  const { doc, ...item } = (await there.services.podRecords.pods.get(there.id))!;
-  await there.services.podRecords.pods.patch(
-    { doc, ...item },
-    { status: "ERROR", reason: saying("crash-loop", "crash loop: exit 7") },
-  );
+  await fail(there);
   const { json } = await there.call("GET", `${PODS}/${there.id}`);
   expect(json.desiredStatus).toBe("EXITED");
   expect(json.lastStatusChange).toMatch(/^Exited by Millrace: .*crash loop: exit 7/);

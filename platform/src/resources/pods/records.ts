@@ -18,13 +18,18 @@ import {
   type PodInstanceMove,
   podInstanceLifecycle,
 } from "./instance.ts";
-import { type KeptPod, pods } from "./model.ts";
+import { type KeptPod, type PodMove, podLifecycle, pods } from "./model.ts";
 
 export type PodItem = Item<KeptPod>;
 
+/** What a change may say of a Pod: its status is moved, never said. */
+export type PodSet = Partial<Omit<KeptPod, "status" | "lastStatusChange">>;
+
 /** What becomes of a Pod, and of the instance that it has. */
 export interface PodChange {
-  set?: Partial<KeptPod>;
+  /** By the lifecycle of Pods, which refuses what it lacks; when it happened is kept too. */
+  move?: PodMove;
+  set?: PodSet;
   /** Nothing of the Pod is on record any more. */
   remove?: true;
   instance?: { move: PodInstanceMove; set?: Partial<KeptPodInstance>; metered?: Metered };
@@ -130,23 +135,22 @@ export class PodRecords {
     {
       allocator,
       wish,
+      move,
       set,
       judge,
-      isReady = ({ doc }) => doc.status === "PROVISIONING",
     }: {
       allocator: Allocator;
       wish: PodWish;
-      set: (pod: PodItem, place: Place) => Partial<KeptPod>;
+      move: "place" | "startNow";
+      set: (pod: PodItem, place: Place) => PodSet;
       judge: Judge;
-      /** Whether it is still to be placed; by default one that waits is. */
-      isReady?: ((pod: PodItem) => boolean) | undefined;
     },
   ): Promise<PodInstance | NoRoom | undefined> {
     const moving = async ([place]: readonly Place[]) => {
       const pod = await this.pods.get(id);
       // Stopped, ended or placed by somebody else meanwhile.
-      if (!pod || !isReady(pod) || pod.doc.instance !== null) return undefined;
-      return this.#patching(pod, set(pod, place!));
+      if (!pod || !podLifecycle.can(pod.doc.status, move) || pod.doc.instance !== null) return undefined;
+      return this.#patching(pod, { move, set: set(pod, place!) });
     };
     const placed = await allocator.allocate([wish], moving, judge);
     return Array.isArray(placed) ? placed[0] : placed;
@@ -162,25 +166,32 @@ export class PodRecords {
   }
 
   async #write(pod: PodItem, instance: PodInstance | undefined, change: PodChange): Promise<boolean> {
-    const own = change.remove ? this.#removing(pod) : this.#patching(pod, change.set ?? {});
+    const own = change.remove ? this.#removing(pod, change) : this.#patching(pod, change);
     const writes = [...own, ...(change.also ?? [])];
     if (instance && change.instance) {
       const { move, set = {}, metered } = change.instance;
-      const state = podInstanceLifecycle.next(instance.doc.state, move);
+      const state = podInstanceLifecycle.move(instance.id, instance.doc.state, move);
       return (await this.instances.patch(instance, { ...set, state }, metered, writes)) !== undefined;
     }
     return (await commitMetered(this.#store, writes)) !== undefined;
   }
 
   /** The Pod's own write comes first; the spans of its disks go along. */
-  #patching(pod: PodItem, said: Partial<KeptPod>, metered: Metered = {}): Write[] {
-    const set = { ...said, ...(said.reason && { reason: withPlacesHidden(said.reason) }) };
+  #patching(pod: PodItem, { move, set: said = {} }: PodChange, metered: Metered = {}): Write[] {
+    const hidden = said.reason && { reason: withPlacesHidden(said.reason) };
+    const set = { ...said, ...hidden, ...(move && this.#moved(pod, move)) };
     const { doc, writes } = this.#meter.move(pod, { ...pod.doc, ...set }, this.#clock.now(), metered);
     const { span = null, spans } = doc;
     return [this.pods.patching(pod, { ...set, ...(spans !== undefined && { span, spans }) }), ...writes];
   }
 
-  #removing(pod: PodItem): Write[] {
+  /** The record's own move, and the only one: what the table lacks is refused. */
+  #moved({ id, doc }: PodItem, move: PodMove): Pick<KeptPod, "status" | "lastStatusChange"> {
+    return { status: podLifecycle.move(id, doc.status, move), lastStatusChange: this.#clock.now() };
+  }
+
+  #removing(pod: PodItem, { move }: PodChange): Write[] {
+    if (move) this.#moved(pod, move);
     return [this.pods.removing(pod.id, pod.version), ...this.#meter.end(pod, this.#clock.now())];
   }
 }

@@ -82,7 +82,7 @@ export function shownPod(item: PodItem, views: PodViews): Pod {
     dataCenterId: doc.last?.dataCenter ?? null,
     cudaVersion: doc.last?.cuda ?? null,
     ...(cluster && { cluster: shownSeat(cluster, doc.address) }),
-    globalNetworking: shownNetwork(id, { ...doc, status: view.status }),
+    globalNetworking: shownNetwork(id, doc, view.status),
     lastStatusChange: timestamp(doc.lastStatusChange),
     createdAt: timestamp(createdAt),
     startedAt: doc.startedAt === null ? null : timestamp(doc.startedAt),
@@ -94,7 +94,11 @@ function shownSeat({ id, rank, role }: ClusterSeat, ip: string | null | undefine
 }
 
 /** Its address is known while it runs; a change is true from the next boot on. */
-function shownNetwork(id: string, { globalNetworking, address, status }: KeptPod): Pod["globalNetworking"] {
+function shownNetwork(
+  id: string,
+  { globalNetworking, address }: KeptPod,
+  status: Pod["status"],
+): Pod["globalNetworking"] {
   if (!globalNetworking) return { enabled: false };
   const ip = status === "RUNNING" ? address : null;
   return { enabled: true, ...(ip && { ip }), internalDns: internalNames(id)[0] };

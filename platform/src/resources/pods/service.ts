@@ -135,7 +135,9 @@ export class PodService {
     return {
       ...config,
       createdBy,
-      ...this.#moved("PROVISIONING", because("about-to-start")),
+      status: podLifecycle.begin("PROVISIONING"),
+      reason: because("about-to-start"),
+      lastStatusChange: this.#parts.clock.now(),
       startedAt: null,
       instance: null,
       last: null,
@@ -180,8 +182,8 @@ export class PodService {
         throw problem("wrong-state", `This Pod is locked: a change of ${reboots.join(", ")} would restart it.`, {
           reason: "pod-locked",
         });
-      const moved = this.#moved("STARTING", because("restarts-for-change", { fields: reboots.join(", ") }));
-      return { set: { ...set, ...moved }, also, ...restarting };
+      const reason = because("restarts-for-change", { fields: reboots.join(", ") });
+      return { move: "change", set: { ...set, reason }, also, ...restarting };
     });
   }
 
@@ -214,12 +216,12 @@ export class PodService {
     if (action === "terminate") return void (await this.remove(caller, id));
     if (action === "start" && how.waits === false) return this.#startAtOnce(caller, id, how);
     const changed = await this.#change(caller, id, async ({ account, doc }) => {
-      const next = podLifecycle.next(doc.status, action);
+      podLifecycle.assert(doc.status, action);
       if (action !== "stop") await this.#parts.spending.assert(account, caller.key, doc.createdBy);
       if (action === "stop" || how.isReset) refuseLocked(doc, action === "stop" ? "stop" : "reset");
-      if (action === "stop") return this.#parts.endings.ending("EXITED", because("stopped-by-owner"), STOP_GRACE_MS);
-      if (action === "restart") return { set: this.#moved(next, because("restart-asked")), ...restarting };
-      return { set: { ...this.#moved(next, because("about-to-start")), crashes: null, ...gpusFor(doc, how) } };
+      if (action === "stop") return this.#parts.endings.ending("stop", because("stopped-by-owner"), STOP_GRACE_MS);
+      if (action === "restart") return { move: action, set: { reason: because("restart-asked") }, ...restarting };
+      return { move: action, set: { reason: because("about-to-start"), crashes: null, ...gpusFor(doc, how) } };
     });
     return action === "start" ? this.#placed(changed) : changed;
   }
@@ -233,13 +235,12 @@ export class PodService {
   async #startAtOnce(caller: Caller, id: string, how: Starting): Promise<PodItem> {
     const pod = await this.own(caller, id);
     refuseMember(pod);
-    podLifecycle.next(pod.doc.status, "start");
+    podLifecycle.assert(pod.doc.status, "start");
     await this.#parts.spending.assert(pod.account, caller.key, pod.doc.createdBy);
     // What ran of it before has its room, which it gets again as soon as that has ended.
     if ((await this.#parts.podRecords.instancesOf(id)).length > 0)
       return (await this.act(caller, id, "start", { ...how, waits: true }))!;
-    const isReady = ({ doc }: PodItem) => podLifecycle.can(doc.status, "start");
-    const placed = await this.#parts.placer?.place(pod, { set: { crashes: null, ...gpusFor(pod.doc, how) }, isReady });
+    const placed = await this.#parts.placer?.place(pod, { set: { crashes: null, ...gpusFor(pod.doc, how) } });
     if (!placed || "reason" in placed) throw noRoom(placed?.reason ?? because("changed-meanwhile"));
     this.#tell(placed);
     return this.own(caller, id);
@@ -265,10 +266,6 @@ export class PodService {
   /** Without its owner's asking for it: undefined when it does not run any more. */
   stopFor(id: string, reason: Reason, graceMs: number): Promise<PodItem | undefined> {
     return this.#parts.endings.stopFor(id, reason, graceMs);
-  }
-
-  #moved(status: KeptPod["status"], reason: Reason) {
-    return { status, reason, lastStatusChange: this.#parts.clock.now() };
   }
 
   /** One that was told to start has its place at once where there is room; else it waits, and says for what. */

@@ -1,27 +1,36 @@
 /** Workers of an endpoint: boots that the platform made, from the wish to the end. */
-import { lifecycle } from "../../kernel/lifecycle.ts";
+import { lifecycle, type Moved } from "../../kernel/lifecycle.ts";
 import type { Reason } from "../../kernel/reason.ts";
 import { dateTime, nullable, oneOf, type Static, t } from "../../kernel/schema.ts";
 import type { KeptInstance } from "../../machines/instances.ts";
 
-/**
- * WANTED: no machine has room for it. PLACED: a machine is chosen and the boot may begin. STARTING: its program runs and has not
- * yet asked for work, or is at its warm-up. READY: it asks for work or has some. FROZEN: its program stands still until a job needs it. DRAINING: it gets no
- * more and ends with what it has. FAILED: it could not begin, or ended unasked. GONE: nothing of it is left.
- */
 export type WorkerState = "WANTED" | "PLACED" | "STARTING" | "READY" | "FROZEN" | "DRAINING" | "FAILED" | "GONE";
 export type WorkerMove = "place" | "unplace" | "start" | "answer" | "freeze" | "thaw" | "drain" | "fail" | "end";
 
 export const workerLifecycle = lifecycle<WorkerState, WorkerMove>({
-  place: { from: ["WANTED"], to: "PLACED" },
-  unplace: { from: ["PLACED"], to: "WANTED" },
-  start: { from: ["PLACED"], to: "STARTING" },
-  answer: { from: ["STARTING"], to: "READY" },
-  freeze: { from: ["READY"], to: "FROZEN" },
-  thaw: { from: ["FROZEN"], to: "READY" },
-  drain: { from: ["PLACED", "STARTING", "READY", "FROZEN"], to: "DRAINING" },
-  fail: { from: ["PLACED", "STARTING", "READY", "FROZEN", "DRAINING"], to: "FAILED" },
-  end: { from: ["WANTED", "PLACED", "DRAINING", "FAILED"], to: "GONE" },
+  of: "worker",
+  states: {
+    WANTED: "No machine has room for it.",
+    PLACED: "A machine is chosen, and the boot may begin.",
+    STARTING: "Its program runs and has not yet asked for work, or is at its warm-up.",
+    READY: "It asks for work or has some.",
+    FROZEN: "Its program stands still until a job needs it.",
+    DRAINING: "It gets no more work, and ends with what it has.",
+    FAILED: "It could not begin, or ended unasked.",
+    GONE: "Nothing of it is left.",
+  },
+  begins: ["WANTED", "PLACED"],
+  moves: {
+    place: { from: ["WANTED"], to: "PLACED" },
+    unplace: { from: ["PLACED"], to: "WANTED" },
+    start: { from: ["PLACED"], to: "STARTING" },
+    answer: { from: ["STARTING"], to: "READY" },
+    freeze: { from: ["READY"], to: "FROZEN" },
+    thaw: { from: ["FROZEN"], to: "READY" },
+    drain: { from: ["PLACED", "STARTING", "READY", "FROZEN"], to: "DRAINING" },
+    fail: { from: ["PLACED", "STARTING", "READY", "FROZEN", "DRAINING"], to: "FAILED" },
+    end: { from: ["WANTED", "PLACED", "DRAINING", "FAILED"], to: "GONE" },
+  },
 });
 
 /** What keeps a worker that runs from taking work, as the node of its machine sees it. */
@@ -52,7 +61,7 @@ export type KeptWorker = KeptInstance & {
   kind: "worker";
   /** The release of the endpoint that it was booted from. */
   release: number;
-  state: WorkerState;
+  state: Moved<WorkerState>;
   /** Id of the keys with which it reaches its own routes and calls endpoints. */
   keyId: string | null;
   /** Not before then is it given a place again. */

@@ -48,7 +48,9 @@ test("a move follows the lifecycle, takes other fields along and is seen at once
 test("a move that the lifecycle lacks is refused", async () => {
   const { records, insert } = setup();
   const made = await insert("a");
-  expect(() => records.move(made, "answer")).toThrow("cannot answer while WANTED");
+  expect(() => records.move(made, "answer")).toThrow(
+    "worker a cannot answer from WANTED to READY: its lifecycle has no such move",
+  );
 });
 
 test("of two who move the same worker one succeeds, and the other then sees what was done", async () => {

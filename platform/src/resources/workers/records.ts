@@ -55,7 +55,7 @@ export class WorkerRecords {
     place: Place & Pick<KeptWorker, "volumes">,
     counted: Pick<Counted, "taking">,
   ): Promise<WorkerItem | undefined> {
-    const state = workerLifecycle.next(item.doc.state, "place");
+    const state = workerLifecycle.move(item.id, item.doc.state, "place");
     return this.instances.place<KeptWorker>(item, { ...place, state, reason: null }, counted);
   }
 
@@ -63,11 +63,8 @@ export class WorkerRecords {
    * The worker after this move, or undefined when somebody changed or removed it first; a move that the table lacks is refused.
    */
   move(item: WorkerItem, move: WorkerMove, set: Set = {}, metered?: Metered): Promise<WorkerItem | undefined> {
-    return this.instances.patch(
-      item,
-      { ...tellableIn(set), state: workerLifecycle.next(item.doc.state, move) },
-      metered,
-    );
+    const state = workerLifecycle.move(item.id, item.doc.state, move);
+    return this.instances.patch(item, { ...tellableIn(set), state }, metered);
   }
 
   /** Makes a move however often somebody else changes the record first, as long as there is the move; undefined when there is not. */

@@ -35,7 +35,7 @@ export function standingWorkers(
   { release, now, silentSince }: { release: number; now: number; silentSince: SilentSince },
 ): Worker[] {
   const made = active(kept).flatMap((item): Worker[] => {
-    const status = STATUS[item.doc.state];
+    const status = STATUS[item.doc.state as WorkerState];
     if (status === undefined) return [];
     const hindrance = hindranceFrom(item, silentSince);
     const { status: known, reason } = standing(heard.get(item.id), hindrance, now);

@@ -2,11 +2,11 @@
 
 import { describe, expect, test } from "vitest";
 import { type JobWorld, setupJobs } from "../../../tests/job-world.ts";
-import { putWorker, workerDoc } from "../../../tests/worker-doc.ts";
+import { type GivenWorker, putWorker, workerDoc } from "../../../tests/worker-doc.ts";
 import { because, saying } from "../../kernel/reason.ts";
-import type { KeptWorker, WorkerState } from "./model.ts";
+import type { WorkerState } from "./model.ts";
 
-async function put(world: JobWorld, id: string, given: Partial<KeptWorker> = {}): Promise<void> {
+async function put(world: JobWorld, id: string, given: GivenWorker = {}): Promise<void> {
   await putWorker(world.services.workerRecords, {
     ...{ id, account: world.owner.account, createdAt: world.clock.now() },
     doc: workerDoc({

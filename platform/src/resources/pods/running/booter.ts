@@ -16,7 +16,7 @@ import type { Pull, PullAccess } from "../../registries/service.ts";
 import type { Reveal } from "../../secrets/placeholders.ts";
 import type { KeptPodInstance, PodInstance } from "../instance.ts";
 import type { PodKeys } from "../keys.ts";
-import { persistentVolume, podLifecycle } from "../model.ts";
+import { persistentVolume } from "../model.ts";
 import type { PodItem, PodRecords } from "../records.ts";
 import { type PodBoot, podSpec } from "./boot.ts";
 import { PublishedPorts } from "./published-ports.ts";
@@ -109,14 +109,16 @@ export class PodBooter {
 
   /** The key and the ports are on record before anything runs with them. */
   async #make(item: PodInstance): Promise<InstanceSpec | undefined> {
-    const { podKeys, podRecords, clock } = this.#parts;
+    const { podKeys, podRecords } = this.#parts;
     const issued = await podKeys.issue(item.account, item.doc.owner);
     const pod = await podRecords.change(item.doc.owner, async (pod, instance) => {
       if (instance?.id !== item.id || instance.doc.state !== "PLACED") return undefined;
-      const status = podLifecycle.next(pod.doc.status, "boot");
       const ports = await this.#ports.reserve(pod, this.#avoid.get(item.id)?.ports ?? NOTHING);
-      const set = { status, reason: because("program-starting"), lastStatusChange: clock.now(), ...ports };
-      return { set, instance: { move: "keep", set: { keyId: issued.id } } };
+      return {
+        move: "boot",
+        set: { reason: because("program-starting"), ...ports },
+        instance: { move: "keep", set: { keyId: issued.id } },
+      };
     });
     const instance = pod && (await podRecords.instanceOf(pod));
     const isWanted = instance?.id === item.id && instance.doc.state === "PLACED" && instance.doc.keyId === issued.id;

@@ -11,8 +11,8 @@ import { exitReason, exitText, type InstanceLog } from "../../../machines/instan
 import type { Hand, Keeper } from "../../../machines/keeper.ts";
 import { type Exit, type Instance, PlaceGone, StartRefused } from "../../../ports/compute/compute.ts";
 import type { KeptPodInstance, PodInstance } from "../instance.ts";
-import { type PodStatus, podLifecycle } from "../model.ts";
-import type { PodItem, PodRecords } from "../records.ts";
+import { podLifecycle } from "../model.ts";
+import type { PodItem, PodRecords, PodSet } from "../records.ts";
 import { PodBooter, type PodBooterParts } from "./booter.ts";
 import { afterCrash, MOST_RESTARTS } from "./brake.ts";
 import { Clearing, type ClearingParts } from "./clearing.ts";
@@ -143,10 +143,8 @@ export class PodHand implements Hand<KeptPodInstance> {
     this.#log.say(item, reason.text);
     await this.#records.change(item.doc.owner, (pod, instance) => {
       if (instance?.id !== item.id || !podLifecycle.can(pod.doc.status, "unplace")) return undefined;
-      const status = podLifecycle.next(pod.doc.status, "unplace");
       const crashes = { count: pod.doc.crashes?.count ?? 0, startsAgainAt: clock.now() + againInMs };
-      const set = { status, reason, lastStatusChange: clock.now(), instance: null, crashes };
-      return { set, instance: { move: "end", metered: { at } } };
+      return { move: "unplace", set: { reason, instance: null, crashes }, instance: { move: "end", metered: { at } } };
     });
     this.#again(item.id);
   }
@@ -176,10 +174,10 @@ export class PodHand implements Hand<KeptPodInstance> {
   }
 
   async #revived(item: PodInstance, { startedAt, devices }: Instance): Promise<void> {
-    await this.#records.change(item.doc.owner, (pod, instance) => {
+    await this.#records.change(item.doc.owner, (_, instance) => {
       if (instance?.id !== item.id || instance.doc.state !== "CRASHED") return undefined;
       const set = { bootedAt: startedAt, startedAt, ...(devices && { devices }) };
-      return { set: this.#running(pod, startedAt), instance: { move: "revive", set } };
+      return { ...running(startedAt), instance: { move: "revive", set } };
     });
     await this.#followed(item.id);
   }
@@ -198,18 +196,13 @@ export class PodHand implements Hand<KeptPodInstance> {
 
   /** Its program runs, and its record says so; unless somebody wants it otherwise by now. */
   async #runs(item: PodInstance, { startedAt, devices, address }: Instance): Promise<void> {
-    await this.#records.change(item.doc.owner, (pod, instance) => {
+    await this.#records.change(item.doc.owner, (_, instance) => {
       if (instance?.id !== item.id || instance.doc.state !== "PLACED") return undefined;
       const { boots } = instance.doc;
       const set = { bootedAt: startedAt, startedAt, boots: boots + 1, ...(devices && { devices }) };
-      return { set: { ...this.#running(pod, startedAt), address: address ?? null }, instance: { move: "run", set } };
+      return { ...running(startedAt, { address: address ?? null }), instance: { move: "run", set } };
     });
     await this.#followed(item.id);
-  }
-
-  #running({ doc }: PodItem, startedAt: number) {
-    const status = podLifecycle.next(doc.status, "run");
-    return { status, reason: null, lastStatusChange: this.#parts.clock.now(), startedAt };
   }
 
   /** Its lines are read from now on; whatever else is wanted of it by now is done next. */
@@ -272,7 +265,8 @@ export class PodHand implements Hand<KeptPodInstance> {
       const again = reworded(reason, (text) => `${text}; starts again in ${seconds} s${times}`);
       this.#log.say(item, `failed: ${again.text}`);
       return {
-        set: { status: "STARTING", reason: again, lastStatusChange: clock.now(), crashes },
+        move: "crash",
+        set: { reason: again, crashes },
         // Nothing is paid for while nothing runs: its next start begins anew.
         instance: { move: "crash", set: { startedAt: null }, metered: { at } },
       };
@@ -292,12 +286,9 @@ export class PodHand implements Hand<KeptPodInstance> {
 
   /** The Pod has an end for now, and its place is given back. */
   async #close(item: PodInstance, move: "end" | "fail", reason: Reason, at?: number): Promise<void> {
-    const { clock } = this.#parts;
     await this.#records.change(item.doc.owner, (pod, instance) => {
       if (instance?.id !== item.id || !podLifecycle.can(pod.doc.status, move)) return undefined;
-      const status: PodStatus = podLifecycle.next(pod.doc.status, move);
-      const set = { status, reason, lastStatusChange: clock.now(), instance: null, crashes: null };
-      return { set, instance: { move: "end", metered: { at } } };
+      return { move, set: { reason, instance: null, crashes: null }, instance: { move: "end", metered: { at } } };
     });
     this.#again(item.id);
   }
@@ -356,9 +347,9 @@ export class PodHand implements Hand<KeptPodInstance> {
     await this.#records.change(item.doc.owner, (pod, instance) => {
       if (instance?.id !== item.id || !podLifecycle.can(pod.doc.status, "crash")) return undefined;
       const crashes = { count: pod.doc.crashes?.count ?? 0, startsAgainAt: clock.now() };
-      const set = { status: "STARTING", reason, lastStatusChange: clock.now(), crashes } as const;
       // Nothing is paid for while nobody knows that it runs: its next start begins anew.
-      return { set, instance: { move: "crash", set: { startedAt: null }, metered: { at: lastSeenAt } } };
+      const left = { move: "crash", set: { startedAt: null }, metered: { at: lastSeenAt } } as const;
+      return { move: "crash", set: { reason, crashes }, instance: left };
     });
     this.#log.say(item, reason.text);
     this.#again(item.id);
@@ -372,5 +363,8 @@ export class PodHand implements Hand<KeptPodInstance> {
     if (!(await this.#records.pods.get(owner))) await this.#parts.podKeys.removeOf(owner);
   }
 }
+
+const running = (startedAt: number, set: Pick<PodSet, "address"> = {}) =>
+  ({ move: "run", set: { reason: null, startedAt, ...set } }) as const;
 
 const isDue = ({ doc }: PodItem, clock: Clock) => (doc.crashes?.startsAgainAt ?? 0) <= clock.now();

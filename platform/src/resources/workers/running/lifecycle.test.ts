@@ -1,7 +1,7 @@
 /** Releases, restarts, ends of the server and of endpoints: what becomes of workers and of the jobs they have. */
 import { describe, expect, test } from "vitest";
 import { type FleetWorld, type Program, setupFleet } from "../../../../tests/fleet-world.ts";
-import { putWorker } from "../../../../tests/worker-doc.ts";
+import { putWorker, workerDoc } from "../../../../tests/worker-doc.ts";
 
 /** A worker that has begun a job. */
 async function busyWorker(world: FleetWorld): Promise<{ worker: Program; job: string }> {
@@ -109,7 +109,7 @@ describe("after a crash of the server", () => {
     await before.abandon();
     const item = (await before.services.workerRecords.all())[0]!;
     await before.services.workerRecords.remove(worker!.id);
-    const doc = { ...item.doc, state: "PLACED" as const, startedAt: null };
+    const doc = workerDoc({ ...item.doc, state: "PLACED", startedAt: null });
     await putWorker(before.services.workerRecords, { ...item, doc });
     await using world = await before.crash();
     expect(world.started).toEqual([worker!.id]);

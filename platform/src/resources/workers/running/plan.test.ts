@@ -1,13 +1,13 @@
 /** What is planned for an endpoint, whatever its workers and jobs are doing. */
 import { describe, expect, test } from "vitest";
-import { workerDoc } from "../../../../tests/worker-doc.ts";
+import { type GivenWorker, workerDoc } from "../../../../tests/worker-doc.ts";
 import { because, saying } from "../../../kernel/reason.ts";
 import { heldBy } from "../../../machines/held.ts";
 import { placeOf } from "../../../machines/instances.ts";
 import { Room } from "../../../machines/room.ts";
 import { ONLY_BOX } from "../../../ports/compute/compute.ts";
 import type { KeptEndpoint } from "../../endpoints/model.ts";
-import type { KeptWorker } from "../model.ts";
+import type { WorkerState } from "../model.ts";
 import { needOf } from "./need.ts";
 import { type Facts, plan, type Step, type WorkerItem } from "./plan.ts";
 import { AccountShare } from "./share.ts";
@@ -42,7 +42,7 @@ function endpointOf(changes: Partial<KeptEndpoint> = {}): KeptEndpoint {
   };
 }
 
-function worker(id: string, changes: Partial<KeptWorker> = {}): WorkerItem {
+function worker(id: string, changes: GivenWorker = {}): WorkerItem {
   const doc = workerDoc({
     ...{ release: 2, state: "READY", machine: "m", vcpu: 2, memoryMb: 4096 },
     ...{ startedAt: NOW - 5000, readyAt: NOW - 4000 },
@@ -250,7 +250,7 @@ describe("ending", () => {
   });
 
   test("a new release drains all workers of the one before, and forgets its failures", () => {
-    const old = (id: string, changes: Partial<KeptWorker> = {}) => worker(id, { release: 1, ...changes });
+    const old = (id: string, changes: GivenWorker = {}) => worker(id, { release: 1, ...changes });
     const workers = [
       old("ready"),
       old("boot", { state: "STARTING" }),
@@ -306,7 +306,7 @@ test("a plan that was carried out asks for nothing more", () => {
 
 describe("with FlashBoot", () => {
   const flashboot = "FLASHBOOT";
-  const frozen = (id: string, secondsAgo: number, changes: Partial<KeptWorker> = {}) =>
+  const frozen = (id: string, secondsAgo: number, changes: GivenWorker = {}) =>
     worker(id, { state: "FROZEN", frozenAt: NOW - secondsAgo * 1000, ...changes });
 
   test("an idle worker is frozen, and ended where there is no memory for it", () => {
@@ -380,7 +380,7 @@ describe("with FlashBoot", () => {
 
 describe("machines that are silent or drained", () => {
   const min = (count: number) => ({ workers: { min: count, max: 3, idleTimeout: 10 } });
-  const on = (machine: string, state: KeptWorker["state"]) => worker(`${machine} ${state}`, { machine, state });
+  const on = (machine: string, state: WorkerState) => worker(`${machine} ${state}`, { machine, state });
 
   test("workers on a silent machine are not counted on, and no more than max are there with them", () => {
     const workers = [on("x", "READY"), on("x", "STARTING")];

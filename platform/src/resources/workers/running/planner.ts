@@ -243,7 +243,11 @@ export class Planner {
       case "add":
         return this.#add(endpoint, step.place, counted);
       case "want":
-        await this.#insert(endpoint, { state: "WANTED", ...NOWHERE, reason: step.reason }, counted);
+        await this.#insert(
+          endpoint,
+          { state: workerLifecycle.begin("WANTED"), ...NOWHERE, reason: step.reason },
+          counted,
+        );
         if (step.reason.code === "no-capacity") await makeRoom?.(needOf(endpoint.doc), endpoint.doc.name);
         return;
       case "place": {
@@ -296,7 +300,7 @@ export class Planner {
 
   /** Where somebody else took the room meanwhile, the next plan looks for another. */
   async #add(endpoint: Item<KeptEndpoint>, place: Place, counted: Counted): Promise<void> {
-    const where = { state: "PLACED" as const, ...place, ...mountsOf(endpoint, place), reason: null };
+    const where = { state: workerLifecycle.begin("PLACED"), ...place, ...mountsOf(endpoint, place), reason: null };
     const added = await this.#insert(endpoint, where, counted);
     if (added) this.#parts.act(added);
   }

@@ -1,18 +1,17 @@
 /** Which frozen workers stay, and which give way. */
 import { describe, expect, test } from "vitest";
-import { workerDoc } from "../../../../tests/worker-doc.ts";
+import { type GivenWorker, workerDoc } from "../../../../tests/worker-doc.ts";
 import { placeOf } from "../../../machines/instances.ts";
 import type { Need } from "../../../machines/need.ts";
 import type { Machine } from "../../../machines/place.ts";
 import { Room } from "../../../machines/room.ts";
 import { ONLY_BOX } from "../../../ports/compute/compute.ts";
-import type { KeptWorker } from "../model.ts";
 import type { WorkerItem } from "./plan.ts";
 import { Shelf } from "./shelf.ts";
 
 const GPU = "NVIDIA A40";
 
-function worker(id: string, frozenAt: number, changes: Partial<KeptWorker> = {}): WorkerItem {
+function worker(id: string, frozenAt: number, changes: GivenWorker = {}): WorkerItem {
   const place = { machine: "m", vcpu: 2, memoryMb: 4096, heldMb: 4096 };
   const times = { startedAt: 0, readyAt: 0, frozenAt };
   const doc = workerDoc({ state: "FROZEN", ...place, ...times, ...changes });

@@ -1,16 +1,17 @@
 /** What a waiting job is told about the workers of its endpoint. */
 
 import { expect, test } from "vitest";
+import type { GivenWorker } from "../../../../tests/worker-doc.ts";
 import { adding, because, plainText, type Reason, type ReasonCode, saying } from "../../../kernel/reason.ts";
-import type { KeptWorker } from "../model.ts";
+import type { KeptWorker, WorkerState } from "../model.ts";
 import type { WorkerItem } from "./plan.ts";
 import { type WaitFacts, workersReason } from "./workers-reason.ts";
 
 const NOW = 1_000_000;
 const PULLING = because("pulling-image", { image: "vllm:1", progress: "4 of 9 layers" });
 
-function worker(state: KeptWorker["state"], changes: Partial<KeptWorker> = {}, ageS = 3): WorkerItem {
-  const doc = { release: 1, state, image: "vllm:1", reason: null, failedAt: null, ...changes } as KeptWorker;
+function worker(state: WorkerState, changes: GivenWorker = {}, ageS = 3): WorkerItem {
+  const doc = { release: 1, state, image: "vllm:1", reason: null, failedAt: null, ...changes } as unknown as KeptWorker;
   return { id: state, account: "a", createdAt: NOW - ageS * 1000, version: 1, doc };
 }
 
