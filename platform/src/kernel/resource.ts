@@ -1,4 +1,5 @@
 /** The resource kit: fields are written once, and what is returned, created and updated is derived from them. */
+import { onceFor } from "./once-for.ts";
 import { closed, type Static, type TObject, type TProperties, type TSchema, t } from "./schema.ts";
 
 interface Fields<
@@ -69,11 +70,18 @@ export function recordFrom<R extends { record: TObject }>(
   known: Static<R["record"]>,
 ): Static<R["record"]> {
   const values = known as Record<string, unknown>;
-  const fields = Object.entries(record.properties).map(
-    ([name, schema]) => [name, values[name] === undefined ? defaultOf(schema) : values[name]] as const,
-  );
-  return Object.fromEntries(fields.filter(([, value]) => value !== undefined)) as Static<R["record"]>;
+  const shown: Record<string, unknown> = {};
+  for (const [name, unsaid] of fieldsIn(record)) {
+    const value = values[name] ?? (values[name] === undefined ? unsaid : null);
+    if (value !== undefined) shown[name] = value;
+  }
+  return shown as Static<R["record"]>;
 }
+
+/** The names of a record's fields, each with what is shown where nothing is known. */
+const fieldsIn = onceFor(({ properties }: TObject) =>
+  Object.entries(properties).map(([name, schema]) => [name, defaultOf(schema)] as const),
+);
 
 const defaultOf = (schema: TSchema) => (schema as { default?: unknown }).default;
 

@@ -1,6 +1,7 @@
 /** The store in one SQLite file: written by group commit in a thread, read on the calling thread. */
 import type { DatabaseSync } from "node:sqlite";
 import { type Clock, realClock } from "../../kernel/clock.ts";
+import { frozen } from "../../kernel/frozen.ts";
 import { isStorable } from "../../kernel/storable.ts";
 import { anyDisk, type Disk } from "../../ports/disk.ts";
 import {
@@ -13,6 +14,7 @@ import {
   type Write,
   WriteRefused,
 } from "../../ports/store/store.ts";
+import { type Head, KnownRecords } from "./known-records.ts";
 import { Scrubber } from "./scrubber.ts";
 import { sql } from "./statement.ts";
 import {
@@ -41,6 +43,7 @@ export class SqliteStore implements Store {
   readonly #reader: DatabaseSync;
   readonly #scrubber: Scrubber;
   readonly #disk: Disk;
+  readonly #known = new KnownRecords();
 
   private constructor(writer: GroupCommit, reader: DatabaseSync, clock: Clock, disk: Disk) {
     this.#disk = disk;
@@ -72,6 +75,7 @@ export class SqliteStore implements Store {
     const outcome = await this.#writer.run<Committed>("commit", writes);
     if ("refused" in outcome) throw new WriteRefused(outcome.refused, outcome.index);
     if (writes.some((write) => write.do !== "insert")) this.#scrubber.soon();
+    for (const write of writes) if (write.do === "remove") this.#known.forget(write.kind, write.id);
     return outcome.written.map(writtenRow);
   }
 
@@ -96,10 +100,35 @@ export class SqliteStore implements Store {
     // Named by the table that gives the order: the other one's columns are equal, but have no index for it.
     const [createdAt, id] = [`${from.order}.created_at`, `${from.order}.id`];
     const beyond = after ? `AND (${createdAt}, ${id}) < (:createdAt, :id)` : "";
-    const rows = this.#sql(
-      `SELECT records.* FROM ${from.tables} WHERE ${where} ${beyond} ORDER BY ${createdAt} DESC, ${id} DESC LIMIT :limit`,
-    ).all({ ...values, limit, ...(after ? { createdAt: after.createdAt, id: after.id } : {}) });
-    return (rows as unknown as Row[]).map(fromRow);
+    const heads = this.#sql(
+      `SELECT records.id, records.version, records.created_at FROM ${from.tables} WHERE ${where} ${beyond}
+       ORDER BY ${createdAt} DESC, ${id} DESC LIMIT :limit`,
+    );
+    const given = { ...values, limit, ...(after ? { createdAt: after.createdAt, id: after.id } : {}) };
+    return this.#atOneMoment(() =>
+      (heads.all(given) as unknown as Head[]).map((head) => this.#recordOf(selection.kind, head)),
+    );
+  }
+
+  #recordOf(kind: string, head: Head): StoredRecord {
+    return this.#known.get(kind, head) ?? this.#learn(kind, head.id);
+  }
+
+  #learn(kind: string, id: string): StoredRecord {
+    const row = this.#sql("SELECT * FROM records WHERE kind = ? AND id = ?").get(kind, id) as unknown as Row;
+    const record = frozen(fromRow(row));
+    this.#known.keep(record, row.doc.length);
+    return record;
+  }
+
+  /** What is read within is of one state of the file, also while the thread writes. */
+  #atOneMoment<T>(read: () => T): T {
+    this.#reader.exec("BEGIN");
+    try {
+      return read();
+    } finally {
+      this.#reader.exec("COMMIT");
+    }
   }
 
   async count(counting: Counting): Promise<number> {
@@ -112,6 +141,7 @@ export class SqliteStore implements Store {
 
   async removeAccount(account: string): Promise<void> {
     await this.#writer.run("removeAccount", account);
+    this.#known.forgetAll();
     await this.#scrubber.now();
   }
 

@@ -2,6 +2,7 @@
 import type { Clock } from "../../kernel/clock.ts";
 import type { LastSeen } from "../../kernel/cursor.ts";
 import { type Document, type Kept, type Keys, NewerFormat, upcast } from "../../kernel/document.ts";
+import { onceFor } from "../../kernel/once-for.ts";
 import { type Problem, problem } from "../../kernel/problem.ts";
 import type { Random } from "../../kernel/random.ts";
 import {
@@ -69,6 +70,8 @@ const REBUILT_TOGETHER = 200;
 export class Collection<T extends Document> {
   readonly #store: Store;
   readonly #kept: Kept<T>;
+  /** A document that readers share is read once for all of them. */
+  readonly #shared = onceFor((doc: Document) => this.#today(doc));
 
   constructor(store: Store, kept: Kept<T>) {
     this.#store = store;
@@ -338,9 +341,14 @@ export class Collection<T extends Document> {
   /** A record of this kind as the store gave it. */
   read(record: StoredRecord): Item<T> {
     const { id, account, createdAt, version } = record;
-    const doc = upcast(this.#kept, record.doc);
-    const outgrown = Object.keys(record.doc).filter((name) => !(name in doc));
-    return { id, account, createdAt, version, doc, ...(outgrown.length > 0 ? { outgrown } : {}) };
+    const read = Object.isFrozen(record.doc) ? this.#shared(record.doc) : this.#today(record.doc);
+    return { id, account, createdAt, version, ...read };
+  }
+
+  #today(stored: Document): Pick<Item<T>, "doc" | "outgrown"> {
+    const doc = upcast(this.#kept, stored);
+    const outgrown = Object.keys(stored).filter((name) => !(name in doc));
+    return { doc, ...(outgrown.length > 0 ? { outgrown } : {}) };
   }
 }
 

@@ -1,5 +1,6 @@
 /** The store in memory: for tests, and the plainest statement of what the port means. */
 import type { Document } from "../../kernel/document.ts";
+import { frozen } from "../../kernel/frozen.ts";
 import { storableJson } from "../../kernel/storable.ts";
 import {
   type Bound,
@@ -173,9 +174,9 @@ const uniqueKey = (kind: string, { scope, name, value }: UniqueKey) => JSON.stri
 const compareText = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
 
 /** A copy with what any store would keep: no undefined, no dates, no class instances, no text that a database cannot hold. */
-const asJson = (doc: Document): Document => JSON.parse(storableJson(doc));
+const asJson = (doc: Document): Document => frozen(JSON.parse(storableJson(doc)));
 
-/** Callers get copies: a document changed in place must not change the store. */
+/** Callers share documents, which nobody can change. */
 function shown({ kind, id, account, createdAt, version, doc }: Row): StoredRecord {
-  return { kind, id, account, createdAt, version, doc: structuredClone(doc) };
+  return { kind, id, account, createdAt, version, doc };
 }

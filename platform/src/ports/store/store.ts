@@ -34,6 +34,7 @@ export interface StoredRecord {
   createdAt: number;
   /** 1 at insertion, one more at each patch; the handle for compare-and-set. */
   version: number;
+  /** Readers may share it: nobody changes it in place. */
   doc: Document;
 }
 

@@ -1,5 +1,6 @@
 /** Pods as REST v2 says them: compute, mounts and networking in objects of their own. */
 import { timestamp } from "../../kernel/clock.ts";
+import { onceFor } from "../../kernel/once-for.ts";
 import type { Call, Handlers } from "../../kernel/operation.ts";
 import { paged } from "../../kernel/paged.ts";
 import { recordFrom } from "../../kernel/resource.ts";
@@ -71,23 +72,33 @@ function termsFrom({ registry, ...plain }: UpdateBody): PodTerms {
 }
 
 export function shownPod(item: PodItem, views: PodViews): Pod {
-  const { id, createdAt, doc } = item;
-  const { gpu: _, cpu: __, cluster, ...plain } = doc;
+  const { id, doc } = item;
   const view = views.of(item);
   return recordFrom(Pod, {
-    id,
-    ...plain,
+    ...shownRecord(item),
     ...view,
-    ...shownCompute(doc),
-    dataCenterId: doc.last?.dataCenter ?? null,
-    cudaVersion: doc.last?.cuda ?? null,
-    ...(cluster && { cluster: shownSeat(cluster, doc.address) }),
     globalNetworking: shownNetwork(id, doc, view.status),
-    lastStatusChange: timestamp(doc.lastStatusChange),
-    createdAt: timestamp(createdAt),
-    startedAt: doc.startedAt === null ? null : timestamp(doc.startedAt),
   });
 }
+
+/** What its record alone says: the same until it changes, and lists of many Pods are asked for again and again. */
+const shownRecord = onceFor(
+  ({ id, createdAt, doc }: PodItem) => {
+    const { gpu: _, cpu: __, cluster, ...plain } = doc;
+    return {
+      id,
+      ...plain,
+      ...shownCompute(doc),
+      dataCenterId: doc.last?.dataCenter ?? null,
+      cudaVersion: doc.last?.cuda ?? null,
+      ...(cluster && { cluster: shownSeat(cluster, doc.address) }),
+      lastStatusChange: timestamp(doc.lastStatusChange),
+      createdAt: timestamp(createdAt),
+      startedAt: doc.startedAt === null ? null : timestamp(doc.startedAt),
+    };
+  },
+  ({ doc }) => doc,
+);
 
 function shownSeat({ id, rank, role }: ClusterSeat, ip: string | null | undefined): NonNullable<Pod["cluster"]> {
   return { id, rank, ...(role && { role }), ...(ip && { ip }) };

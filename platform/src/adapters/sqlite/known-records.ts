@@ -1,0 +1,61 @@
+/** Records that were read before and did not change since: a list of many is mostly of these, and reading text and parsing it is what a list costs. */
+import type { StoredRecord } from "../../ports/store/store.ts";
+
+/** What says whether a known record is still the one in the file. */
+export interface Head {
+  id: string;
+  version: number;
+  created_at: number;
+}
+
+/** As much text of documents as is kept, in characters; what was not listed for the longest time goes first. */
+const MOST = 16 * 1024 * 1024;
+/** Of a longer document the parsing is not what a list costs, and a few of them would push out all others. */
+const LONGEST = 64 * 1024;
+
+interface Known {
+  record: StoredRecord;
+  size: number;
+}
+
+export class KnownRecords {
+  readonly #known = new Map<string, Known>();
+  #size = 0;
+
+  /** The record with this head, if it is known. The time of its making is compared too: a record may go, and another come under its id. */
+  get(kind: string, { id, version, created_at }: Head): StoredRecord | undefined {
+    const key = keyOf(kind, id);
+    const known = this.#known.get(key);
+    if (!known) return undefined;
+    const { record } = known;
+    if (record.version !== version || record.createdAt !== created_at) return undefined;
+    // The order of a Map is that of insertion: the last that was used stands last.
+    this.#known.delete(key);
+    this.#known.set(key, known);
+    return record;
+  }
+
+  keep(record: StoredRecord, size: number): void {
+    this.forget(record.kind, record.id);
+    if (size > LONGEST) return;
+    this.#known.set(keyOf(record.kind, record.id), { record, size });
+    this.#size += size;
+    for (const { record: oldest } of this.#known.values()) {
+      if (this.#size <= MOST) return;
+      this.forget(oldest.kind, oldest.id);
+    }
+  }
+
+  forget(kind: string, id: string): void {
+    const key = keyOf(kind, id);
+    this.#size -= this.#known.get(key)?.size ?? 0;
+    this.#known.delete(key);
+  }
+
+  forgetAll(): void {
+    this.#known.clear();
+    this.#size = 0;
+  }
+}
+
+const keyOf = (kind: string, id: string) => `${kind}\n${id}`;
