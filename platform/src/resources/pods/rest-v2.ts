@@ -14,7 +14,7 @@ import type { podOperations } from "./operations.ts";
 import { internalNames } from "./ports.ts";
 import type { PodItem } from "./records.ts";
 import type { PodService } from "./service.ts";
-import type { PodViews } from "./view.ts";
+import type { PodView, PodViews } from "./view.ts";
 
 type Operations = typeof podOperations;
 type CreateBody = Call<Operations["createPod"]>["body"];
@@ -72,22 +72,26 @@ function termsFrom({ registry, ...plain }: UpdateBody): PodTerms {
 }
 
 export function shownPod(item: PodItem, views: PodViews): Pod {
-  const { id, doc } = item;
   const view = views.of(item);
-  return recordFrom(Pod, {
-    ...shownRecord(item),
-    ...view,
-    globalNetworking: shownNetwork(id, doc, view.status),
-  });
+  const globalNetworking = shownNetwork(item.id, item.doc, view.status);
+  return { ...shownRecord(item), ...view, globalNetworking };
 }
+
+/** What has its place in the record, and is filled in at every look. */
+const LATER: PodView & Pick<Pod, "globalNetworking"> = {
+  ...{ status: "STARTING", statusReason: null, statusReasonCode: null, actions: [], cost: 0, runtime: null },
+  ssh: { proxy: null, direct: null },
+  globalNetworking: { enabled: false },
+};
 
 /** What its record alone says: the same until it changes, and lists of many Pods are asked for again and again. */
 const shownRecord = onceFor(
   ({ id, createdAt, doc }: PodItem) => {
     const { gpu: _, cpu: __, cluster, ...plain } = doc;
-    return {
+    return recordFrom(Pod, {
       id,
       ...plain,
+      ...LATER,
       ...shownCompute(doc),
       dataCenterId: doc.last?.dataCenter ?? null,
       cudaVersion: doc.last?.cuda ?? null,
@@ -95,7 +99,7 @@ const shownRecord = onceFor(
       lastStatusChange: timestamp(doc.lastStatusChange),
       createdAt: timestamp(createdAt),
       startedAt: doc.startedAt === null ? null : timestamp(doc.startedAt),
-    };
+    });
   },
   ({ doc }) => doc,
 );

@@ -2,6 +2,7 @@
 
 import { installedCatalog } from "../../catalog/compute.ts";
 import type { Clock } from "../../kernel/clock.ts";
+import { onceFor } from "../../kernel/once-for.ts";
 import { type Reason, type ReasonCode, reworded, withPlacesHidden } from "../../kernel/reason.ts";
 import type { InstanceRecords } from "../../machines/instance-records.ts";
 import { type SilentSince, silenceOf } from "../../machines/silences.ts";
@@ -70,6 +71,13 @@ export interface PodView {
 
 const NANO = 1e9;
 
+// Of records that did not change, these are the same at every look, and lists look at many.
+const loginOf = onceFor(
+  ({ id }: PodItem) => sshUser(id),
+  ({ doc }) => doc,
+);
+const asShown = onceFor((reason: Reason) => withPlacesHidden(reason));
+
 /** What nobody can claim of a Pod on a machine that is not heard of. It is neither known to run nor to have ended; one that is to start says no more. */
 const CLAIMS: readonly PodStatus[] = ["RUNNING", "EXITED"];
 
@@ -98,7 +106,7 @@ export class PodViews {
     const silence = this.#silenceOf(pod);
     const status = silence && CLAIMS.includes(doc.status) ? "STARTING" : doc.status;
     const known = silence ? waitsFor(doc, silence) : status === "RUNNING" ? null : this.#reason(doc);
-    const reason = withPlacesHidden(known);
+    const reason = known && asShown(known);
     return {
       status,
       statusReason: reason?.text ?? (status === "RUNNING" ? null : ""),
@@ -131,9 +139,10 @@ export class PodViews {
   }
 
   /** From its first machine on: what it is when one comes is said there. */
-  #sshProxy({ id, doc }: PodItem): SshEndpoint | null {
+  #sshProxy(pod: PodItem): SshEndpoint | null {
+    const { doc } = pod;
     const at = this.#parts.sshAt?.();
-    return at && doc.last ? sshEndpoint(at.host, at.port, sshUser(id)) : null;
+    return at && doc.last ? sshEndpoint(at.host, at.port, loginOf(pod)) : null;
   }
 
   #runtime(pod: PodItem): PodView["runtime"] {

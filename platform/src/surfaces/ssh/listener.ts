@@ -16,6 +16,7 @@ export class SshListener implements AsyncDisposable {
   #server: SshServer | undefined;
   #port: number | undefined;
   #isClosed = false;
+  #host: { url: string; name: string } | undefined;
 
   constructor(parts: SshListenerParts) {
     this.#parts = parts;
@@ -26,7 +27,13 @@ export class SshListener implements AsyncDisposable {
     const { sshAddress: said, publicUrl } = this.#parts;
     const port = said?.port ?? this.#port;
     if (port === undefined) return undefined;
-    return { host: said?.host ?? new URL(publicUrl()).hostname.replace(/^\[|\]$/g, ""), port };
+    return { host: said?.host ?? this.#hostIn(publicUrl()), port };
+  }
+
+  /** Every Pod of a list asks. */
+  #hostIn(url: string): string {
+    if (this.#host?.url !== url) this.#host = { url, name: new URL(url).hostname.replace(/^\[|\]$/g, "") };
+    return this.#host.name;
   }
 
   /** Tries one port after the other, of which 0 is any. Rejects with what was wrong with the last. */
