@@ -1,5 +1,7 @@
 /** The shapes in which a flat surface takes and shows a resource: made from the fields of its dialect, odd ones written out. */
+
 import type { Dialect, Flat } from "./flat.ts";
+import { onceFor } from "./once-for.ts";
 import { isOptional, type TObject, type TProperties, type TSchema, type TUnsafe, t } from "./schema.ts";
 import { assertValid } from "./validate.ts";
 
@@ -74,13 +76,14 @@ export function flatShapes<Kept extends object, Terms extends object>(
   const visible = fields.filter(([name, { says }]) => says.length > 0 && !(name in shown));
   const said = (names: readonly string[], body: Flat) =>
     Object.fromEntries(names.flatMap((name) => (body[name] === undefined ? [] : [[name, body[name]]])));
+  const shownNames = [...visible.map(([name]) => name), ...Object.keys(shown)];
   const createdNames = given.map(([name]) => name);
   const updatedNames = changed.map(([name]) => name);
   return {
     create: open(`${called}CreateInput`, created, [...required, ...needed]),
     update: open(`${called}UpdateInput`, updated, []),
     record: open(called, { ...assigned, ...schemas(visible), ...shown }, face.always),
-    of: (kept) => said([...visible.map(([name]) => name), ...Object.keys(shown)], dialect.of(kept)),
+    of: onceFor((kept) => Object.freeze(said(shownNames, dialect.of(kept)))),
     created: (body) => dialect.terms(assertValid(dialect.update, said(createdNames, body))),
     updated: (body, before) => dialect.terms(assertValid(dialect.update, said(updatedNames, body)), before),
   };

@@ -1,4 +1,5 @@
 /** The flat dialect of a resource, as REST v1, GraphQL and the history of releases speak: plain fields by derivation, odd ones written out. */
+import { onceFor } from "./once-for.ts";
 import { closed, type TObject, type TProperties, type TSchema, t } from "./schema.ts";
 
 /** Names of the dialect with what they stand for. Surfaces put it into their own forms, such as a list as one text. */
@@ -63,7 +64,7 @@ export function flatDialect<Kept extends object, Terms extends object>(
     unsaid,
     create: shape,
     update: t.Partial(shape, { additionalProperties: false }),
-    of: (kept) => present(Object.entries(fields).map(([name, { read }]) => [name, read(kept)])),
+    of: onceFor((kept) => present(Object.entries(fields).map(([name, { read }]) => [name, read(kept)]))),
     terms: (flat, before) => together(flat, (name, value) => fields[name]!.write(value, flat, before)),
   };
 }
@@ -128,8 +129,9 @@ function isPlain(schema: TSchema): boolean {
   return !isObject(schema) && (items === undefined || isPlain(items)) && (anyOf ?? []).every(isPlain);
 }
 
+/** Readers of a record that did not change share it. */
 const present = (entries: [string, unknown][]): Flat =>
-  Object.fromEntries(entries.filter(([, value]) => value !== undefined));
+  Object.freeze(Object.fromEntries(entries.filter(([, value]) => value !== undefined)));
 
 /** What several names say of one object is that object. */
 function together<Terms extends object>(flat: Flat, write: (name: string, value: unknown) => Terms): Terms {

@@ -1,6 +1,7 @@
 /** A Pod as REST v1 and GraphQL show it beyond what its caller said: one status of three, its machine, its cost, its ports as numbers. */
 import { cpuFlavor, dataCenter, gpuType } from "../../catalog/compute.ts";
 import { dateText, timestamp } from "../../kernel/clock.ts";
+import { onceFor } from "../../kernel/once-for.ts";
 import { sshUser } from "../ssh/logins.ts";
 import type { KeptPod, LastPlace, PodStatus } from "./model.ts";
 import { portsOf } from "./ports.ts";
@@ -96,27 +97,39 @@ export interface FlatPod {
 const MB_PER_GB = 1024;
 
 export function flatPod(item: PodItem, views: PodViews): FlatPod {
-  const { id, createdAt, doc } = item;
   const view = views.of(item);
   const { compute, storage } = views.costs(item);
+  const { changedAt, machine, ...record } = flatRecord(item);
   return {
+    ...record,
+    lastStatusChange: lastChange(item.doc, changedAt, view.statusReason),
+    costPerHr: compute,
+    adjustedCostPerHr: usd(compute + storage),
+    uptimeSeconds: view.runtime?.uptime ?? 0,
+    runtime: view.runtime && runtimeOf(item, view.runtime),
+    machine: { ...machine, costPerHr: compute, currentPricePerGpu: perGpu(compute, record.gpuCount) },
+  };
+}
+
+/** What its record alone says: the same until it changes, and lists of many Pods are asked for again and again. */
+const flatRecord = onceFor(
+  ({ id, createdAt, doc }: PodItem) => ({
     id,
     desiredStatus: desiredStatusOf(doc),
-    lastStatusChange: lastChange(doc, view.statusReason),
+    changedAt: dateText(doc.lastStatusChange),
     createdAt: timestamp(createdAt),
     lastStartedAt: doc.startedAt === null ? null : timestamp(doc.startedAt),
     machineId: doc.last?.machine ?? "",
-    costPerHr: compute,
-    adjustedCostPerHr: usd(compute + storage),
     ...sizeOf(doc),
-    podType: doc.interruptible ? "INTERRUPTABLE" : "RESERVED",
+    podType: doc.interruptible ? ("INTERRUPTABLE" as const) : ("RESERVED" as const),
     publicIp: doc.portsAt?.ip ?? null,
     portMappings: doc.publicPorts,
-    uptimeSeconds: view.runtime?.uptime ?? 0,
-    runtime: view.runtime && runtimeOf(item, view.runtime),
-    machine: machineOf(item, compute),
-  };
-}
+    machine: machineOf(id, doc),
+  }),
+  ({ doc }) => doc,
+);
+
+const perGpu = (costPerHr: number, gpus: number) => (gpus === 0 ? null : usd(costPerHr / gpus));
 
 /** Sums of prices with the digits that money has. */
 const usd = (amount: number) => Math.round(amount * 1e9) / 1e9;
@@ -134,8 +147,7 @@ function sizeOf({ gpu, withoutGpu, cpu = [], last }: KeptPod) {
 }
 
 /** Clients look for who it was at the beginning; the reason stands at the end. */
-function lastChange({ status, lastStatusChange, reason: kept }: KeptPod, reason: string | null): string {
-  const at = dateText(lastStatusChange);
+function lastChange({ status, reason: kept }: KeptPod, at: string, reason: string | null): string {
   const why = reason === null || reason === "" ? "" : ` (${reason})`;
   if (desiredStatusOf({ status }) === "RUNNING") return `Rented by User: ${at}${why}`;
   return kept?.code === "stopped-by-owner"
@@ -168,9 +180,9 @@ function flatPorts(doc: KeptPod): FlatPort[] {
   });
 }
 
-function machineOf({ id, doc }: PodItem, costPerHr: number): FlatMachine {
+function machineOf(id: string, doc: KeptPod): Omit<FlatMachine, "costPerHr" | "currentPricePerGpu"> {
   const { last, cloud, withoutGpu } = doc;
-  const { gpuTypeId, gpuCount } = sizeOf(doc);
+  const { gpuTypeId } = sizeOf(doc);
   const place = last && dataCenter(last.dataCenter);
   return {
     id: last?.machine ?? "",
@@ -183,8 +195,6 @@ function machineOf({ id, doc }: PodItem, costPerHr: number): FlatMachine {
     cpuType: flatCpuType(last?.flavor ?? null, last?.vcpu ?? 0),
     secureCloud: cloud === "SECURE",
     supportPublicIp: (doc.portsAt?.ip ?? null) !== null,
-    costPerHr,
-    currentPricePerGpu: gpuCount === 0 ? null : usd(costPerHr / gpuCount),
   };
 }
 

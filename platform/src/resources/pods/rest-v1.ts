@@ -84,7 +84,7 @@ function requireIncluded({ grants }: Caller, query: Partial<Query>): void {
 }
 
 const newestFirst = (records: Flat[]): Flat[] =>
-  records.toSorted((a, b) => String(b.createdAt).localeCompare(String(a.createdAt)));
+  records.toSorted((a, b) => (String(b.createdAt) < String(a.createdAt) ? -1 : b.createdAt === a.createdAt ? 0 : 1));
 
 /** With what the query includes, each of which is read once for all of them. */
 async function allShown(
