@@ -1,10 +1,26 @@
 /** What every Store does when it lists: the order, and pages that stay true while records come and go. */
 import { expect, test } from "vitest";
-import { insertOf, removeOf, seed } from "./conformance-records.ts";
+import { insertOf, patchOf, removeOf, seed } from "./conformance-records.ts";
 import type { OpenStore } from "./store.conformance.ts";
 import type { Listing, Store } from "./store.ts";
 
 export function listingConformance(open: OpenStore): void {
+  test("a list shows what was changed since the last one, and what came under the id of a record that went", async () => {
+    await using opened = await open();
+    const listed = async () => (await opened.store.list({ kind: "thing", limit: 2 })).map(({ doc }) => doc);
+    await seed(opened.store, { id: "r1", doc: { n: 1 } });
+    await seed(opened.store, { id: "r2", doc: { n: 2 } });
+    expect(await listed()).toEqual([{ n: 2 }, { n: 1 }]);
+    await opened.store.commit([patchOf("r1", { n: 3 })]);
+    expect(await listed()).toEqual([{ n: 2 }, { n: 3 }]);
+    await opened.store.commit([{ do: "remove", kind: "thing", id: "r2" }]);
+    await seed(opened.store, { id: "r2", doc: { n: 4 } });
+    expect(await listed()).toEqual([{ n: 4 }, { n: 3 }]);
+    await opened.store.removeAccount("a");
+    await seed(opened.store, { id: "r1", doc: { n: 5 } });
+    expect(await listed()).toEqual([{ n: 5 }]);
+  });
+
   test("records come newest first, and those of one moment by id, last first", async () => {
     await using opened = await open();
     await seedAll(opened.store, { m1: 5, m3: 5, m2: 5, old: 1, new: 9, ancient: -3 });

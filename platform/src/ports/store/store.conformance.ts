@@ -336,22 +336,6 @@ function documentCases(open: OpenStore): void {
     expect((await opened.store.get("thing", "r1"))!.doc).toStrictEqual({ kept: 1 });
   });
 
-  test("a list shows what was changed since the last one, and what came under the id of a record that went", async () => {
-    await using opened = await open();
-    const listed = async () => (await opened.store.list({ kind: "thing", limit: 2 })).map(({ doc }) => doc);
-    await seed(opened.store, { id: "r1", doc: { n: 1 } });
-    await seed(opened.store, { id: "r2", doc: { n: 2 } });
-    expect(await listed()).toEqual([{ n: 2 }, { n: 1 }]);
-    await opened.store.commit([patchOf("r1", { n: 3 })]);
-    expect(await listed()).toEqual([{ n: 2 }, { n: 3 }]);
-    await opened.store.commit([{ do: "remove", kind: "thing", id: "r2" }]);
-    await seed(opened.store, { id: "r2", doc: { n: 4 } });
-    expect(await listed()).toEqual([{ n: 4 }, { n: 3 }]);
-    await opened.store.removeAccount("a");
-    await seed(opened.store, { id: "r1", doc: { n: 5 } });
-    expect(await listed()).toEqual([{ n: 5 }]);
-  });
-
   test("a caller that changes what it gave or got does not change the store", async () => {
     await using opened = await open();
     const given = { list: [1] };
