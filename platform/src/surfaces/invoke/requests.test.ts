@@ -1,6 +1,7 @@
 /** `/requests` and `/metrics`: what an endpoint's jobs and workers are doing. */
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { setupJobs } from "../../../tests/job-world.ts";
+import { EmbeddedQueue } from "../../ports/queue/embedded-queue.ts";
 
 test("jobs are listed newest first, with their times and without their output", async () => {
   await using world = await setupJobs();
@@ -23,6 +24,17 @@ test("jobs are listed newest first, with their times and without their output", 
     },
   ]);
   expect(text).not.toContain("secret output");
+});
+
+test("what the reasons of waiting jobs are made from is read once for all of them", async () => {
+  const holders = vi.spyOn(EmbeddedQueue.prototype, "holders");
+  await using world = await setupJobs();
+  for (let n = 0; n < 5; n++) await world.submit({ n });
+  holders.mockClear();
+  const { requests } = (await world.invoke("GET", "/requests")).json;
+  expect(requests.every((one: { waitReason?: string }) => one.waitReason !== undefined)).toBe(true);
+  expect(holders).toHaveBeenCalledTimes(1);
+  holders.mockRestore();
 });
 
 test("a job that failed says why, in its first 1,000 characters", async () => {

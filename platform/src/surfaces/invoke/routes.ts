@@ -155,7 +155,7 @@ function jobWorks(parts: InvokeParts): Works<typeof jobOperations & typeof openA
     getJobOutput: (asked) => output(parts.outputs, asked),
     callOpenAi: (asked) => openAi(parts, asked),
     listJobs: ({ endpoint, request }) =>
-      listRequests({ ...parts, explained: (shown) => explained(parts, shown) }, endpoint.id, request),
+      listRequests({ ...parts, explained: explainer(parts, endpoint.id) }, endpoint.id, request),
     getEndpointMetrics: (asked) => metrics(parts, asked),
     getEndpointHealth: (asked) => health(parts, asked),
   };
@@ -256,8 +256,22 @@ function endEarlyReply(reply: Reply, record: string | Uint8Array): Reply {
 
 async function explained(parts: InvokeParts, shown: Shown): Promise<Shown> {
   if (shown.job.state !== "IN_QUEUE") return shown;
-  const { counts, workforce, ofWorkers } = await waitFacts(parts, shown.job.endpoint);
-  return { ...shown, waitReason: waitReason(shown.job, counts, workforce, ofWorkers, parts.clock.now()) };
+  return withReason(parts, shown, await waitFacts(parts, shown.job.endpoint));
+}
+
+/** The same for many jobs of one endpoint: what their reasons are made from is read once, when one of them waits. */
+function explainer(parts: InvokeParts, endpoint: string): (shown: Shown) => Promise<Shown> {
+  let facts: ReturnType<typeof waitFacts> | undefined;
+  return async (shown) => {
+    if (shown.job.state !== "IN_QUEUE") return shown;
+    facts ??= waitFacts(parts, endpoint);
+    return withReason(parts, shown, await facts);
+  };
+}
+
+function withReason({ clock }: InvokeParts, shown: Shown, facts: Awaited<ReturnType<typeof waitFacts>>): Shown {
+  const { counts, workforce, ofWorkers } = facts;
+  return { ...shown, waitReason: waitReason(shown.job, counts, workforce, ofWorkers, clock.now()) };
 }
 
 /** What the reason of every waiting job of an endpoint is made from. */
