@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
-import { builtinsAsUsed, filesBeside, requiredLate } from "./build/plugins.ts";
+import { builtinsAsUsed, filesBeside, noPlaceOfItsOwn, requiredLate } from "./build/plugins.ts";
 import { PROGRAMS } from "./build/programs.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -15,15 +15,15 @@ const YOUNG_MS = 600_000;
 
 const programs = PROGRAMS.map((path) => join(root, "platform/src", path));
 
-/** Packages try for these and do without them: we do not install them. */
-const NOT_THERE = ["cpu-features", /sshcrypto\.node$/, "pg-native"];
+/** ssh2 looks for files beside its own. Packages try for the other one and do without it: we do not install it. */
+const AS_THEY_ARE = ["ssh2", "pg-native"];
 
 async function bundle(folder: string): Promise<void> {
   await using build = await rolldown({
     input: [join(root, "cli/src/main.ts"), ...programs],
     platform: "node",
-    external: NOT_THERE,
-    plugins: [builtinsAsUsed, requiredLate, filesBeside({ folder, programs })],
+    external: AS_THEY_ARE,
+    plugins: [builtinsAsUsed, noPlaceOfItsOwn, requiredLate, filesBeside({ folder, programs })],
     // Nobody would read a warning where this runs.
     onLog(level, { message }) {
       if (level === "warn") throw new Error(message);

@@ -3,7 +3,7 @@ import { cp, mkdir, readdir, symlink, utimes, writeFile } from "node:fs/promises
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { PROGRAMS } from "../../scripts/build/programs.ts";
-import { root, run, temporaryFolder } from "./process.ts";
+import { launcher, root, run, temporaryFolder } from "./process.ts";
 
 /** Of a repository, what the launcher and the build need; the program is one line. */
 async function smallRepository() {
@@ -36,6 +36,12 @@ test("the launcher starts built code, and builds it again when a source has chan
   expect((await repository.start()).stdout).toBe("one false\n");
   await repository.writeProgram("two");
   expect((await repository.start()).stdout).toBe("two false\n");
+});
+
+test("the repository itself is built, and starts from there", async () => {
+  const says = `data:text/javascript,${encodeURIComponent("console.error(process.argv[1])")}`;
+  const { stderr } = await run(launcher, ["--help"], { env: { NODE_OPTIONS: `--import=${says}` } });
+  expect(stderr).toMatch(/node_modules\/\.cache\/built\/[0-9a-f]{12}\/main\.mjs\n/);
 });
 
 test("several that start at once build once", async () => {

@@ -34,6 +34,18 @@ export const filesBeside = ({ folder, programs }: Places): Plugin => ({
   },
 });
 
+/** These use it only for log transports, which run in threads of their own. We have none. */
+const HARMLESS = /\/node_modules\/(pino|thread-stream)\//;
+
+/** A package that asks where its own files are would fail when it is used. Such a package is not bundled. */
+export const noPlaceOfItsOwn: Plugin = {
+  name: "no-place-of-its-own",
+  transform(code, id) {
+    if (!id.includes("/node_modules/") || HARMLESS.test(id) || !/\b__(dirname|filename)\b/.test(code)) return;
+    throw new Error(`${id} asks where it is: name its package among those that are not bundled`);
+  },
+};
+
 const LATE = "const require = createRequire(import.meta.url);";
 
 /** What a file requires when it needs it is bundled, and still evaluated when it is needed. */
