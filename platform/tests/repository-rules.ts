@@ -28,6 +28,15 @@ export function wrongDirections(files: SourceFile[], mayImport: Record<string, r
   });
 }
 
+/** Arrows of the table that no import needs. */
+export function needlessArrows(files: SourceFile[], mayImport: Record<string, readonly string[]>): string[] {
+  const needed = new Set(
+    products(files).flatMap(({ path, imports }) => imports.map(({ to }) => `${partOf(path)} -> ${partOf(to)}`)),
+  );
+  const arrows = Object.entries(mayImport).flatMap(([from, parts]) => parts.map((to) => `${from} -> ${to}`));
+  return arrows.filter((arrow) => !needed.has(arrow)).map((arrow) => `nobody needs ${arrow}`);
+}
+
 /** One for each technology; those in memory are beside their ports. */
 const ADAPTER = /^platform\/src\/(adapters\/|ports\/[^/]+\/(memory|fake)-)/;
 

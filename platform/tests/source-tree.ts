@@ -52,7 +52,8 @@ function importsIn(path: string, text: string): Import[] {
   }));
 }
 
-function resolved(importer: string, specifier: string): string {
+/** What an import means: a path from the repository's root, or the name of a package. */
+export function resolved(importer: string, specifier: string): string {
   if (specifier.startsWith(".")) return posix.join(posix.dirname(importer), specifier);
   return specifier.replace(/^@millrace\/(\w+)\//, "$1/src/");
 }

@@ -12,6 +12,7 @@ import { parsePayloadLimits } from "../src/jobs/payload-limits.ts";
 import type { Clock } from "../src/kernel/clock.ts";
 import { failedTo } from "../src/kernel/failed.ts";
 import type { Log } from "../src/kernel/log.ts";
+import { parseOrigins } from "../src/kernel/origins.ts";
 import { SeededRandom } from "../src/kernel/random.ts";
 import { Room } from "../src/kernel/room.ts";
 import type { Grant } from "../src/kernel/scope.ts";
@@ -27,7 +28,6 @@ import type { Listing, Store, StoredRecord, UniqueKey, Write } from "../src/port
 import type { Owner } from "../src/resources/account/accounts.ts";
 import type { Quotas } from "../src/resources/account/quotas.ts";
 import type { RefusesImage } from "../src/resources/endpoints/images.ts";
-import { parseOrigins } from "../src/surfaces/invoke/origins.ts";
 import type { BucketFinder } from "../src/surfaces/s3/buckets.ts";
 import { counted, noteCalls } from "./idle.ts";
 import { WatchedClock } from "./watched-clock.ts";

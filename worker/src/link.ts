@@ -16,7 +16,7 @@ const SLICE_LENGTH = 1024 * 1024;
 const LET_GO_MS = 2000;
 
 /** The server cannot be reached, or said that it cannot answer now. Worth trying again. */
-export class Unreachable extends Error {}
+class Unreachable extends Error {}
 
 interface Answer {
   status: number;

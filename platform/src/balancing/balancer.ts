@@ -26,7 +26,7 @@ type Waited = { slot: Slot } | { refusal: Problem } | "late" | "left";
 
 /** How long a request waits for any worker, and for the one that it insists on. */
 export const WAIT_FOR_ANY_MS = 120_000;
-export const WAIT_FOR_ONE_MS = 300_000;
+const WAIT_FOR_ONE_MS = 300_000;
 
 /** The right to send one request to a worker, which counts as busy with it until the release. */
 export interface Slot {

@@ -13,9 +13,9 @@ import {
   gpuShare,
   homeDataCenter,
   installCatalog,
+  installedCatalog,
   isDataCenter,
   poolOfType,
-  storagePrice,
   typesOfPool,
   volumeTypesOf,
 } from "./compute.ts";
@@ -61,13 +61,13 @@ test("the example of the documentation works, and everybody reads it once it is 
   expect([gpuPrice.pod("NVIDIA TITAN RTX", "COMMUNITY"), gpuPrice.worker("NVIDIA TITAN RTX")]).toEqual([0.15, 0.3]);
   expect(gpuShare("NVIDIA TITAN RTX")).toEqual({ vcpu: 8, memoryGb: 32 });
   expect([cpuPrice("cpu5c"), cpuPrice("cpu5c", "worker"), cpuPrice("cpu3c")]).toEqual([0.01, 0.01, 0.03]);
-  expect(storagePrice()).toMatchObject({ networkVolumePerGbMonth: 0.02, containerDiskPerGbMonth: 0.1 });
+  expect(installedCatalog().storage).toMatchObject({ networkVolumePerGbMonth: 0.02, containerDiskPerGbMonth: 0.1 });
 });
 
 test("what was read before comes back when the installed one goes", () => {
-  const before = storagePrice();
+  const before = installedCatalog().storage;
   installCatalog(from({ storage: { containerDiskPerGbMonth: 9 } }))[Symbol.dispose]();
-  expect(storagePrice()).toBe(before);
+  expect(installedCatalog().storage).toBe(before);
 });
 
 test("a worker of a pool without a price costs what its type costs, and a cloud that has none costs what the other does", () => {

@@ -94,8 +94,5 @@ export const gpuPrice = {
 /** USD per hour for each vCPU of a flavor, its memory included. */
 export const cpuPrice = (flavor: string, kind?: PricedKind): number => cpuPriceIn(catalog, flavor, kind);
 
-/** USD per GB and month. */
-export const storagePrice = (): Catalog["storage"] => catalog.storage;
-
 /** What is in force now. */
 export const installedCatalog = (): Catalog => catalog;

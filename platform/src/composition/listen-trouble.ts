@@ -37,7 +37,7 @@ const programOf = (pid: string) => basename(linkOf(`/proc/${pid}/exe`)) || "unna
 const LISTENING = "0A";
 
 /** As links of descriptors name them: `socket:[4711]`. */
-export function listenersIn(table: readonly string[], port: number): string[] {
+function listenersIn(table: readonly string[], port: number): string[] {
   const end = `:${port.toString(16).toUpperCase().padStart(4, "0")}`;
   const rows = table.map((line) => line.trim().split(/\s+/));
   return rows.filter((row) => row[1]?.endsWith(end) && row[3] === LISTENING).map((row) => `socket:[${row[9]}]`);

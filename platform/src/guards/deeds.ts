@@ -39,7 +39,7 @@ export function deedOf(
   };
 }
 
-export function actorOf({ key, keyName, pod, workerOf }: Caller): Actor {
+function actorOf({ key, keyName, pod, workerOf }: Caller): Actor {
   if (key === COMMAND_LINE) return { type: "cli" };
   if (pod !== undefined) return { type: "pod", id: pod };
   if (workerOf !== undefined) return { type: "worker", id: workerOf };

@@ -56,7 +56,7 @@ export function outputIn(result: string): unknown {
 }
 
 /** Pieces whose JSON text has at most 1 MB each. A character is never cut in two. */
-export function splitText(text: string): string[] {
+function splitText(text: string): string[] {
   const pieces: string[] = [];
   for (let start = 0; start < text.length; ) {
     const piece = longestPiece(text, start);

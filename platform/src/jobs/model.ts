@@ -35,7 +35,7 @@ export const integerIn = (range: Range & { standard?: number }, description: str
 
 export const text = (description: string, maxLength = 512) => t.String({ maxLength, description });
 
-export const count = (description: string) => t.Integer({ minimum: 0, description });
+const count = (description: string) => t.Integer({ minimum: 0, description });
 
 /** What clients do not know yet may be added. */
 export const open = <P extends TProperties>(properties: P, options: object = {}) =>
@@ -43,7 +43,7 @@ export const open = <P extends TProperties>(properties: P, options: object = {})
 
 export const jobStates = jobLifecycle.states;
 
-export const status = oneOf(jobStates, { description: "Where the job is in its life." });
+const status = oneOf(jobStates, { description: "Where the job is in its life." });
 
 const webhook = t.String({
   format: "uri",
@@ -97,14 +97,6 @@ const WebhookDelivery = open({
   error: t.Optional(text("Why there was none.", 2000)),
 });
 
-export const OutputLink = t.Object(
-  {
-    url: text("Where the output is; it needs no key.", 4096),
-    bytes: count("How long it is."),
-  },
-  { $id: "OutputLink", description: "Stands in the place of an output that is too long for the record." },
-);
-
 const recordFields = {
   id: text("The job's id."),
   status,
@@ -126,7 +118,7 @@ export const JobRecord = open(
     output: t.Optional(
       t.Unknown({
         description:
-          "What the handler returned; the newest progress while it runs; an OutputLink where it is too long.",
+          "What the handler returned; the newest progress while it runs; where it is too long, `url`, which needs no key, and `bytes`.",
       }),
     ),
     rawOutput: t.Optional(t.String({ description: "How a result begins that could not be taken." })),
@@ -161,7 +153,7 @@ export const JobStream = t.Object(
 );
 
 /** What a page of a list says of the whole. */
-export const page = {
+const page = {
   total: count("How many there are."),
   offset: count("As asked for."),
   limit: count("As asked for."),

@@ -177,7 +177,7 @@ export function claimingBack(job: Job, holder: string, now: number, attempt = jo
   };
 }
 
-export function progressing(job: Job, output: string): JobChange {
+function progressing(job: Job, output: string): JobChange {
   return {
     id: job.id,
     when: { states: ["IN_PROGRESS"], holder: job.holder, attempt: job.attempt },

@@ -3,7 +3,7 @@ import { EVENT_MEDIA, inJson, type RawOperations } from "../kernel/raw-operation
 import { t } from "../kernel/schema.ts";
 import { open } from "./model.ts";
 
-export const OpenAiFailure = t.Object(
+const OpenAiFailure = t.Object(
   {
     error: t.Object({
       message: t.String({ description: "What the worker failed with, or that none answered in time." }),

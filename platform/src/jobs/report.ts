@@ -19,7 +19,7 @@ export type Report =
     };
 
 /** A result that cannot be taken ends the job as failed, with the reason, and with what came so that somebody can look at it. */
-export function failure(reason: string, rawOutput: string): Report {
+function failure(reason: string, rawOutput: string): Report {
   const result = JSON.stringify({ error: reason, ...(rawOutput === "" ? {} : { rawOutput }) });
   return { kind: "end", result, error: reason, failed: true, refresh: false };
 }

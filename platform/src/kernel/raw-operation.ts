@@ -47,7 +47,7 @@ export interface RawOperation {
 
 export type RawOperations = Record<string, RawOperation>;
 
-export const JSON_MEDIA = "application/json";
+const JSON_MEDIA = "application/json";
 export const EVENT_MEDIA = "text/event-stream";
 
 export const inJson = (schema: TSchema, example?: unknown): BodyForms => ({ [JSON_MEDIA]: { schema, example } });

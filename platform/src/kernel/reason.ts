@@ -95,7 +95,7 @@ export const isSameReason = (one: Reason | null | undefined, other: Reason | nul
   one?.code === other?.code && one?.text === other?.text;
 
 /** A reason as an older release kept it. Its program may have spoken in it. */
-export const fromText = (text: string): Reason => reasonOf("unspecified", text, {}, "recorded by an older release");
+const fromText = (text: string): Reason => reasonOf("unspecified", text, {}, "recorded by an older release");
 
 /** What a record holds, be it of an older release. */
 export const upcastReason = (kept: unknown): Reason | null =>

@@ -74,14 +74,6 @@ export const t = {
   | "Unsafe"
 >;
 
-/** Our own words in a schema. None of them is in the OpenAPI document. */
-export interface Vocabulary {
-  /** Upper limit in bytes of UTF-8; the specification counts bytes where JSON Schema counts characters. */
-  "x-max-bytes"?: number;
-  /** Name in the flat dialect of REST v1 and GraphQL, where it is another. */
-  "x-flat"?: string;
-}
-
 export const dateTime = (description: string) => t.String({ format: "date-time", maxLength: 64, description });
 
 /** In characters. */

@@ -6,7 +6,7 @@ export interface Subnet {
   bits: number;
 }
 
-export const addressText = (address: number) =>
+const addressText = (address: number) =>
   [24, 16, 8, 0].map((shift) => Math.floor(address / 2 ** shift) % 256).join(".");
 
 export const addressFrom = (text: string) => text.split(".").reduce((sum, part) => sum * 256 + Number(part), 0);

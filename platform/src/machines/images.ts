@@ -18,7 +18,7 @@ export type Proof = {
 /** The latest first. One record for an account: it goes with the account, and all nodes of an installation know of it. */
 export type KeptProofs = { proofs: Proof[] };
 
-export const imageProofs: Kept<KeptProofs> = { kind: "image-proofs", v: 1 };
+const imageProofs: Kept<KeptProofs> = { kind: "image-proofs", v: 1 };
 
 /** Of an account; the oldest is forgotten first. */
 export const MOST_PROOFS = 256;

@@ -4,7 +4,7 @@ import { because, type Reason } from "../kernel/reason.ts";
 import type { Arrived } from "../ports/compute/images.ts";
 
 /** A registry that has sent nothing for this long is said to be slow. */
-export const SLOW_AFTER_MS = 10_000;
+const SLOW_AFTER_MS = 10_000;
 
 interface Pull {
   image: string;

@@ -6,7 +6,7 @@ import { because, type Reason } from "../kernel/reason.ts";
  * After this long nothing that runs on the machines of a node is counted on. A node speaks every 5 s, and the others look once a
  * second: a machine says within 15 s of its last word that it is silent.
  */
-export const SILENT_AFTER_MS = 14_000;
+const SILENT_AFTER_MS = 14_000;
 /** A node that was not heard of for this long is gone, and so is all that ran on its machines. */
 export const GONE_AFTER_MS = 30_000;
 /** By how much the clocks of two nodes may differ: passes between nodes allow no more either. */

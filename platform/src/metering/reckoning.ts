@@ -1,7 +1,7 @@
 /** What a span costs, in whole numbers of 1e-9 USD: whatever time is cut into, the pieces add up to the whole. */
 import type { KeptSpan, Price } from "./span.ts";
 
-export const components = ["gpu", "cpu", "disk"] as const;
+const components = ["gpu", "cpu", "disk"] as const;
 export type Component = (typeof components)[number];
 
 /** `[from, to)` */

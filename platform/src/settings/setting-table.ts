@@ -2,7 +2,7 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { parseRanges } from "../kernel/addresses.ts";
-import { parseOrigins } from "../surfaces/invoke/origins.ts";
+import { parseOrigins } from "../kernel/origins.ts";
 import { limitSettings } from "./limit-settings.ts";
 import { logSettings } from "./log-settings.ts";
 import {

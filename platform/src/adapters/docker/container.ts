@@ -214,7 +214,7 @@ function addressIn({ NetworkSettings }: Container, labels: Labels): Pick<Instanc
 }
 
 /** What labels alone say about an instance. */
-export const namedBy = (labels: Labels) => ({
+const namedBy = (labels: Labels) => ({
   id: labels[label.instance]!,
   kind: labels[label.kind] as InstanceKind,
   owner: labels[label.owner]!,

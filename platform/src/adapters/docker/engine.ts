@@ -1,6 +1,6 @@
 /** The container engine of this machine: looked for where it may be, and stuck to once it has answered. */
 import { StartRefused } from "../../ports/compute/compute.ts";
-import { EngineApi, EngineAway } from "./engine-api.ts";
+import { EngineApi } from "./engine-api.ts";
 
 /** What the driver reads of the engine's description of itself. */
 export interface EngineInfo {
@@ -80,6 +80,3 @@ function whatToDo(failures: string[]): string {
   if (failures.length === 1) return `container images need Docker or Podman: ${failures[0]}`;
   return `container images need Docker or Podman: install one (on Debian and Ubuntu: apt install docker.io), or set MILLRACE_DOCKER to its socket. Looked at: ${failures.join("; ")}`;
 }
-
-/** True for an engine that answered before and does not now: trying again later may help. */
-export const isAway = (error: unknown): boolean => error instanceof EngineAway;

@@ -9,7 +9,7 @@ const O_PATH = 0o10000000;
 const LOOK = O_PATH | constants.O_NOFOLLOW;
 
 /** Programs of every user share a volume, and nobody else can walk to it. */
-export const FOLDER_MODE = 0o777;
+const FOLDER_MODE = 0o777;
 export const FILE_MODE = 0o666;
 
 /** As `openat` does, which Node has not: what a path leads to cannot change between a look and what is done. */

@@ -45,14 +45,14 @@ export interface BridgeOptions {
 }
 
 export const bridgeName = (key: string) => `mr${key}`;
-export const tableName = (key: string) => `millrace_${key}`;
+const tableName = (key: string) => `millrace_${key}`;
 
 /**
  * Of one place in the network, the same for every instance that has it. A bridge that nobody gave an address takes the lowest of its ports, and another one
  * when that instance leaves: the others would send to the old one, into nothing, until they ask anew for who has the gateway's address,
  * 7 to 73 s later. In the same way the machine would send to the instance that had the place before.
  */
-export const hardwareAddress = (key: string, index: number) =>
+const hardwareAddress = (key: string, index: number) =>
   ["02", ...(key + index.toString(16).padStart(4, "0")).match(/../g)!].join(":");
 
 /** Rules for one bridge, and for those of groups, which lead nowhere else. What comes from instances reaches the machine at the link's ports alone, no other instance, and no other network but the internet. */

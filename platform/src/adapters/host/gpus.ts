@@ -31,7 +31,7 @@ export async function findGpus({ mode, types, mayBeVirtual }: GpuOptions): Promi
   return mayBeVirtual ? virtualGpus(types) : [];
 }
 
-export function virtualGpus(types: readonly string[]): Device[] {
+function virtualGpus(types: readonly string[]): Device[] {
   return types.flatMap((type) => {
     const slug = type.toLowerCase().replace(/[^a-z0-9]+/g, "-");
     return Array.from({ length: VIRTUAL_OF_EACH }, (_, n) => ({

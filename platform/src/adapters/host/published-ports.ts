@@ -19,10 +19,10 @@ interface Way extends Published {
 }
 
 /** Of a table of its own, so that setting the other rules anew leaves open what is open. */
-export const publishedTable = (table: string) => `${table}_ports`;
+const publishedTable = (table: string) => `${table}_ports`;
 
 /** Instances, by whichever of their links, come to none of these: for them the machine is the worker link alone. Nor does the machine by its loopback, which leads nowhere else. */
-export function publishedRuleset(table: string, bridge: string, ways: readonly Way[]): string {
+function publishedRuleset(table: string, bridge: string, ways: readonly Way[]): string {
   const leads = ({ address, inside, outside }: Way) => `tcp dport ${outside} dnat ip to ${address}:${inside}`;
   const lines = (from: string) => ways.map((way) => `    ${from} fib daddr type local ${leads(way)}\n`).join("");
   return `table inet ${publishedTable(table)}

@@ -14,7 +14,7 @@ const MIB = 1_048_576;
 type Measured = Omit<GpuStats, "id" | "virtual">;
 
 /** Lines such as `GPU-5a…, 37, 1024, 144384`; what a GPU does not tell stands there as `[N/A]`. */
-export function parseMeasured(text: string): Map<string, Measured> {
+function parseMeasured(text: string): Map<string, Measured> {
   return new Map(
     text.split("\n").flatMap((line) => {
       const [id, busy, used, total] = line.split(",").map((part) => part.trim());

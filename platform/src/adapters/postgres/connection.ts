@@ -6,7 +6,7 @@ import { type Clock, realClock } from "../../kernel/clock.ts";
 import { floating } from "../../kernel/floating.ts";
 
 /** How long PostgreSQL may take for one statement, unless an operator says otherwise. */
-export const ANSWER_MS = 10_000;
+const ANSWER_MS = 10_000;
 /** Beyond its own limit, of which it would tell, it is silent: a network that drops everything looks like that. */
 const SILENT_AFTER = 1.2;
 /** A connection that is at its end and hears nothing is cut. */

@@ -6,7 +6,7 @@ import { sql } from "./statement.ts";
 import type { Program } from "./writer.ts";
 
 /** Payloads up to this length stand in the job's own row; a longer one would be copied at every change of the row. */
-export const INLINE_LENGTH = 4096;
+const INLINE_LENGTH = 4096;
 
 const migrations = [
   `CREATE TABLE jobs (

@@ -54,7 +54,7 @@ export interface Networks {
 }
 
 /** In a network that is reserved. */
-export const MOST_NAMES = 250;
+const MOST_NAMES = 250;
 
 const ID = /^[a-z0-9][a-z0-9-]{0,63}$/i;
 /** A label of a host name. */

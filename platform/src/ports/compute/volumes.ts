@@ -60,7 +60,6 @@ export interface MountedFolder {
 
 const NAME = /^[a-z0-9][a-z0-9-]{0,63}$/i;
 const LARGEST_GB = 1_000_000;
-const GB = 2 ** 30;
 
 export const isVolumeName = (name: string): boolean => NAME.test(name);
 
@@ -82,9 +81,6 @@ export const notHere = (id: string) => `volume ${id} is not on this machine`;
 export function refuseIfUsed(id: string, users: readonly string[]): void {
   if (users.length > 0) throw new VolumeRefused(`volume ${id} is mounted by ${users.slice(0, 3).join(", ")}`);
 }
-
-/** Beyond its size where nothing holds it to that: somebody should be told. */
-export const isOver = ({ sizeGb, usedBytes = 0 }: VolumeUsage): boolean => usedBytes > sizeGb * GB;
 
 /** Refuses what cannot be mounted. `reserved`: places of the system that this driver shows itself. */
 export function checkMounts(mounts: readonly Mount[], reserved: readonly string[] = []): void {

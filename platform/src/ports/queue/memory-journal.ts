@@ -267,7 +267,7 @@ async function* inPieces(whole: Uint8Array): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < whole.length; at += PIECE_BYTES) yield whole.subarray(at, at + PIECE_BYTES);
 }
 
-export function isAfter(chunk: Chunk, after: { attempt: number; sequence: number }): boolean {
+function isAfter(chunk: Chunk, after: { attempt: number; sequence: number }): boolean {
   return chunk.attempt > after.attempt || (chunk.attempt === after.attempt && chunk.sequence > after.sequence);
 }
 

@@ -2,7 +2,7 @@
 
 /**
  * Jobs wait on an endpoint; a job ended; a chunk came; a worker must stop jobs; an endpoint is gone with all its jobs; there is
- * someone to be told of an end; those who keep workers, or Pods, have something to look at; records of an account changed or were removed, while somebody
+ * someone to be told of an end; those who keep workers have something to look at; records of an account changed or were removed, while somebody
  * follows accounts.
  */
 export type Topic =
@@ -15,7 +15,6 @@ export type Topic =
   | `changed:${string}`
   | `dropped:${string}`
   | "events:watched"
-  | "pods:work"
   | "outbox";
 
 export interface Signals extends AsyncDisposable {

@@ -10,7 +10,7 @@ import { type Bound, type Counting, type Store, WriteRefused } from "../../ports
 import { type Account, accounts } from "./model.ts";
 
 /** In words for people. */
-export const quotaWords = {
+const quotaWords = {
   workers: "workers at once",
   pods: "Pods",
   gpus: "GPUs at once",

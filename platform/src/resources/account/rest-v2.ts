@@ -45,7 +45,7 @@ function keyFrom({
   };
 }
 
-export function shownKey({ id, createdAt, doc, usedAt }: ApiKeyItem): ApiKey {
+function shownKey({ id, createdAt, doc, usedAt }: ApiKeyItem): ApiKey {
   const { expiresAt, spendLimit, ...plain } = doc;
   return recordFrom(ApiKey, {
     id,

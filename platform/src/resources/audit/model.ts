@@ -2,8 +2,8 @@
 import type { Kept } from "../../kernel/document.ts";
 import { dateTime, nullable, oneOf, type Static, t } from "../../kernel/schema.ts";
 
-export const actorTypes = ["key", "pod", "worker", "cli", "system"] as const;
-export const auditOutcomes = ["done", "refused", "failed", "unknown"] as const;
+const actorTypes = ["key", "pod", "worker", "cli", "system"] as const;
+const auditOutcomes = ["done", "refused", "failed", "unknown"] as const;
 
 export const AuditEntry = t.Object(
   {

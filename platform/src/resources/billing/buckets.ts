@@ -19,7 +19,7 @@ export interface Buckets extends Window {
 
 const DEFAULT_MS = 30 * 24 * 3_600_000;
 /** More than a year has hours. */
-export const MOST_BUCKETS = 10_000;
+const MOST_BUCKETS = 10_000;
 /** Nothing was metered before computers count time, and no calendar goes on for ever. */
 const EARLIEST = 0;
 const LATEST = Date.UTC(9998, 0);

@@ -1,7 +1,7 @@
 /** By what a history is parted, and what of the account it is of. */
 import type { KeptSpan } from "../../metering/span.ts";
 
-export const groupings = ["owner", "gpuType", "instance"] as const;
+const groupings = ["owner", "gpuType", "instance"] as const;
 export type Grouping = (typeof groupings)[number];
 
 /** A list means any of it. */

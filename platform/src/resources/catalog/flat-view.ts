@@ -24,12 +24,12 @@ export { compliances } from "../../catalog/words.ts";
 const MANUFACTURERS: Record<string, string> = { NVIDIA: "Nvidia", AMD: "AMD" };
 const STOCK: Record<Availability, string | null> = { HIGH: "High", MEDIUM: "Medium", LOW: "Low", NONE: null };
 
-export const stockStatus = (availability: Availability): string | null => STOCK[availability];
+const stockStatus = (availability: Availability): string | null => STOCK[availability];
 
 export const flatGpuTypes = (catalog: CatalogService) => catalog.shared("types", () => gpuTypes().map(flatGpuType));
 export type FlatGpuType = ReturnType<typeof flatGpuType>;
 
-export function flatGpuType({ id, name, memory, manufacturer, secure, community, price, maxCount }: GpuType) {
+function flatGpuType({ id, name, memory, manufacturer, secure, community, price, maxCount }: GpuType) {
   return {
     id,
     displayName: name,

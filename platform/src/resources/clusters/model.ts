@@ -9,7 +9,7 @@ import { mounts, type PodStatus, podStatuses } from "../pods/model.ts";
 export const clusterTypes = ["APPLICATION", "TRAINING", "SLURM", "RAY"] as const;
 export type ClusterType = (typeof clusterTypes)[number];
 
-export const FEWEST_MEMBERS = 2;
+const FEWEST_MEMBERS = 2;
 export const MOST_MEMBERS = 250;
 
 const compute = closed({

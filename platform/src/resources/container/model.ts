@@ -2,9 +2,9 @@
 import { MIB } from "../../kernel/operation.ts";
 import { name, nullable, type Static, t } from "../../kernel/schema.ts";
 
-export const registryReference = t.Union([t.Null(), name(), t.Object({ id: name() }, { additionalProperties: false })]);
+const registryReference = t.Union([t.Null(), name(), t.Object({ id: name() }, { additionalProperties: false })]);
 
-export const DEFAULT_DISK_GB = 20;
+const DEFAULT_DISK_GB = 20;
 
 /** Commands and variables are bounded by what a body may have; what a worker can start with is judged where that is known. */
 const text = (options: object = {}) => t.String({ maxLength: MIB, ...options });

@@ -1,16 +1,9 @@
 /** GPUs as one text, `POOL,OTHER_POOL,-A type`: pools or types in order of preference, and types of the pools that are not wanted. */
 import { poolIds, poolOfType, typesOfPool } from "../../catalog/compute.ts";
 import { problem } from "../../kernel/problem.ts";
-import { t } from "../../kernel/schema.ts";
 import { grouped } from "./grouped.ts";
 
 const MOST_WORDS = 200;
-
-/** As much text as so many names may have. */
-export const gpuIdsForm = t.String({
-  maxLength: 20_000,
-  description: "GPU pools or types in order of preference, with commas; `-` before a type takes it out of the pools.",
-});
 
 /** The types that a text means; undefined where it names none. */
 export function typesOfGpuIds(text: string): string[] | undefined {

@@ -1,15 +1,9 @@
 /** Data centers as one text with commas, in which two letters mean every data center of a country. */
 import { dataCenter, dataCenters } from "../../catalog/compute.ts";
 import { problem } from "../../kernel/problem.ts";
-import { t } from "../../kernel/schema.ts";
 import { grouped } from "./grouped.ts";
 
 const MOST_WORDS = 200;
-
-export const locationsForm = t.String({
-  maxLength: 20_000,
-  description: "Data centers or countries, with commas; empty for anywhere.",
-});
 
 /** The ids of the data centers that a text means, each once; none for anywhere. */
 export function dataCentersOf(text: string): string[] {

@@ -90,7 +90,7 @@ const shownCpu = t.Array(
   { minItems: 1, maxItems: MOST_ITEMS },
 );
 
-export const SHORTEST_TIMEOUT_MS = 5000;
+const SHORTEST_TIMEOUT_MS = 5000;
 export const LONGEST_TIMEOUT_MS = 604_800_000;
 
 const warmup = closed({
@@ -106,7 +106,6 @@ const warmup = closed({
     }),
   ),
 });
-export type WarmUpTerms = Static<typeof warmup>;
 
 const workerFields = {
   min: t.Optional(
@@ -169,7 +168,7 @@ const queueUrls = t.Object({
 });
 const balancerUrls = t.Object({ base: uri, health: uri });
 
-export const endpointTypes = ["QUEUE", "LOAD_BALANCER"] as const;
+const endpointTypes = ["QUEUE", "LOAD_BALANCER"] as const;
 export const flashBootModes = ["OFF", "FLASHBOOT", "PRIORITY_FLASHBOOT"] as const;
 
 export const Endpoint = resource("Endpoint", {

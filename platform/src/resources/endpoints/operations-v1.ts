@@ -14,7 +14,7 @@ const MOST_SCALED = 1_000_000;
 const names = (description: string) => t.Optional(t.Array(name(), { maxItems: MOST_ITEMS, description }));
 const texts = (description: string) => t.Array(t.String(), { description });
 
-export const endpointFace: Face = {
+const endpointFace: Face = {
   called: "Endpoint",
   assigned: {
     id: Endpoint.record.properties.id,

@@ -18,7 +18,7 @@ export type WorkerKey = {
   worker?: string;
 };
 
-export const workerKeys: Kept<WorkerKey> = {
+const workerKeys: Kept<WorkerKey> = {
   kind: "worker-key",
   v: 1,
   uniqueEverywhere: ({ digest, callDigest }) => ({ digest, callDigest }),

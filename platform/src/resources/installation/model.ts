@@ -1,8 +1,8 @@
 /** Nodes and machines of an installation, as whoever runs it sees them. */
 import { dateTime, nullable, oneOf, type Static, t } from "../../kernel/schema.ts";
 
-export const nodeStates = ["UP", "SILENT"] as const;
-export const machineStates = ["UP", "SILENT", "DRAINING", "DRAINED"] as const;
+const nodeStates = ["UP", "SILENT"] as const;
+const machineStates = ["UP", "SILENT", "DRAINING", "DRAINED"] as const;
 export type MachineState = (typeof machineStates)[number];
 export const machineActions = ["drain", "undrain"] as const;
 export type MachineAction = (typeof machineActions)[number];
@@ -23,7 +23,7 @@ export const InstallationNode = t.Object(
 );
 export type InstallationNode = Static<typeof InstallationNode>;
 
-export const dutyResults = ["GOOD", "FAILED"] as const;
+const dutyResults = ["GOOD", "FAILED"] as const;
 
 export const Duty = t.Object(
   {

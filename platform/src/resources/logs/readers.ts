@@ -13,7 +13,7 @@ const OF_ALL: Speed = { perSecond: 16_000_000, atOnce: 64_000_000 };
 /** Accounts of which it is known how fast they read; beyond it those are forgotten that read nothing. */
 const MOST_KNOWN = 1000;
 
-export const DEFAULT_LOG_READERS = 100;
+const DEFAULT_LOG_READERS = 100;
 
 interface Account {
   readers: number;

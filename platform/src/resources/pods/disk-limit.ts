@@ -7,7 +7,7 @@ type Size = Pick<PodCpu[number], "id" | "vcpuCount">;
 type OnCpus = Pick<KeptPod, "disk"> & Partial<Pick<KeptPod, "cpu" | "last">>;
 
 /** Of one size of a flavor; whatever is asked for of one that the catalog does not know. */
-export const mostDiskGb = ({ id, vcpuCount }: Size): number =>
+const mostDiskGb = ({ id, vcpuCount }: Size): number =>
   vcpuCount * (cpuFlavor(id)?.diskGbPerVcpu ?? Number.POSITIVE_INFINITY);
 
 /** What nobody asked for is no larger than every one of the flavors allows. */

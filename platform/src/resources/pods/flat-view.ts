@@ -20,7 +20,7 @@ const desired: Record<PodStatus, DesiredStatus> = {
   TERMINATED: "TERMINATED",
 };
 
-export const desiredStatusOf = ({ status }: { status: PodStatus }): DesiredStatus => desired[status];
+const desiredStatusOf = ({ status }: { status: PodStatus }): DesiredStatus => desired[status];
 
 export interface FlatPort {
   ip: string;

@@ -11,7 +11,7 @@ import { type Account, accounts } from "../account/model.ts";
 
 export type PodKey = { pod: string; digest: string };
 
-export const podKeys: Kept<PodKey> = {
+const podKeys: Kept<PodKey> = {
   kind: "pod-key",
   v: 1,
   uniqueEverywhere: ({ digest }) => ({ digest }),

@@ -136,7 +136,7 @@ const runtime = t.Object({
   ),
 });
 
-export const clusterRoles = ["SLURM_CONTROLLER", "SLURM_COMPUTE", "RAY_HEAD", "RAY_WORKER"] as const;
+const clusterRoles = ["SLURM_CONTROLLER", "SLURM_COMPUTE", "RAY_HEAD", "RAY_WORKER"] as const;
 export type ClusterRole = (typeof clusterRoles)[number];
 
 export const clouds = ["SECURE", "COMMUNITY"] as const;
@@ -242,7 +242,6 @@ export const Pod = resource("Pod", {
 export type Pod = RecordOf<typeof Pod>;
 
 export type PersistentMount = Static<typeof persistentMount>;
-export type NetworkMount = Static<typeof networkMount>;
 
 /** GPU types in order of preference, as every dialect may say them. */
 export type PodGpu = {

@@ -27,7 +27,7 @@ const filter = t.Optional(
   }),
 );
 
-export const podFace: Face = {
+const podFace: Face = {
   called: "Pod",
   assigned: podView,
   taken: {

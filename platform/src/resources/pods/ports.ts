@@ -2,7 +2,7 @@
 import type { KeptPod } from "./model.ts";
 
 /** Asked for by a number from here on, a TCP port is the same inside and outside, whichever it is. */
-export const FIRST_SYMMETRIC = 70_000;
+const FIRST_SYMMETRIC = 70_000;
 
 export interface PodPort {
   /** The number by which it is named. */

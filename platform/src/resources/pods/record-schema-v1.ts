@@ -17,7 +17,7 @@ const prices = {
   sixMonthPrice: price,
 };
 
-export const gpuView = t.Object(
+const gpuView = t.Object(
   { id: text(), count: whole(), displayName: text(), ...prices },
   { description: "Absent without GPUs. Nobody pays for a time in advance here: such prices are null." },
 );

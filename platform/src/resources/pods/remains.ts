@@ -6,7 +6,7 @@ import type { PodItem } from "./records.ts";
 
 export type Remains = { pod: string; machine: string };
 
-export const podRemains: Kept<Remains> = { kind: "pod-remains", v: 1, listed: ({ machine }) => ({ machine }) };
+const podRemains: Kept<Remains> = { kind: "pod-remains", v: 1, listed: ({ machine }) => ({ machine }) };
 
 /** They belong to no account: they outlive the one whose Pod it was. */
 const EVERYONE = "*";

@@ -20,7 +20,7 @@ export type PortVisit = PodPortId & {
   expiresAt: number;
 };
 
-export const portVisits: Kept<PortVisit> = {
+const portVisits: Kept<PortVisit> = {
   kind: "port-visit",
   v: 1,
   uniqueEverywhere: ({ digest }) => ({ digest }),

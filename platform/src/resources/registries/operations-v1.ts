@@ -5,7 +5,7 @@ import type { Operations } from "../../kernel/operation.ts";
 import { registryDialect } from "./flat.ts";
 import { Registry } from "./model.ts";
 
-export const registryFace: Face = {
+const registryFace: Face = {
   called: "ContainerRegistryAuth",
   assigned: { id: Registry.record.properties.id },
   always: ["id", "name"],

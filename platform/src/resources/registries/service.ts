@@ -20,7 +20,7 @@ import { Delegation, delegations, type KeptDelegation, type KeptRegistry, Regist
 /** User name and password, sealed as one text. Kept apart under the registry's own id, so that listing reads none. */
 export type KeptCredential = { sealed: Sealed };
 
-export const registryCredentials: Kept<KeptCredential> = { kind: "registry-credential", v: 1 };
+const registryCredentials: Kept<KeptCredential> = { kind: "registry-credential", v: 1 };
 
 export type RegistryItem = Item<KeptRegistry>;
 export type DelegationItem = Item<KeptDelegation>;

@@ -17,7 +17,7 @@ import { type KeptSecret, Secret, secrets } from "./model.ts";
 /** Kept apart under the secret's own id, so that listing secrets never reads 16 MB values. */
 export type KeptSecretValue = { sealed: Sealed };
 
-export const secretValues: Kept<KeptSecretValue> = { kind: "secret-value", v: 1 };
+const secretValues: Kept<KeptSecretValue> = { kind: "secret-value", v: 1 };
 
 /** Names that placeholders use themselves; a secret called so could never be referred to clearly. */
 const RESERVED_NAME = /^(millrace|runpod)/i;

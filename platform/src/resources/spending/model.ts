@@ -8,7 +8,7 @@ import { closed, nullable, type Static, t } from "../../kernel/schema.ts";
 const MONTHLY = "USD in a calendar month (UTC)";
 
 /** An amount that somebody may spend in a month. */
-export const spendLimit = (description: string) =>
+const spendLimit = (description: string) =>
   t.Number({ minimum: 0, maximum: MOST_USD, description: `${description}, in ${MONTHLY}; 0 means no limit.` });
 
 const spendWebhook = t.String({

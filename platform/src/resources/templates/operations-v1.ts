@@ -8,7 +8,7 @@ import { v1Defaults } from "../v1-defaults.ts";
 import { templateDialect } from "./flat.ts";
 import { Template } from "./model.ts";
 
-export const templateFace: Face = {
+const templateFace: Face = {
   called: "Template",
   assigned: {
     id: Template.record.properties.id,

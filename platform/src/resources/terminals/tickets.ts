@@ -26,7 +26,7 @@ export type TerminalTicket = TerminalAsked & {
   expiresAt: number;
 };
 
-export const terminalTickets: Kept<TerminalTicket & Document> = {
+const terminalTickets: Kept<TerminalTicket & Document> = {
   kind: "terminal-ticket",
   v: 1,
   uniqueEverywhere: ({ digest }) => ({ digest }),

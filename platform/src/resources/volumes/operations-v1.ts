@@ -5,7 +5,7 @@ import type { Operations } from "../../kernel/operation.ts";
 import { networkVolumeDialect } from "./flat.ts";
 import { NetworkVolume } from "./model.ts";
 
-export const networkVolumeFace: Face = {
+const networkVolumeFace: Face = {
   called: "NetworkVolume",
   assigned: { id: NetworkVolume.record.properties.id },
   always: ["id", "name", "size", "dataCenterId"],

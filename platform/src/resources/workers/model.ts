@@ -90,7 +90,7 @@ export const workerLogsOf = (endpoint: string) => `${WORKER_LOGS}${endpoint}/`;
 /** Where those of all endpoints are. They are kept for a time, those of Pods as long as the Pod. */
 export const WORKER_LOGS = "worker/";
 
-export const workerStatuses = ["RUNNING", "IDLE", "INITIALIZING", "THROTTLED", "UNHEALTHY"] as const;
+const workerStatuses = ["RUNNING", "IDLE", "INITIALIZING", "THROTTLED", "UNHEALTHY"] as const;
 export type WorkerStatus = (typeof workerStatuses)[number];
 
 export const Worker = t.Object(

@@ -35,7 +35,7 @@ const SCALARS: Record<string, GraphQLScalarType> = {
 };
 
 /** What a schema is in GraphQL. Words of a closed list are texts: clients send them in either form. */
-export function typeOf(schema: TSchema): Plain {
+function typeOf(schema: TSchema): Plain {
   const { type, items, anyOf } = schema as Shape;
   const said = anyOf?.find((one) => (one as Shape).type !== "null");
   if (said) return typeOf(said);

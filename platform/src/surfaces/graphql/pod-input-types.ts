@@ -8,7 +8,7 @@ import { DateTime, Port } from "./scalars.ts";
 
 const texts = new GraphQLList(text);
 
-export const EnvironmentVariableInput = new GraphQLInputObjectType({
+const EnvironmentVariableInput = new GraphQLInputObjectType({
   name: "EnvironmentVariableInput",
   fields: allIn(text, "key", "value"),
 });

@@ -16,7 +16,7 @@ export interface Literal {
 /** What every refusal of a service is, where nothing else is known. */
 const DEFAULT_CODE = "RUNPOD";
 const FAULT_CODE = "INTERNAL_SERVER_ERROR";
-export const INVALID_CODE = "GRAPHQL_VALIDATION_FAILED";
+const INVALID_CODE = "GRAPHQL_VALIDATION_FAILED";
 
 const NO_ROOM: Literal = {
   message:

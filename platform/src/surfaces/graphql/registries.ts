@@ -9,7 +9,7 @@ import type { GraphContext, OperationFields } from "./context.ts";
 import { all, allIn, flag, given, inputFields, listOf, outputFields, text } from "./fields.ts";
 import { change, lookup } from "./operations.ts";
 
-export const ContainerRegistryAuth = new GraphQLObjectType<Record<string, unknown>, GraphContext>({
+const ContainerRegistryAuth = new GraphQLObjectType<Record<string, unknown>, GraphContext>({
   name: "ContainerRegistryAuth",
   fields: {
     ...all(text, "id", "userId"),

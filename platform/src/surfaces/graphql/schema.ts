@@ -22,7 +22,7 @@ import { ownTemplates, templateMutations, templateQueries } from "./templates.ts
 import { volumeLists, volumeMutations } from "./volumes.ts";
 
 /** Fields that are operations, by the type that they stand in. */
-export const graphFields = {
+const graphFields = {
   Query: { ...catalogQueries, ...hubQueries, ...podQueries, ...templateQueries },
   Mutation: {
     ...podMutations,

@@ -23,7 +23,7 @@ import { shownError, shownInvalid, wholeRefusal } from "./refusals.ts";
 import { graphSchema } from "./schema.ts";
 import type { GraphServices } from "./services.ts";
 
-export const GRAPHQL_PATH = "/graphql";
+const GRAPHQL_PATH = "/graphql";
 const BODY_LIMIT = MIB;
 
 export interface GraphParts {
@@ -70,7 +70,7 @@ const onlyPosted = () =>
     headers: { Allow: "POST" },
   });
 
-export function graphSurface(authenticator: Authenticator): Surface {
+function graphSurface(authenticator: Authenticator): Surface {
   return {
     name: "graphql",
     authenticate: (request) => callerOf(authenticator, request),

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { type BalancedWorld, setupBalanced } from "../../../tests/balanced-world.ts";
 import { setupJobs } from "../../../tests/job-world.ts";
 import { setup } from "../../../tests/world.ts";
-import { parseOrigins } from "./origins.ts";
+import { parseOrigins } from "../../kernel/origins.ts";
 
 const APP = "https://app.example.com";
 const OTHER = "https://evil.example.net";

@@ -1,9 +1,9 @@
 /** Cross-origin requests of browsers: which pages may call endpoints, and what a browser is told before and after it lets them. */
 import { resourceWords } from "../../contract.ts";
+import type { Origins } from "../../kernel/origins.ts";
 import type { Answering, Request } from "../http/reply.ts";
 import type { Ahead } from "../http/server.ts";
 import { addressOf } from "../proxy/address.ts";
-import type { Origins } from "./origins.ts";
 
 /** The headers of answers that a page may read beside those that every page may. */
 const EXPOSED = [

@@ -165,7 +165,7 @@ function detailIn(text: string): string | undefined {
 }
 
 /** The address is for the operator, who has it from the record; a caller learns which node it is. */
-export function unreachable({ id }: Called, error: Error): Problem {
+function unreachable({ id }: Called, error: Error): Problem {
   if (isProblem(error)) return error;
   return problem("no-answer", `node ${id} is not reachable: ${reasonOf(error)}`, { cause: error, reason: "node-away" });
 }

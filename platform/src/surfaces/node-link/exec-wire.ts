@@ -26,7 +26,7 @@ const LONGEST_PIECE = 32_768;
  * How far a stream may be ahead of who reads it. Each end reads all that comes at once, so that a signal never waits behind input that the
  * program does not take; what is not taken yet is bounded by this.
  */
-export const WINDOW = 262_144;
+const WINDOW = 262_144;
 
 /** One end of it. What it hears is told in order; its close is told by the socket. */
 export class ExecWire {

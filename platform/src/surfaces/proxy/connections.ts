@@ -35,7 +35,7 @@ export function connectionsTo({ backend, gone }: Pick<Receiver, "backend" | "gon
 }
 
 /** One request at a time is on each of them. */
-export class Connections {
+class Connections {
   readonly #backend: Reached;
   readonly #gone: AbortSignal;
   readonly clock: Clock;

@@ -37,7 +37,7 @@ const FOR_THE_ORIGIN = new Set([
 ]);
 
 /** A page without an origin can neither read the console's storage nor use its session. A second policy only ever tightens the first. */
-export const SANDBOX = "sandbox allow-scripts allow-forms";
+const SANDBOX = "sandbox allow-scripts allow-forms";
 
 const OURS = /^(__Host-millrace|millrace-port-)/i;
 

@@ -10,7 +10,7 @@ import { isOwnPage } from "./own-page.ts";
 import type { PodAddress } from "./pod-address.ts";
 
 /** In the place of `Authorization`, which is the program's own. */
-export const KEY_HEADER = "x-millrace-key";
+const KEY_HEADER = "x-millrace-key";
 
 export interface PodAccessParts {
   authenticator: Authenticator;

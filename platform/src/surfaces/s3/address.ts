@@ -16,7 +16,7 @@ export interface S3Address {
 }
 
 /** Below which S3 is on every host of the server. */
-export const S3_PATH = "/s3";
+const S3_PATH = "/s3";
 const HOST_LABEL = "s3";
 
 /**

@@ -2,9 +2,9 @@
 import type { Socket } from "node:net";
 
 /** Of the line with which a client begins, by RFC 4253. */
-export const LONGEST_IDENTIFICATION = 255;
+const LONGEST_IDENTIFICATION = 255;
 /** Enough for every key that somebody may offer: those of a dozen tries take some 50 KB. */
-export const MOST_BEFORE_LOGIN = 262_144;
+const MOST_BEFORE_LOGIN = 262_144;
 const IDENTIFICATION = /^SSH-(2\.0|1\.99)-[^ \r]+( [^\r]*)?\r?$/;
 const NEW_LINE = 10;
 

@@ -2,7 +2,7 @@
 import type { Clock } from "../../kernel/clock.ts";
 
 /** What is in a pipe at the end of a program is read much sooner. */
-export const QUIET_MS = 2000;
+const QUIET_MS = 2000;
 
 export class LastOutput {
   readonly #clock: Clock;

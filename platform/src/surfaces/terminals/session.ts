@@ -24,7 +24,7 @@ export interface SessionParts {
 }
 
 /** More is not handed to a socket that does not get rid of it: the program waits instead. */
-export const MOST_UNSENT = 262_144;
+const MOST_UNSENT = 262_144;
 const FRAMES_AT_ONCE = 256;
 /** Of a text frame. */
 const LONGEST_MESSAGE = 1024;

@@ -32,7 +32,7 @@ export interface TerminalsParts {
 /** Of one account, on this node. In one instance there are as many as its driver runs programs beside the instance's own. */
 export const MOST_TERMINALS = 100;
 /** What somebody pastes; more comes in several frames. One of each terminal may be in memory while its program does not read. */
-export const LONGEST_FRAME = 262_144;
+const LONGEST_FRAME = 262_144;
 /** In how many pieces a frame may come from the network, and a message in frames: each costs memory, however short it is. */
 const MOST_PIECES = 2048;
 /** A key that is revoked stops working within this time, and so does what was begun with it. */

@@ -4,7 +4,7 @@ import { problem } from "../../kernel/problem.ts";
 /** A worker needs one for work and one for stops. Several for each job at once, and some that it has let go of unnoticed, are fine too. */
 export const HELD_OF_A_WORKER = 64;
 /** Strangers are answered late; more of them than this at once are answered at once, since they hold connections meanwhile. */
-export const HELD_STRANGERS = 64;
+const HELD_STRANGERS = 64;
 
 export class HeldCalls {
   readonly #held = new Map<string, number>();

@@ -11,7 +11,7 @@ import { type LongResultParts, longReport } from "./large-result.ts";
 export const BATCH_LIMIT = 32 * MIB;
 
 /** Our own worker library sends a tenth of it at most. */
-export const MOST_LINES = 10_000;
+const MOST_LINES = 10_000;
 
 /** So many lines are reported together: deciding on them takes its time as well. */
 const REPORTED_TOGETHER = 1000;

@@ -14,7 +14,7 @@ import type { Figures } from "../view.ts";
 type Measured = { figures: Record<string, Figures> };
 
 /** One record for each machine. */
-export const podFigures: Kept<Measured> = { kind: "pod-figures", v: 1 };
+const podFigures: Kept<Measured> = { kind: "pod-figures", v: 1 };
 
 export interface FiguresParts {
   store: Store;

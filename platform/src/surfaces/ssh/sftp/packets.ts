@@ -2,7 +2,7 @@
 import type { Readable } from "node:stream";
 import { Bytes } from "./bytes.ts";
 
-export const VERSION = 3;
+const VERSION = 3;
 
 export const asks = {
   init: 1,
@@ -29,7 +29,7 @@ export const asks = {
 
 const answers = { version: 2, status: 101, handle: 102, data: 103, name: 104, attrs: 105, extended: 201 } as const;
 
-export const statuses = { ok: 0, eof: 1, missing: 2, denied: 3, failure: 4, malformed: 5, unknown: 8 } as const;
+const statuses = { ok: 0, eof: 1, missing: 2, denied: 3, failure: 4, malformed: 5, unknown: 8 } as const;
 export type Status = keyof typeof statuses;
 
 /** How a file is to be opened. */

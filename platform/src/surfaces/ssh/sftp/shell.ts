@@ -76,4 +76,4 @@ export class ShellInPod {
 }
 
 /** As one word of a shell, whatever is in it. */
-export const quoted = (word: string) => `'${word.replaceAll("'", "'\\''")}'`;
+const quoted = (word: string) => `'${word.replaceAll("'", "'\\''")}'`;
