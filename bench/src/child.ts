@@ -2,6 +2,7 @@
 import { type ChildProcess, fork, type Serializable, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:net";
+import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const START_LIMIT_MS = 60_000;
@@ -18,7 +19,7 @@ export interface Child extends AsyncDisposable {
 
 /** A program of the bench in a process of its own, started with settings and ready when it has said so. */
 export async function startProgram(name: string, settings: Serializable, execArgv: string[] = []): Promise<Child> {
-  const file = fileURLToPath(new URL(name, import.meta.url));
+  const file = resolve(fileURLToPath(new URL(".", import.meta.url)), name);
   const child = fork(file, [JSON.stringify(settings)], {
     stdio: ["ignore", "inherit", "inherit", "ipc"],
     execArgv: ["--disable-warning=ExperimentalWarning", ...execArgv],

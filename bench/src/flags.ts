@@ -25,6 +25,9 @@ export const HELP = `npm run bench -- [flags]
   --folder DIR              where data is kept while measuring; a disk, not tmpfs
   --postgres URL            this PostgreSQL instead of one of its own
   --profile DIR             a CPU profile of the server for each phase
+  --against DIR             rows 1, 2, 3 and 3b beside another checkout, both servers in turns of short slices
+  --slices 100              how many of them
+  --budget                  where the time of rows 1, 2, 3 and 3b goes: functions, allocations and, with strace, system calls
   --quick                   one short round of everything asked for, to see that it works`;
 
 export interface Flags {
@@ -37,6 +40,9 @@ export interface Flags {
   folder: string;
   postgres: string | undefined;
   profile: string | undefined;
+  against: string | undefined;
+  slices: number;
+  budget: boolean;
   quick: boolean;
 }
 
@@ -53,6 +59,9 @@ export function readFlags(args: string[]): Flags | "help" {
       folder: { type: "string", default: tmpdir() },
       postgres: { type: "string" },
       profile: { type: "string" },
+      against: { type: "string" },
+      slices: { type: "string" },
+      budget: { type: "boolean", default: false },
       quick: { type: "boolean", default: false },
       help: { type: "boolean", default: false },
     },
@@ -74,6 +83,9 @@ export function readFlags(args: string[]): Flags | "help" {
     folder: values.folder,
     postgres: values.postgres,
     profile: values.profile,
+    against: values.against,
+    budget: values.budget,
+    slices: number(values.slices, 100, 3),
     quick,
   };
 }

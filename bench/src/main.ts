@@ -3,7 +3,9 @@ import { rmSync } from "node:fs";
 import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { measureAgainst } from "./against.ts";
 import { balancedStack } from "./balanced.ts";
+import { measureBudget } from "./budget.ts";
 import { measureChurn } from "./churn.ts";
 import { type DeepResult, measureDeep } from "./deep.ts";
 import { faceLines, measureFaces } from "./faces.ts";
@@ -37,7 +39,8 @@ async function bench(flags: Flags): Promise<void> {
   // PostgreSQL, which does not run as root, must be able to pass through.
   await chmod(folder, 0o711);
   const pace: Pace = { folder, warmupMs: 1000, measureMs: flags.seconds * 1000 };
-  refuseMemoryDisk(folder);
+  // Two checkouts beside each other claim nothing of durability, and a disk that others use would trouble them.
+  if (!flags.against) refuseMemoryDisk(folder);
   const machine = describeMachine();
   const flushMs = flushLatency(folder);
   say(`flush of the data folder: median ${flushMs.median.toFixed(2)} ms, longest ${flushMs.max.toFixed(2)} ms`);
@@ -46,8 +49,15 @@ async function bench(flags: Flags): Promise<void> {
   );
   say("the load generator runs on the same cores; ratios inside a round are what counts");
 
-  const wanted = figures.filter(({ row }) => flags.rows.has(row));
   const postgres = lazyPostgres(flags, folder, opened);
+  if (flags.against) {
+    const { against: other, rows, slices } = flags;
+    const databases = rows.has("pg") ? await postgres() : undefined;
+    say(printed(await measureAgainst({ other: resolve(other), rows, slices, folder, databases, say })));
+    return;
+  }
+  if (flags.budget) return await measureBudget({ rows: flags.rows, folder, say });
+  const wanted = figures.filter(({ row }) => flags.rows.has(row));
   const stacks = await openStacks(wanted, flags, postgres);
   for (const stack of Object.values(stacks)) for (const note of stack.notes) say(note);
   const rounds =

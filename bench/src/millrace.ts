@@ -8,8 +8,7 @@ import { type Child, freePort, startCommand, startProgram } from "./child.ts";
 import type { Database, Databases } from "./postgres.ts";
 import type { Counts, Running, Stack } from "./stack.ts";
 
-const root = fileURLToPath(new URL("../..", import.meta.url));
-const launcher = join(root, "millrace");
+const thisCheckout = fileURLToPath(new URL("../..", import.meta.url));
 
 /** Jobs that our worker runs at once. */
 const CONCURRENCY = 128;
@@ -17,6 +16,8 @@ const CONCURRENCY = 128;
 const SINGLE_WORKERS = 64;
 
 export interface MillraceOptions {
+  /** Another checkout than the one that the bench is of. */
+  root?: string | undefined;
   /** On PostgreSQL, a new database for each start; without it on SQLite. */
   databases?: Databases;
   /** On PostgreSQL, in this database, which stays. */
@@ -48,6 +49,8 @@ export function millraceStack(options: MillraceOptions = {}): Stack {
 }
 
 export async function startMillrace(folder: string, options: MillraceOptions = {}): Promise<RunningMillrace> {
+  const root = options.root ?? thisCheckout;
+  const launcher = join(root, "millrace");
   const own = await options.databases?.fresh();
   const database = own ?? options.database;
   const place = ["--data", folder];
@@ -93,7 +96,7 @@ export async function startMillrace(folder: string, options: MillraceOptions = {
       const variables = JSON.parse(printed.toString()) as Record<string, string>;
       workers.push(
         kind === "ours"
-          ? await startProgram("worker.ts", { env: variables, concurrency: CONCURRENCY })
+          ? await startProgram(join(root, "bench/src/worker.ts"), { env: variables, concurrency: CONCURRENCY })
           : await startProgram("single-worker.ts", { env: variables, workers: SINGLE_WORKERS }),
       );
     },

@@ -1,0 +1,105 @@
+/** A server of the job path, or echo, that is loaded in slices while it stays up. */
+import { mkdtemp } from "node:fs/promises";
+import { join } from "node:path";
+import { freePort, startProgram } from "./child.ts";
+import { startMillrace } from "./millrace.ts";
+import type { Databases } from "./postgres.ts";
+import { cpuNanoseconds, threadNanoseconds } from "./process-tree.ts";
+import { SlicedLoad } from "./sliced-load.ts";
+import type { Running, WorkerKind } from "./stack.ts";
+
+interface Asked {
+  name: string;
+  target: "submit" | "runsync";
+  worker?: WorkerKind;
+  /** A slice is over when everything that it submitted has ended. */
+  drains?: boolean;
+}
+
+/** What the rows of the job path ask of a server. */
+const ROWS = {
+  "1": { name: "/run", target: "submit" },
+  "2": { name: "submit to result", target: "submit", worker: "ours", drains: true },
+  "3": { name: "runsync", target: "runsync", worker: "ours" },
+  "3b": { name: "one job per take", target: "submit", worker: "single", drains: true },
+} satisfies Record<string, Asked>;
+
+export type SideRow = keyof typeof ROWS;
+export const SIDE_ROWS = ["1", "2", "3", "3b"] as const satisfies readonly SideRow[];
+export const sideName = (row: SideRow) => ROWS[row].name;
+
+/** Microseconds of CPU for each request. */
+export interface Cost {
+  /** Of the server, its worker and its database. */
+  all: number;
+  /** Of the server's thread that answers requests. */
+  main: number;
+}
+
+export interface Side extends AsyncDisposable {
+  /** The server alone. */
+  pid: number;
+  /** A slice of so many requests. */
+  slice(count: number): Promise<Cost>;
+}
+
+export interface SideOptions {
+  folder: string;
+  root?: string | undefined;
+  databases?: Databases | undefined;
+  nodeOptions?: string | undefined;
+}
+
+export async function jobSide(row: SideRow, options: SideOptions): Promise<Side> {
+  const { target, worker, drains = false }: Asked = ROWS[row];
+  const { folder, root, databases, nodeOptions } = options;
+  const data = await mkdtemp(join(folder, "side-"));
+  const given = { ...(databases ? { databases } : {}), ...(nodeOptions ? { nodeOptions } : {}) };
+  const running = await startMillrace(data, { root, ...given });
+  if (worker) await running.startWorker(worker);
+  const load = await SlicedLoad.open(running[target]);
+  return {
+    pid: running.server.pid,
+    slice: (count) =>
+      measured(running.pids(), count, async () => {
+        await load.run(count);
+        if (drains) await drained(running);
+      }),
+    async [Symbol.asyncDispose]() {
+      load.close();
+      await running[Symbol.asyncDispose]();
+    },
+  };
+}
+
+export async function echoSide(nodeOptions: string[] = []): Promise<Side> {
+  const port = await freePort();
+  const echo = await startProgram("echo.ts", { port }, nodeOptions);
+  const load = await SlicedLoad.open({ port, path: "/echo", headers: { authorization: `Bearer ${"x".repeat(47)}` } });
+  return {
+    pid: echo.pid,
+    slice: (count) => measured([echo.pid], count, () => load.run(count)),
+    async [Symbol.asyncDispose]() {
+      load.close();
+      await echo[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** The first of the processes is the server. */
+async function measured(pids: readonly number[], count: number, work: () => Promise<void>): Promise<Cost> {
+  const [before, mainBefore] = [cpuNanoseconds(pids), threadNanoseconds(pids[0]!, pids[0]!)];
+  await work();
+  const main = threadNanoseconds(pids[0]!, pids[0]!) - mainBefore;
+  const all = cpuNanoseconds(pids) - before;
+  return { all: all / 1000 / count, main: main / 1000 / count };
+}
+
+async function drained(running: Running): Promise<void> {
+  for (;;) {
+    const { waiting, failed } = await running.counts();
+    if (failed > 0) throw new Error(`${failed} jobs failed`);
+    if (waiting === 0) return;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
