@@ -135,6 +135,46 @@ describe("the real clock", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
+  test("serves all who wait equally long in the order in which they came, each at its own time", () => {
+    vi.useFakeTimers();
+    const ran: string[] = [];
+    realClock.after(100, () => ran.push("first"));
+    vi.advanceTimersByTime(40);
+    realClock.after(100, () => ran.push("second"));
+    const cancelled = realClock.after(100, () => ran.push("cancelled"));
+    realClock.after(100, () => ran.push("third"));
+    cancelled.cancel();
+    cancelled.cancel();
+    vi.advanceTimersByTime(60);
+    expect(ran).toEqual(["first"]);
+    vi.advanceTimersByTime(40);
+    expect(ran).toEqual(["first", "second", "third"]);
+  });
+
+  test("serves one who waits anew for as long as before, and those behind one that throws", () => {
+    vi.useFakeTimers();
+    const ran: string[] = [];
+    realClock.after(100, () => {
+      realClock.after(100, () => ran.push("again"));
+      throw new Error("thrown by a timer");
+    });
+    realClock.after(100, () => ran.push("behind it"));
+    expect(() => vi.advanceTimersByTime(100)).toThrow("thrown by a timer");
+    vi.advanceTimersByTime(1);
+    expect(ran).toEqual(["behind it"]);
+    vi.advanceTimersByTime(100);
+    expect(ran).toEqual(["behind it", "again"]);
+  });
+
+  test("keeps no timer of the system for a delay that nobody waits for any more", () => {
+    vi.useFakeTimers();
+    const timers = Array.from({ length: 1000 }, (_, i) => realClock.after(60_000 + i, () => {}));
+    for (const timer of timers) timer.cancel();
+    expect(vi.getTimerCount()).toBeLessThan(100);
+    vi.advanceTimersByTime(62_000);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
   test("never keeps the process alive by a timer", () => {
     const before = process.getActiveResourcesInfo().filter((kind) => kind === "Timeout").length;
     const timer = realClock.after(1_000_000, () => {});
