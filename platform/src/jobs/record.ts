@@ -35,20 +35,21 @@ const ownKeys = (shown: Shown) => JSON.stringify(ownFields(shown)).slice(1);
 function ownFields({ job, result, waitReason, link }: Shown): Record<string, unknown> {
   const { startedAt, queuedAt, endedAt, state, reason, error = reason, retried, holder, id } = job;
   const isFinal = jobLifecycle.isFinal(state);
-  const delayed = startedAt !== undefined;
-  return {
-    ...(delayed ? { delayTime: Math.max(0, startedAt - queuedAt) } : {}),
-    ...(delayed && isFinal ? { executionTime: Math.max(0, (endedAt ?? startedAt) - startedAt) } : {}),
-    // The handler's own words stand in its result; ours are for jobs that the service itself ended, and for lists.
-    ...(isFinal && error !== undefined && result === undefined ? { error } : {}),
-    ...(link === undefined ? {} : { output: link }),
-    id,
-    ...(retried > 0 ? { retries: retried } : {}),
-    status: state,
-    ...(waitReason === undefined ? {} : shownWait(waitReason)),
-    ...(job.deliveries === undefined ? {} : { webhookDeliveries: job.deliveries.map(shownDelivery) }),
-    ...(delayed && holder !== undefined ? { workerId: workerOf(holder) } : {}),
-  };
+  const own: Record<string, unknown> = {};
+  if (startedAt !== undefined) {
+    own.delayTime = Math.max(0, startedAt - queuedAt);
+    if (isFinal) own.executionTime = Math.max(0, (endedAt ?? startedAt) - startedAt);
+  }
+  // The handler's own words stand in its result; ours are for jobs that the service itself ended, and for lists.
+  if (isFinal && error !== undefined && result === undefined) own.error = error;
+  if (link !== undefined) own.output = link;
+  own.id = id;
+  if (retried > 0) own.retries = retried;
+  own.status = state;
+  if (waitReason !== undefined) Object.assign(own, shownWait(waitReason));
+  if (job.deliveries !== undefined) own.webhookDeliveries = job.deliveries.map(shownDelivery);
+  if (startedAt !== undefined && holder !== undefined) own.workerId = workerOf(holder);
+  return own;
 }
 
 /** Why it waits, for people and for programs. */

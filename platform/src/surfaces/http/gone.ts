@@ -5,7 +5,9 @@ import type { Reply } from "./reply.ts";
 /** Gone when the connection goes, or when the answer is complete. */
 export class ClientGone implements Gone {
   aborted: boolean;
-  readonly #heard = new Set<() => void>();
+  /** Nearly always one waits, or none: a set is made for more. */
+  #first: (() => void) | undefined;
+  #others: Set<() => void> | undefined;
 
   constructor({ raw }: Pick<Reply, "raw">) {
     this.aborted = raw.destroyed;
@@ -13,15 +15,21 @@ export class ClientGone implements Gone {
   }
 
   addEventListener(_type: "abort", heard: () => void): void {
-    this.#heard.add(heard);
+    if (!this.#first || this.#first === heard) this.#first = heard;
+    else {
+      this.#others ??= new Set();
+      this.#others.add(heard);
+    }
   }
 
   removeEventListener(_type: "abort", heard: () => void): void {
-    this.#heard.delete(heard);
+    if (this.#first === heard) this.#first = undefined;
+    else this.#others?.delete(heard);
   }
 
   #leave(): void {
     this.aborted = true;
-    for (const heard of [...this.#heard]) heard();
+    this.#first?.();
+    if (this.#others) for (const heard of [...this.#others]) heard();
   }
 }
