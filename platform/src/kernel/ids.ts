@@ -49,14 +49,15 @@ export function keyDigest(key: string): string {
   return hash("sha256", key, "base64url");
 }
 
-const URL_SAFE = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-const REQUEST_ID_LENGTH = 12;
+const URL_SAFE = Buffer.from("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_");
+/** Where request ids are written: a text joined from twelve pieces costs several times as much. */
+const REQUEST_ID = Buffer.alloc(12);
 
 /** Names one request in the log and in the answer to an unforeseen fault. */
 export function requestId(random: Random): string {
-  let id = "";
-  for (const byte of random.bytes(REQUEST_ID_LENGTH)) id += URL_SAFE[byte & 63];
-  return id;
+  const bytes = random.bytes(REQUEST_ID.length);
+  for (let i = 0; i < REQUEST_ID.length; i++) REQUEST_ID[i] = URL_SAFE[bytes[i]! & 63]!;
+  return REQUEST_ID.toString("latin1");
 }
 
 /** Where job ids are written: as bytes, since a text joined from pieces stays in pieces, at twice the memory for each waiting job. */

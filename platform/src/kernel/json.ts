@@ -45,6 +45,7 @@ const CLOSING_BRACE = 0x7d;
 
 /** Looked at before parsing, since V8 takes 30 seconds and 3 GB over the 50 million levels that a large body can hold. */
 function refuseDeepNesting(bytes: Uint8Array): void {
+  if (bytes.length <= DEEPEST) return;
   // Few brackets cannot nest deeply. Searching for them is native and ten times as fast as the loop below.
   if (countUpTo(DEEPEST, bytes, OPENING_BRACKET) + countUpTo(DEEPEST, bytes, OPENING_BRACE) <= DEEPEST) return;
   let depth = 0;

@@ -35,7 +35,8 @@ export const grants: readonly Grant[] = [
 
 /** Writing a resource includes reading it; to invoke, and to run programs in what runs, are rights of their own. */
 export function allows(held: readonly Grant[], needed: Scope): boolean {
-  return held.some((grant) => grant === needed || grant === "all" || includes(grant, needed));
+  for (const grant of held) if (grant === needed || grant === "all" || includes(grant, needed)) return true;
+  return false;
 }
 
 function includes(grant: Grant, needed: Scope): boolean {

@@ -111,12 +111,13 @@ export class SqliteJournal implements Journal {
     await this.#removeFiles(files.filter((name) => !this.#refersTo(name)));
   }
 
-  async write(entries: Entry[]): Promise<unknown[]> {
-    const written = await this.#writer.run<Results | undefined>("write", pack(entries));
-    if (!written) return [];
-    await this.#removeFiles(written.freed);
-    return written.results;
+  write(entries: Entry[]): Promise<unknown[]> {
+    return this.#writer.run<Results | undefined>("write", pack(entries)).then(this.#results);
   }
+
+  /** Of nearly all writes there are none, and nothing is waited for. */
+  readonly #results = (written: Results | undefined): unknown[] | Promise<unknown[]> =>
+    written ? this.#removeFiles(written.freed).then(() => written.results) : [];
 
   whenFailed(action: () => void): void {
     this.#failed = action;

@@ -14,16 +14,17 @@ type Count = Partial<Record<Counter, number>>;
 /** What one call decided: the entries to write, and the jobs that wait for them. */
 export class Decision {
   readonly #entries: Entry[] = [];
-  readonly #counts = new Map<string, Count>();
+  /** Most calls submit jobs, which count nothing. */
+  #counts: Map<string, Count> | undefined;
   readonly touched: LiveJob[] = [];
-  /** Jobs as this call's changes made them: what is shown once they are durable, though later ones may be under way. */
-  readonly made = new Map<LiveJob, Job>();
+  /** The touched jobs as each change made them: what is shown once they are durable, though later ones may be under way. */
+  readonly made: Job[] = [];
   /** Whether an answer rests on a write of somebody else that is still under way. */
   waits = false;
 
   insert(job: LiveJob, made: Job, body: Stashed, key: { scoped: string; digest: string } | undefined): void {
     this.#entries.push({ do: "insert", row: toRow(job, job.position), body, key });
-    this.made.set(job, made);
+    this.made.push(made);
   }
 
   update(change: StashedChange, job: LiveJob): Job {
@@ -33,7 +34,7 @@ export class Decision {
     if (also?.count) this.#count(job.endpoint, also.count);
     if (also?.webhook) for (const url of job.webhooks ?? []) this.#entries.push(messageOf(job, url));
     const made = snapshot(job);
-    this.made.set(job, made);
+    this.made.push(made);
     return made;
   }
 
@@ -44,11 +45,13 @@ export class Decision {
 
   /** Changes that come together are counted together: one write for each endpoint and not for each job. */
   get entries(): Entry[] {
+    if (!this.#counts) return this.#entries;
     const counts = [...this.#counts].map(([endpoint, count]): Entry => ({ do: "count", endpoint, count }));
     return [...this.#entries, ...counts];
   }
 
   #count(endpoint: string, count: Count): void {
+    this.#counts ??= new Map();
     const sum = this.#counts.get(endpoint) ?? {};
     for (const name of Object.keys(count) as Counter[]) sum[name] = (sum[name] ?? 0) + count[name]!;
     this.#counts.set(endpoint, sum);
@@ -77,10 +80,24 @@ export function isOfMoment({ row: { state } }: Written, shown: Job | undefined):
 const QUEUED = jobLifecycle.begin("IN_QUEUE");
 
 /** A job as it is when it has just been accepted. */
-export function waitingJob({ id, endpoint, createdAt, webhooks, sealed }: NewStashedJob, policy: JobPolicy): Job {
-  const counters = { attempt: 0, spent: 0, errorsRetried: 0, retried: 0 };
-  const times = { createdAt, queuedAt: createdAt, ttlAt: createdAt + policy.ttlMs };
-  const job: Job = { id, endpoint, state: QUEUED, policy, ...times, ...counters };
+export function waitingJob(
+  { id, createdAt, webhooks, sealed }: NewStashedJob,
+  endpoint: string,
+  policy: JobPolicy,
+): Job {
+  const job: Job = {
+    id,
+    endpoint,
+    state: QUEUED,
+    policy,
+    createdAt,
+    ttlAt: createdAt + policy.ttlMs,
+    queuedAt: createdAt,
+    attempt: 0,
+    spent: 0,
+    errorsRetried: 0,
+    retried: 0,
+  };
   if (webhooks) job.webhooks = webhooks;
   if (sealed) job.sealed = sealed;
   return job;

@@ -73,11 +73,12 @@ export class EmbeddedQueue implements Queue {
   async enqueue(jobs: NewJob[]): Promise<Enqueued[]> {
     this.#journal.refuseNew();
     const stashed = hasLarge(jobs) ? await stashBodies(this.#journal, jobs) : (jobs as NewStashedJob[]);
-    const enqueued = await this.#decide(stashed, (decision) =>
-      stashed.map((job) => this.#known(job, decision) ?? this.#insert(job, decision)),
-    );
+    const decision = new Decision();
+    const enqueued = stashed.map((job) => this.#known(job, decision) ?? this.#insert(job, decision));
+    if (decision.isPending) await this.#written(decision, stashed, jobs);
+    this.#showAll(decision);
     for (const { endpoint, idempotency: key } of jobs) if (key) this.#newKeys.delete(scoped(endpoint, key.key));
-    await this.#discard(stashed.filter((_, i) => enqueued[i]!.known));
+    if (stashed !== jobs) await this.#discard(stashed.filter((_, i) => enqueued[i]!.known));
     return enqueued;
   }
 
@@ -91,8 +92,11 @@ export class EmbeddedQueue implements Queue {
 
   async apply(changes: JobChange[]): Promise<Outcome[]> {
     const stashed = hasLarge(changes) ? await stashResults(this.#journal, changes) : (changes as StashedChange[]);
-    const outcomes = await this.#decide(stashed, (decision) => stashed.map((change) => this.#apply(change, decision)));
-    await this.#discard(stashed.filter((_, i) => !outcomes[i]!.applied));
+    const decision = new Decision();
+    const outcomes = stashed.map((change) => this.#apply(change, decision));
+    if (decision.isPending) await this.#written(decision, stashed, changes);
+    this.#showAll(decision);
+    if (stashed !== changes) await this.#discard(stashed.filter((_, i) => !outcomes[i]!.applied));
     return outcomes;
   }
 
@@ -209,30 +213,28 @@ export class EmbeddedQueue implements Queue {
     if (files.length > 0) await this.#journal.discard(files);
   }
 
-  /** Decides at once, writes, and shows what was written once it is durable. */
-  async #decide<T>(given: readonly (NewStashedJob | StashedChange)[], decide: (decision: Decision) => T): Promise<T> {
-    const decision = new Decision();
-    const answer = decide(decision);
-    try {
-      // Without entries it waits for the writes that others have pending.
-      if (decision.isPending) await this.#journal.write(decision.entries);
-    } catch (error) {
-      await this.#discard(given);
+  /** Resolves when what was decided is durable. Without entries it waits for the writes that others have pending. */
+  #written(decision: Decision, stashed: readonly (NewStashedJob | StashedChange)[], given: unknown): Promise<unknown> {
+    const written = this.#journal.write(decision.entries);
+    if (stashed === given) return written;
+    return written.catch(async (error) => {
+      await this.#discard(stashed);
       throw error;
-    }
-    for (const job of decision.touched) {
+    });
+  }
+
+  /** Shows what was decided, once it is durable. */
+  #showAll({ touched, made }: Decision): void {
+    for (let i = 0; i < touched.length; i++) {
+      const job = touched[i]!;
       if (--job.pending === 0) this.#show(job);
-      else this.#showAs(job, decision.made.get(job));
+      else this.#showAs(job, made[i]);
     }
-    return answer;
   }
 
   #insert(job: NewStashedJob, decision: Decision): Enqueued {
     const { endpoint, body, idempotency } = job;
-    const record = waitingJob(
-      { ...job, endpoint: this.#lanes.of(endpoint).endpoint },
-      this.#policies.shared(job.policy),
-    );
+    const record = waitingJob(job, this.#lanes.of(endpoint).endpoint, this.#policies.shared(job.policy));
     const live = new LiveJob(record, ++this.#highest, this.#room.admit(body));
     live.shown = null;
     this.#admit(live);

@@ -7,8 +7,9 @@ export class MemorySignals implements Signals {
 
   emit(topic: Topic, count = 1): void {
     const listeners = this.#listeners.get(topic);
+    if (!listeners) return;
     // A copy: one that listens anew whenever it is called would be called for ever.
-    for (const heard of [...(listeners ?? [])]) if (listeners!.has(heard)) heard(count);
+    for (const heard of [...listeners]) if (listeners.has(heard)) heard(count);
   }
 
   listen(topic: Topic, heard: (count: number) => void): () => void {

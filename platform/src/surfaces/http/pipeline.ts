@@ -163,7 +163,7 @@ export class Pipeline {
     reply: Reply,
     work: (caller: Caller, room: RequestRoom) => Promise<unknown>,
   ): Promise<Reply> {
-    const startedMs = this.#clock.monotonic();
+    const startedMs = surface.logged ? this.#clock.monotonic() : 0;
     const id = requestId(this.#random);
     reply.header("X-Request-Id", id);
     if (surface.headers) Object.assign(reply.headers, surface.headers(request));

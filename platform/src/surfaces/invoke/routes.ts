@@ -20,7 +20,7 @@ import type { Reason } from "../../kernel/reason.ts";
 import type { Job } from "../../ports/queue/job.ts";
 import type { Queue } from "../../ports/queue/queue.ts";
 import type { BatchService } from "../../resources/batches/service.ts";
-import type { EndpointService } from "../../resources/endpoints/service.ts";
+import type { EndpointItem, EndpointService } from "../../resources/endpoints/service.ts";
 import type { Worker } from "../../resources/workers/model.ts";
 import type { WorkerService } from "../../resources/workers/service.ts";
 import { readyWorkers, summaryOf } from "../../resources/workers/standing.ts";
@@ -38,7 +38,7 @@ import { listRequests } from "./requests.ts";
 import type { Asked, Works } from "./route.ts";
 import { stream } from "./stream.ts";
 import type { StreamStandard } from "./stream-form.ts";
-import { readSubmission, type SubmissionReader } from "./submission.ts";
+import { digestOf, readSubmission, type SubmissionReader } from "./submission.ts";
 
 export interface InvokeParts {
   pipeline: Pipeline;
@@ -95,16 +95,19 @@ function answerToCallers(
   const { pipeline, surface, endpoints, limiter } = parts;
   const limited = limitedAs(path);
   return (request, reply, params) =>
-    pipeline.answer(surface, request, reply, async (caller, room) => {
+    // Not an async function: nearly always the endpoint is known, and nothing is waited for.
+    pipeline.answer(surface, request, reply, (caller, room) => {
       const { endpoint_id: id = "", job_id: job = "" } = params;
+      const answered = ({ doc }: EndpointItem) => {
+        // A key that may submit jobs may read what became of them.
+        requireScope(caller, scope!, "serverless:invoke");
+        const endpoint = { id, release: doc.release, executionTimeoutMs: doc.timeout };
+        const asked = { caller, endpoint, job, request, reply, params, room };
+        if (!limiter) return work(asked);
+        return limiter.within(caller, { id, workersMax: doc.workers.max }, limited, () => work(asked));
+      };
       const own = endpoints.ownForInvocation(caller, id);
-      const { doc } = own instanceof Promise ? await own : own;
-      // A key that may submit jobs may read what became of them.
-      requireScope(caller, scope!, "serverless:invoke");
-      const endpoint = { id, release: doc.release, executionTimeoutMs: doc.timeout };
-      const asked = { caller, endpoint, job, request, reply, params, room };
-      if (!limiter) return work(asked);
-      return limiter.within(caller, { id, workersMax: doc.workers.max }, limited, () => work(asked));
+      return own instanceof Promise ? own.then(answered) : answered(own);
     });
 }
 
@@ -168,7 +171,7 @@ async function run(parts: InvokeParts, asked: Asked): Promise<JsonText> {
 
 async function runSync(parts: InvokeParts, asked: Asked): Promise<unknown> {
   const { engine } = parts;
-  const given = searchOf(asked.request).get("wait");
+  const given = queryValue(asked.request, "wait");
   const waitMs = integerIn("wait", given, WAIT) ?? WAIT.standard;
   const mode = given === null ? "runsync" : "runsyncWithWait";
   const submission = await submissionOf(parts, asked, mode);
@@ -178,19 +181,20 @@ async function runSync(parts: InvokeParts, asked: Asked): Promise<unknown> {
 
 async function statusSync(parts: InvokeParts, asked: Asked): Promise<unknown> {
   const { endpoint, job, request } = asked;
-  const waitMs = integerIn("wait", searchOf(request).get("wait"), WAIT) ?? WAIT.standard;
+  const waitMs = integerIn("wait", queryValue(request, "wait"), WAIT) ?? WAIT.standard;
   return held(parts, asked, waitMs, (waiting) => parts.engine.waitFor(endpoint.id, job, waiting));
 }
 
 async function status(parts: InvokeParts, { endpoint, job, request, room }: Asked): Promise<JsonText> {
-  const ttlMs = integerIn("ttl", searchOf(request).get("ttl"), RESULT_TTL);
+  const ttlMs = integerIn("ttl", queryValue(request, "ttl"), RESULT_TTL);
   const reading = await parts.engine.read(endpoint.id, job, ["result", "progress"], countedIn(room).admit);
   if (ttlMs !== undefined) await parts.engine.shorten(endpoint.id, job, ttlMs);
   return new JsonText(await recordOf(parts, reading));
 }
 
 async function recordOf(parts: InvokeParts, shown: Shown): Promise<string | Uint8Array> {
-  return jobRecord({ ...(await explained(parts, shown)), link: parts.outputs.link(shown.job) });
+  const { job, result, progress, waitReason } = shown.job.state === "IN_QUEUE" ? await explained(parts, shown) : shown;
+  return jobRecord({ job, result, progress, waitReason, link: parts.outputs.link(job) });
 }
 
 async function health(parts: InvokeParts, { endpoint }: Asked) {
@@ -289,12 +293,15 @@ async function submissionOf(
 ): Promise<Submission> {
   const limit = mode === "run" ? reader.limits.run : reader.limits.runsync;
   const whose = caller.account;
-  const { digest, ...read } = await readSubmission(reader, request, reply.raw, { limit, whose, room });
+  const { terms, body, sealed, sent } = await readSubmission(reader, request, reply.raw, { limit, whose, room });
   // The body may have taken its time: a job must not come to an endpoint that was deleted meanwhile.
   const own = endpoints.ownForInvocation(caller, endpoint.id);
   if (own instanceof Promise) await own;
   const key = idempotencyKey(request);
-  return { endpoint, mode, ...read, ...(key === undefined ? {} : { idempotency: { key, digest: digest() } }) };
+  const submission: Submission = { endpoint, mode, terms, body };
+  if (sealed) submission.sealed = sealed;
+  if (key !== undefined) submission.idempotency = { key, digest: digestOf(sent) };
+  return submission;
 }
 
 function idempotencyKey(request: Request): string | undefined {
@@ -314,5 +321,8 @@ function integerIn(name: string, text: string | null, { least, most }: Range): n
   }
   return value;
 }
+
+/** Most requests have no query, and none is read for them. */
+const queryValue = (request: Request, name: string) => (request.url.includes("?") ? searchOf(request).get(name) : null);
 
 const stateOf = ({ id, state }: Job) => ({ id, status: state });

@@ -8,6 +8,7 @@ import { readRequest } from "../../jobs/request.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { parseKeptJson } from "../../kernel/json.ts";
 import { problem } from "../../kernel/problem.ts";
+import type { Payload } from "../../ports/queue/job.ts";
 import type { Vault } from "../../ports/vault/vault.ts";
 import { readBody, refuseTooLarge } from "../http/body.ts";
 import type { RequestRoom } from "../http/request-room.ts";
@@ -20,22 +21,28 @@ export interface SubmissionReader {
   clock: Clock;
 }
 
-type Read = Pick<Submission, "terms" | "body" | "sealed">;
+type Read = Pick<Submission, "terms" | "body" | "sealed"> & {
+  /** The body as it came, which tells a repeated request from another one under the same key. */
+  sent: Payload;
+};
+
+export const digestOf = (sent: Payload) => hash("sha256", sent, "base64url");
 
 export async function readSubmission(
   { large, vault, clock }: SubmissionReader,
   request: IncomingMessage,
   response: ServerResponse,
   { limit, whose, room }: { limit: number; whose: string; room: RequestRoom },
-): Promise<Read & { digest: () => string }> {
+): Promise<Read> {
   refuseTooLarge(request, limit);
   const bytes = await readBody(request, response, { limit, clock, room });
   if (bytes.length === 0)
     throw problem("unreadable", "the request body is empty; a JSON object with 'input' is required");
   const read = bytes.length > LARGE_BYTES ? await readLarge(large, bytes, whose) : readSmall(bytes);
-  const digest = () => hash("sha256", read.body, "base64url");
-  const sealed = read.terms.hasCredential ? await sealCredential(vault, read.body, findIn(large, whose)) : undefined;
-  return sealed === undefined ? { ...read, digest } : { ...read, body: sealed, sealed: true, digest };
+  if (!read.terms.hasCredential) return read;
+  const sealed = await sealCredential(vault, read.body, findIn(large, whose));
+  if (sealed === undefined) return read;
+  return { terms: read.terms, body: sealed, sealed: true, sent: read.sent };
 }
 
 /** A copy goes to the thread: the body itself is stored. */
@@ -46,10 +53,10 @@ const findIn =
 
 function readSmall(bytes: Buffer): Read {
   const { text, value } = parseKeptJson(bytes);
-  return { terms: readRequest(value), body: text };
+  return { terms: readRequest(value), body: text, sent: text };
 }
 
 async function readLarge(large: LargeJson, buffer: Buffer, whose: string): Promise<Read> {
   const { terms, bytes } = await large.request(buffer, whose);
-  return { terms, body: bytes };
+  return { terms, body: bytes, sent: bytes };
 }
