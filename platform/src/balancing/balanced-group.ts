@@ -2,6 +2,7 @@
 import type { Duplex } from "node:stream";
 import type { Problem } from "../kernel/problem.ts";
 import type { Affinity } from "./affinity.ts";
+import type { SlotOf } from "./slot.ts";
 
 /** A boot of a worker, from the time its program runs. */
 export interface Backend {
@@ -81,6 +82,8 @@ export class Group {
   /** Requests that came to this node and that a worker has, here or elsewhere. */
   inFlight = 0;
   perWorker = 1;
+  /** What its slots have in common. */
+  slots: SlotOf | undefined;
   /** Workers that the load was last said to need. */
   announced = 0;
 }

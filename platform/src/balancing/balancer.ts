@@ -20,6 +20,9 @@ import {
   type Waiting,
   wantedBy,
 } from "./balanced-group.ts";
+import { HeldSlot, type Slot, type SlotOwner } from "./slot.ts";
+
+export type { Slot } from "./slot.ts";
 
 /** What came of waiting for a worker. */
 type Waited = { slot: Slot } | { refusal: Problem } | "late" | "left";
@@ -27,16 +30,6 @@ type Waited = { slot: Slot } | { refusal: Problem } | "late" | "left";
 /** How long a request waits for any worker, and for the one that it insists on. */
 export const WAIT_FOR_ANY_MS = 120_000;
 const WAIT_FOR_ONE_MS = 300_000;
-
-/** The right to send one request to a worker, which counts as busy with it until the release. */
-export interface Slot {
-  readonly backend: Backend;
-  /** Aborts when the worker is gone or frozen; its reason says why. */
-  readonly gone: AbortSignal;
-  /** Says that the worker did not even accept a connection, and why. */
-  refused(why: string): void;
-  release(): void;
-}
 
 export interface Asking {
   /** Requests that one worker is meant to have at a time; more workers are wanted beyond it. */
@@ -71,6 +64,10 @@ export class Balancer implements Disposable {
   readonly #groups = new Map<string, Group>();
   readonly #rose: (endpoint: string) => void;
   readonly #changed: () => void;
+  readonly #owner: SlotOwner = {
+    doubt: (endpoint, worker, reason) => this.doubt(endpoint, worker, reason),
+    settle: (endpoint, group) => this.#settle(endpoint, group),
+  };
   #uses = 0;
   #closed = false;
 
@@ -205,19 +202,27 @@ export class Balancer implements Disposable {
   acquire(endpoint: string, asking: Asking): Promise<Slot> {
     const { perWorker, affinity } = asking;
     if (this.#closed) return Promise.reject(stopping());
+    const slot = this.take(endpoint, perWorker, affinity);
+    if (slot) return Promise.resolve(slot);
     const group = this.#group(endpoint);
     group.perWorker = perWorker;
-    const member = choose(group, affinity);
-    if (member) {
-      const slot = this.#slot(endpoint, group, member);
-      this.#announce(endpoint, group);
-      return Promise.resolve(slot);
-    }
     if (affinity && affinity.kind !== "soft" && !isStaying(group.members.get(affinity.worker))) {
       this.#forgetIfEmpty(endpoint, group);
       return Promise.reject(workerGone(affinity.worker, "there is no such worker"));
     }
     return this.#wait(endpoint, group, asking);
+  }
+
+  /** The same where there is one now: most requests need not wait, and nothing is made for them by which they could. */
+  take(endpoint: string, perWorker: number, affinity?: Affinity): Slot | undefined {
+    const group = this.#groups.get(endpoint);
+    if (!group || this.#closed) return undefined;
+    const member = choose(group, affinity);
+    if (!member) return undefined;
+    group.perWorker = perWorker;
+    const slot = this.#slot(group, member);
+    this.#announce(endpoint, group);
+    return slot;
   }
 
   /** The right to one connection for another node, which chose this worker and counts the requests that it sends. */
@@ -228,7 +233,7 @@ export class Balancer implements Disposable {
     if (!group || !member || member.isElsewhere)
       throw problem("not-found", `worker ${worker} is not here, and a request is passed on only once`);
     if (member.standing !== "ready") throw problem("unavailable", `worker ${worker} is not ready: ${member.reason}`);
-    return this.#slot(endpoint, group, member, { lent: true });
+    return this.#slot(group, member, { isLent: true });
   }
 
   /** No request waits any longer, and new ones are refused; requests in flight go on. */
@@ -259,7 +264,7 @@ export class Balancer implements Disposable {
     const waited = wait<Waited>({ clock: this.#clock, ms, gone, late: "late", left: "left", over });
     const waiting: Waiting = {
       affinity,
-      take: (member) => waited.end({ slot: this.#slot(endpoint, group, member) }),
+      take: (member) => waited.end({ slot: this.#slot(group, member) }),
       refuse: (refusal) => waited.end({ refusal }),
     };
     group.waiting.add(waiting);
@@ -272,31 +277,9 @@ export class Balancer implements Disposable {
     throw insists ? this.#tooLate(group, affinity.worker) : await noWorkers(group, asking.why?.(endpoint));
   }
 
-  #slot(endpoint: string, group: Group, member: Member, { lent = false } = {}): Slot {
-    const received = lent ? 0 : 1;
-    member.inFlight++;
-    group.inFlight += received;
+  #slot(group: Group, member: Member, { isLent = false } = {}): Slot {
     member.usedAt = ++this.#uses;
-    let held = true;
-    return {
-      backend: member.backend,
-      gone: member.ending.signal,
-      refused: (why) => {
-        // A worker that refuses at once is always the least busy: without this it would draw every request to itself.
-        if (!member.backend.doubted || member.standing !== "ready") return;
-        this.doubt(endpoint, member.backend.worker, `it refused a connection: ${why}`);
-        member.backend.doubted();
-      },
-      release: () => {
-        if (!held) return;
-        held = false;
-        member.inFlight--;
-        group.inFlight -= received;
-        if (member.inFlight === 0) member.idleSince = this.#clock.now();
-        if (member.inFlight === 0 && member.standing === "leaving") member.idle.resolve();
-        this.#settle(endpoint, group);
-      },
-    };
+    return new HeldSlot(group.slots!, member, isLent);
   }
 
   /** Those who wait, in the order in which they came. */
@@ -339,6 +322,7 @@ export class Balancer implements Disposable {
     let group = this.#groups.get(endpoint);
     if (!group) {
       group = new Group();
+      group.slots = { owner: this.#owner, clock: this.#clock, endpoint, group };
       this.#groups.set(endpoint, group);
     }
     return group;

@@ -6,7 +6,7 @@ import type { Form } from "./address.ts";
 export type RawHeaders = string[];
 
 /** RFC 9110, 7.6.1, and what old clients send. */
-const HOP_BY_HOP = new Set([
+const HOP_BY_HOP = [
   "connection",
   "keep-alive",
   "proxy-authenticate",
@@ -16,15 +16,15 @@ const HOP_BY_HOP = new Set([
   "trailer",
   "transfer-encoding",
   "upgrade",
-]);
+];
 
 export const WORKER_HEADERS = ["X-Runpod-Worker-Id", "X-Millrace-Worker-Id"];
-const workerHeaders = new Set(WORKER_HEADERS.map((name) => name.toLowerCase()));
+const workerHeaders = WORKER_HEADERS.map((name) => name.toLowerCase());
 
-const FORWARDED = new Set(["x-forwarded-for", "x-forwarded-proto", "x-forwarded-host", "x-forwarded-prefix"]);
+const FORWARDED = ["x-forwarded-for", "x-forwarded-proto", "x-forwarded-host", "x-forwarded-prefix"];
 
 /** With these a page speaks for its whole origin, which in the path form is that of the API and the console. */
-const FOR_THE_ORIGIN = new Set([
+const FOR_THE_ORIGIN = [
   "alt-svc",
   "clear-site-data",
   "nel",
@@ -34,7 +34,7 @@ const FOR_THE_ORIGIN = new Set([
   "service-worker-allowed",
   "set-cookie",
   "strict-transport-security",
-]);
+];
 
 /** A page without an origin can neither read the console's storage nor use its session. A second policy only ever tightens the first. */
 const SANDBOX = "sandbox allow-scripts allow-forms";
@@ -43,6 +43,26 @@ const OURS = /^(__Host-millrace|millrace-port-)/i;
 
 /** With which callers of Pods' ports show who they are, since `Authorization` is the program's own there. */
 const KEY_HEADER = "x-millrace-key";
+
+/** What is done with a header, found by one look; all others are passed on as they are. */
+const kinds = <Kind extends string>(named: Record<Kind, readonly string[]>): ReadonlyMap<string, Kind> =>
+  new Map((Object.keys(named) as Kind[]).flatMap((kind) => named[kind].map((name) => [name, kind] as const)));
+
+const OF_REQUESTS = kinds({
+  dropped: [...HOP_BY_HOP, ...workerHeaders, "expect", KEY_HEADER],
+  forwarded: FORWARDED,
+  authorization: ["authorization"],
+  cookie: ["cookie"],
+  host: ["host"],
+});
+
+const OF_ANSWERS = kinds({
+  dropped: [...HOP_BY_HOP, ...workerHeaders],
+  "for the origin": FOR_THE_ORIGIN.filter((name) => name !== "set-cookie"),
+  "a cookie": ["set-cookie"],
+  "a name": ["x-request-id"],
+  "an opening": ["access-control-allow-origin"],
+});
 
 export interface Sender {
   /** The address of the connection. */
@@ -55,26 +75,28 @@ export interface Sender {
 }
 
 export function requestHeaders(raw: readonly string[], sender: Sender): RawHeaders {
+  const { remote = "unknown", prefix, keepsAuthorization, key } = sender;
   const dropped = namesInConnection(raw);
-  const forwarded = new Map<string, string>();
   const kept: RawHeaders = [];
+  let forwarded: Map<string, string> | undefined;
   let host = "";
   for (let i = 0; i < raw.length; i += 2) {
     const name = raw[i]!.toLowerCase();
     const value = raw[i + 1]!;
-    if (name === "host") host = value;
-    if (FORWARDED.has(name)) forwarded.set(name, joined(forwarded.get(name), value));
-    else if (HOP_BY_HOP.has(name) || dropped?.has(name) || name === "expect" || workerHeaders.has(name)) continue;
-    else if (name === KEY_HEADER) continue;
-    else if (!sender.keepsAuthorization && (name === "authorization" || holds(value, sender.key))) continue;
-    else if (name === "cookie") keepCookies(kept, value);
+    const kind = OF_REQUESTS.get(name);
+    if (kind === "host") host = value;
+    if (kind === "forwarded") {
+      forwarded ??= new Map();
+      forwarded.set(name, joined(forwarded.get(name), value));
+    } else if (kind === "dropped" || dropped?.has(name)) continue;
+    else if (!keepsAuthorization && (kind === "authorization" || holds(value, key))) continue;
+    else if (kind === "cookie") keepCookies(kept, value);
     else kept.push(raw[i]!, value);
   }
-  const { remote = "unknown", prefix } = sender;
-  kept.push("X-Forwarded-For", joined(forwarded.get("x-forwarded-for"), remote));
-  kept.push("X-Forwarded-Proto", forwarded.get("x-forwarded-proto") ?? "http");
-  kept.push("X-Forwarded-Host", forwarded.get("x-forwarded-host") ?? host);
-  if (prefix) kept.push("X-Forwarded-Prefix", `${forwarded.get("x-forwarded-prefix") ?? ""}${prefix}`);
+  kept.push("X-Forwarded-For", joined(forwarded?.get("x-forwarded-for"), remote));
+  kept.push("X-Forwarded-Proto", forwarded?.get("x-forwarded-proto") ?? "http");
+  kept.push("X-Forwarded-Host", forwarded?.get("x-forwarded-host") ?? host);
+  if (prefix) kept.push("X-Forwarded-Prefix", `${forwarded?.get("x-forwarded-prefix") ?? ""}${prefix}`);
   return kept;
 }
 
@@ -119,18 +141,19 @@ export function responseHeaders(raw: readonly string[], form: Form, own: Record<
   for (let i = 0; i < raw.length; i += 2) {
     const name = raw[i]!.toLowerCase();
     const value = raw[i + 1]!;
-    if (HOP_BY_HOP.has(name) || dropped?.has(name) || workerHeaders.has(name)) continue;
-    if (form === "path" && FOR_THE_ORIGIN.has(name)) continue;
-    if (name === "x-request-id") named = true;
-    if (name === "access-control-allow-origin") opened = true;
-    if (name === "set-cookie") keepSetCookie(kept, value);
+    const kind = OF_ANSWERS.get(name);
+    if (kind === "dropped" || dropped?.has(name)) continue;
+    if (form === "path" && (kind === "for the origin" || kind === "a cookie")) continue;
+    if (kind === "a name") named = true;
+    if (kind === "an opening") opened = true;
+    if (kind === "a cookie") keepSetCookie(kept, value);
     else kept.push(raw[i]!, value);
   }
-  for (const [name, value] of Object.entries(own)) {
+  for (const name in own) {
     // A worker that names its requests itself is asked about them by that name, and one that says whose pages may read it is heard.
     if (named && name === "X-Request-Id") continue;
     if (opened && name.startsWith("Access-Control-")) continue;
-    kept.push(name, String(value));
+    kept.push(name, String(own[name]));
   }
   if (form === "path") kept.push("Content-Security-Policy", SANDBOX);
   return kept;

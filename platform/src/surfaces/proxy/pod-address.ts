@@ -17,9 +17,10 @@ export interface PodAddress {
   link?: string | undefined;
 }
 
+const ID_LENGTH = 14;
 const PORT = "[1-9]\\d{0,4}";
-const LABEL = new RegExp(`^([a-z0-9]{14})-(${PORT})$`);
-const PATH_FORM = new RegExp(`^(/pods/([a-z0-9]{14})/ports/(${PORT}))(?=[/?]|$)(.*)$`, "s");
+const LABEL = new RegExp(`^([a-z0-9]{${ID_LENGTH}})-(${PORT})$`);
+const PATH_FORM = new RegExp(`^(/pods/([a-z0-9]{${ID_LENGTH}})/ports/(${PORT}))(?=[/?]|$)(.*)$`, "s");
 
 /** Whose address this is, as far as its form tells. The host decides first: nothing of the API is served on a Pod's own host. */
 export function podAddressOf(
@@ -27,17 +28,24 @@ export function podAddressOf(
   host: string | undefined,
   domain: string | undefined,
 ): PodAddress | undefined {
-  for (const one of host === undefined ? [] : [domain, LOCAL_DOMAIN]) {
-    const named = one !== undefined && LABEL.exec(labelOf(host!, one));
+  // By far most other hosts end here, without a look at the rest of them.
+  const named = host?.[ID_LENGTH] === "-" ? hostForm(url, host, domain) : undefined;
+  if (named) return named;
+  if (!url.startsWith("/pods/")) return undefined;
+  const [, prefix = "", pod, port, rest = ""] = PATH_FORM.exec(url) ?? [];
+  if (pod === undefined) return undefined;
+  return { pod, port: Number(port), form: "path", target: rooted(rest), prefix, isLocal: false };
+}
+
+function hostForm(url: string, host: string, domain: string | undefined): PodAddress | undefined {
+  for (const one of [domain, LOCAL_DOMAIN]) {
+    const named = one !== undefined && LABEL.exec(labelOf(host, one));
     if (!named) continue;
     const isLocal = one === LOCAL_DOMAIN;
     const link = url.startsWith(`/${LINK_PATH}`) ? url.slice(LINK_PATH.length + 1) : undefined;
     return { pod: named[1]!, port: Number(named[2]), form: "host", target: rooted(url), prefix: "", isLocal, link };
   }
-  if (!url.startsWith("/pods/")) return undefined;
-  const [, prefix = "", pod, port, rest = ""] = PATH_FORM.exec(url) ?? [];
-  if (pod === undefined) return undefined;
-  return { pod, port: Number(port), form: "path", target: rooted(rest), prefix, isLocal: false };
+  return undefined;
 }
 
 function labelOf(host: string, domain: string): string {

@@ -1,8 +1,9 @@
 /** The proxy: what is addressed to a load-balancing endpoint goes through the guards and the balancer to a worker. */
 import type { Duplex } from "node:stream";
-import { parseAffinity } from "../../balancing/affinity.ts";
+import { type Affinity, parseAffinity } from "../../balancing/affinity.ts";
 import type { Backend } from "../../balancing/balanced-group.ts";
-import type { Asking, Balancer, Slot } from "../../balancing/balancer.ts";
+import type { Balancer } from "../../balancing/balancer.ts";
+import type { Slot } from "../../balancing/slot.ts";
 import { requireScope } from "../../guards/scopes.ts";
 import type { Caller } from "../../kernel/caller.ts";
 import { type Clock, sleep } from "../../kernel/clock.ts";
@@ -54,6 +55,8 @@ interface Known {
 export class EndpointProxy implements Ahead {
   readonly #parts: ProxyParts;
   readonly #upgrades = new Upgrades();
+  /** A caller is the same object for as long as it is remembered. */
+  readonly #surfaces = new WeakMap<Caller, Surface>();
 
   constructor(parts: ProxyParts) {
     this.#parts = parts;
@@ -89,24 +92,28 @@ export class EndpointProxy implements Ahead {
 
   #ifBalanced(type: EndpointType | undefined, address: Address, request: Request) {
     if (type !== "LOAD_BALANCER") return undefined;
-    return this.#whoMayKnow(address, request).then((known) => known && this.#answering(address, known));
+    const known = this.#whoMayKnow(address, request);
+    if (known instanceof Promise) return known.then((known) => known && this.#answering(address, known));
+    return known && this.#answering(address, known);
   }
 
   /**
    * Others must not learn that there is such an endpoint: their requests are left to the routes, and get whatever a request to one
-   * that does not exist would get there. What is found out here is not asked for again.
+   * that does not exist would get there. What is found out here is not asked for again. At once for a caller and an endpoint that were
+   * looked up a moment ago: the promises cost more than the look.
    */
-  async #whoMayKnow({ endpoint }: Address, request: Request): Promise<Known | undefined> {
+  #whoMayKnow({ endpoint }: Address, request: Request): Known | undefined | Promise<Known | undefined> {
     const { surface, endpoints } = this.#parts;
     try {
-      const caller = await surface.authenticate(request);
-      return { caller, item: await endpoints.ownForInvocation(caller, endpoint) };
+      const caller = surface.authenticate(request);
+      if (caller instanceof Promise)
+        return caller
+          .then(async (caller) => ({ caller, item: await endpoints.ownForInvocation(caller, endpoint) }))
+          .catch(knownDespite);
+      const item = endpoints.ownForInvocation(caller, endpoint);
+      return item instanceof Promise ? item.then((item) => ({ caller, item })).catch(knownDespite) : { caller, item };
     } catch (error) {
-      if (isProblem(error, "unauthenticated") || isProblem(error, "not-found")) return undefined;
-      // Refused once more, where refusals are answered.
-      if (isProblem(error, "not-allowed")) return {};
-      // Nobody knows whether it is there.
-      throw error;
+      return knownDespite(error);
     }
   }
 
@@ -119,43 +126,59 @@ export class EndpointProxy implements Ahead {
     request: Request,
     reply: Reply,
     pass: (passing: Passing) => Promise<void>,
-    { caller: known, item }: Known = {},
+    { caller, item }: Known = {},
   ): Promise<Reply> {
-    const { pipeline, surface, clock, whyNoWorker } = this.#parts;
-    const recognising = known ? { ...surface, authenticate: () => known } : surface;
-    return pipeline.answer(recognising, request, reply, async (caller) => {
-      const endpoint = await this.#admit(caller, address, item);
-      refuseTooLarge(request, LIMITS.bodyBytes);
-      const asking = {
-        perWorker: endpoint.scaling.type === "REQUEST_COUNT" ? endpoint.scaling.requestCount : 1,
-        affinity: parseAffinity(affinityIn(request)),
-        gone: new ClientGone(reply),
-        since: clock.monotonic(),
-        ...(whyNoWorker && { why: whyNoWorker }),
-      };
-      const passing = { ...way(address, endpoint, request), request, response: reply.raw, own: reply.headers, clock };
-      await this.#untilAccepted(address.endpoint, asking, (slot) => {
-        for (const name of WORKER_HEADERS) reply.header(name, slot.backend.worker);
-        return pass({ ...passing, receiver: receiverOf(slot) });
-      });
-      return reply;
+    const { pipeline } = this.#parts;
+    return pipeline.answer(caller ? this.#recognising(caller) : this.#parts.surface, request, reply, (caller) =>
+      this.#pass({ caller, item, address, request, reply, pass }),
+    );
+  }
+
+  /** The surface for requests of somebody who is known already. */
+  #recognising(caller: Caller): Surface {
+    let surface = this.#surfaces.get(caller);
+    if (!surface) {
+      surface = { ...this.#parts.surface, authenticate: () => caller };
+      this.#surfaces.set(caller, surface);
+    }
+    return surface;
+  }
+
+  async #pass({ caller, item, address, request, reply, pass }: Admission): Promise<Reply> {
+    const { endpoints, clock } = this.#parts;
+    const { doc } = item ?? (await endpoints.ownForInvocation(caller, address.endpoint));
+    const endpoint = admitted(caller, address, doc);
+    refuseTooLarge(request, LIMITS.bodyBytes);
+    const seeking: Seeking = {
+      endpoint: address.endpoint,
+      perWorker: endpoint.scaling.type === "REQUEST_COUNT" ? endpoint.scaling.requestCount : 1,
+      affinity: parseAffinity(affinityIn(request)),
+      since: clock.monotonic(),
+      reply,
+    };
+    const { target, form, headers } = way(address, endpoint, request);
+    await this.#untilAccepted(seeking, (slot) => {
+      for (const name of WORKER_HEADERS) reply.header(name, slot.backend.worker);
+      const receiver = new WorkerReceiver(slot);
+      return pass({ receiver, target, form, headers, request, response: reply.raw, own: reply.headers, clock });
     });
+    return reply;
   }
 
   /**
    * A worker that accepts no connection has got nothing of the request, so that another one, or the same one once it is well, can
    * have it. One that refuses it again although it was said to be well listens somewhere else, and nothing is to be waited for.
    */
-  async #untilAccepted(endpoint: string, asking: Asking, send: (slot: Slot) => Promise<void>): Promise<void> {
-    for (const refusedBy = new Set<Backend>(); ; ) {
-      const slot = await this.#parts.balancer.acquire(endpoint, asking);
+  async #untilAccepted(seeking: Seeking, send: (slot: Slot) => Promise<void>): Promise<void> {
+    for (let refusedBy: Set<Backend> | undefined; ; ) {
+      const slot = this.#slotNow(seeking) ?? (await this.#slotLater(seeking));
       let isAway = false;
       try {
         return await send(slot);
       } catch (error) {
         isAway = isNodeAway(error);
-        if (!isAway && (!wasNotSent(error) || refusedBy.has(slot.backend))) throw error;
-        if (!isAway) refusedBy.add(slot.backend);
+        if (!isAway && (!wasNotSent(error) || refusedBy?.has(slot.backend))) throw error;
+        if (!isAway) refusedBy = (refusedBy ?? new Set()).add(slot.backend);
       } finally {
         slot.release();
       }
@@ -164,16 +187,52 @@ export class EndpointProxy implements Ahead {
     }
   }
 
-  /** The guards of invocation, and nothing of an endpoint to those whom they turn away. */
-  async #admit(caller: Caller, { endpoint, form }: Address, known?: EndpointItem): Promise<KeptEndpoint> {
-    const { doc } = known ?? (await this.#parts.endpoints.ownForInvocation(caller, endpoint));
-    requireScope(caller, "serverless:invoke");
-    if (doc.type === "LOAD_BALANCER") return doc;
-    const where = form === "host" ? `call it at /v2/${endpoint}/run` : "it takes no WebSockets";
-    throw problem("rule-broken", `not allowed for QB API: this endpoint has a queue; ${where}`, {
-      word: "not allowed for QB API",
-    });
+  #slotNow({ endpoint, perWorker, affinity }: Seeking): Slot | undefined {
+    return this.#parts.balancer.take(endpoint, perWorker, affinity);
   }
+
+  #slotLater({ endpoint, perWorker, affinity, since, reply }: Seeking): Promise<Slot> {
+    const { balancer, whyNoWorker } = this.#parts;
+    const gone = new ClientGone(reply);
+    return balancer.acquire(endpoint, { perWorker, affinity, gone, since, ...(whyNoWorker && { why: whyNoWorker }) });
+  }
+}
+
+/** A request that came as far as its guards. */
+interface Admission extends Required<Pick<Known, "caller">>, Pick<Known, "item"> {
+  address: Address;
+  request: Request;
+  reply: Reply;
+  pass(passing: Passing): Promise<void>;
+}
+
+/** A request that needs a worker. */
+interface Seeking {
+  endpoint: string;
+  perWorker: number;
+  affinity: Affinity | undefined;
+  /** On the monotonic clock: what it waits after a refusal is a part of the same wait. */
+  since: number;
+  reply: Reply;
+}
+
+/** What is known of a request that its caller may not send; nothing where the caller may not know of the endpoint. */
+function knownDespite(error: unknown): Known | undefined | Promise<never> {
+  if (isProblem(error, "unauthenticated") || isProblem(error, "not-found")) return undefined;
+  // Refused once more, where refusals are answered.
+  if (isProblem(error, "not-allowed")) return {};
+  // Nobody knows whether it is there.
+  return Promise.reject(error);
+}
+
+/** The guards of invocation, and nothing of an endpoint to those whom they turn away. */
+function admitted(caller: Caller, { endpoint, form }: Address, doc: KeptEndpoint): KeptEndpoint {
+  requireScope(caller, "serverless:invoke");
+  if (doc.type === "LOAD_BALANCER") return doc;
+  const where = form === "host" ? `call it at /v2/${endpoint}/run` : "it takes no WebSockets";
+  throw problem("rule-broken", `not allowed for QB API: this endpoint has a queue; ${where}`, {
+    word: "not allowed for QB API",
+  });
 }
 
 function way({ target, form, prefix }: Address, { env }: KeptEndpoint, { rawHeaders, headers, socket }: Request) {
@@ -184,11 +243,31 @@ function way({ target, form, prefix }: Address, { env }: KeptEndpoint, { rawHead
 }
 
 function affinityIn({ headers }: Request): string | undefined {
-  const [given] = WORKER_HEADERS.map((name) => headers[name.toLowerCase()]).filter(Boolean);
+  const given = headers["x-runpod-worker-id"] || headers["x-millrace-worker-id"];
   return Array.isArray(given) ? given[0] : given;
 }
 
-function receiverOf(slot: Slot): Receiver {
-  const { backend, gone } = slot;
-  return { called: `worker ${backend.worker}`, backend, gone, limits: LIMITS, refused: (why) => slot.refused(why) };
+class WorkerReceiver implements Receiver {
+  readonly #slot: Slot;
+  readonly limits = LIMITS;
+
+  constructor(slot: Slot) {
+    this.#slot = slot;
+  }
+
+  get called(): string {
+    return `worker ${this.#slot.backend.worker}`;
+  }
+
+  get backend(): Backend {
+    return this.#slot.backend;
+  }
+
+  get gone(): AbortSignal {
+    return this.#slot.gone;
+  }
+
+  refused(why: string): void {
+    this.#slot.refused(why);
+  }
 }

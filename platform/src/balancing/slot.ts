@@ -1,0 +1,72 @@
+/** The right to send one request to a worker, which counts as busy with it until the release. */
+import type { Clock } from "../kernel/clock.ts";
+import type { Backend, Group, Member } from "./balanced-group.ts";
+
+export interface Slot {
+  readonly backend: Backend;
+  /** Aborts when the worker is gone or frozen; its reason says why. */
+  readonly gone: AbortSignal;
+  /** Says that the worker did not even accept a connection, and why. */
+  refused(why: string): void;
+  release(): void;
+}
+
+/** What the balancer does when something becomes of a slot. */
+export interface SlotOwner {
+  doubt(endpoint: string, worker: string, reason: string): void;
+  settle(endpoint: string, group: Group): void;
+}
+
+export interface SlotOf {
+  owner: SlotOwner;
+  clock: Clock;
+  endpoint: string;
+  group: Group;
+}
+
+export class HeldSlot implements Slot {
+  readonly #of: SlotOf;
+  readonly #member: Member;
+  readonly #received: number;
+  #isHeld = true;
+
+  /** One that is lent to another node counts there among the requests that came. */
+  constructor(of: SlotOf, member: Member, isLent: boolean) {
+    this.#of = of;
+    this.#member = member;
+    this.#received = isLent ? 0 : 1;
+    member.inFlight++;
+    of.group.inFlight += this.#received;
+  }
+
+  get backend(): Backend {
+    return this.#member.backend;
+  }
+
+  get gone(): AbortSignal {
+    return this.#member.ending.signal;
+  }
+
+  refused(why: string): void {
+    const { backend, standing } = this.#member;
+    // A worker that refuses at once is always the least busy: without this it would draw every request to itself.
+    if (!backend.doubted || standing !== "ready") return;
+    const { owner, endpoint } = this.#of;
+    owner.doubt(endpoint, backend.worker, `it refused a connection: ${why}`);
+    backend.doubted();
+  }
+
+  release(): void {
+    if (!this.#isHeld) return;
+    this.#isHeld = false;
+    const member = this.#member;
+    const { owner, clock, endpoint, group } = this.#of;
+    member.inFlight--;
+    group.inFlight -= this.#received;
+    if (member.inFlight === 0) {
+      member.idleSince = clock.now();
+      if (member.standing === "leaving") member.idle.resolve();
+    }
+    owner.settle(endpoint, group);
+  }
+}
