@@ -2,7 +2,6 @@
 import type { Duplex } from "node:stream";
 import type { Problem } from "../kernel/problem.ts";
 import type { Affinity } from "./affinity.ts";
-import type { SlotOf } from "./slot.ts";
 
 /** A boot of a worker, from the time its program runs. */
 export interface Backend {
@@ -77,15 +76,18 @@ export interface Waiting {
 }
 
 export class Group {
+  readonly endpoint: string;
   readonly members = new Map<string, Member>();
   readonly waiting = new Set<Waiting>();
   /** Requests that came to this node and that a worker has, here or elsewhere. */
   inFlight = 0;
   perWorker = 1;
-  /** What its slots have in common. */
-  slots: SlotOf | undefined;
   /** Workers that the load was last said to need. */
   announced = 0;
+
+  constructor(endpoint: string) {
+    this.endpoint = endpoint;
+  }
 }
 
 export function choose({ members }: Group, affinity?: Affinity): Member | undefined {

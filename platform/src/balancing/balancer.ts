@@ -64,15 +64,17 @@ export class Balancer implements Disposable {
   readonly #groups = new Map<string, Group>();
   readonly #rose: (endpoint: string) => void;
   readonly #changed: () => void;
-  readonly #owner: SlotOwner = {
-    doubt: (endpoint, worker, reason) => this.doubt(endpoint, worker, reason),
-    settle: (endpoint, group) => this.#settle(endpoint, group),
-  };
+  readonly #owner: SlotOwner;
   #uses = 0;
   #closed = false;
 
   constructor({ clock, rose = () => {}, changed = () => {} }: BalancerParts) {
     this.#clock = clock;
+    this.#owner = {
+      clock,
+      doubt: (endpoint, worker, reason) => this.doubt(endpoint, worker, reason),
+      settle: (group) => this.#settle(group.endpoint, group),
+    };
     this.#rose = rose;
     this.#changed = changed;
   }
@@ -279,7 +281,7 @@ export class Balancer implements Disposable {
 
   #slot(group: Group, member: Member, { isLent = false } = {}): Slot {
     member.usedAt = ++this.#uses;
-    return new HeldSlot(group.slots!, member, isLent);
+    return new HeldSlot(this.#owner, group, member, isLent);
   }
 
   /** Those who wait, in the order in which they came. */
@@ -321,8 +323,7 @@ export class Balancer implements Disposable {
   #group(endpoint: string): Group {
     let group = this.#groups.get(endpoint);
     if (!group) {
-      group = new Group();
-      group.slots = { owner: this.#owner, clock: this.#clock, endpoint, group };
+      group = new Group(endpoint);
       this.#groups.set(endpoint, group);
     }
     return group;

@@ -13,30 +13,26 @@ export interface Slot {
 
 /** What the balancer does when something becomes of a slot. */
 export interface SlotOwner {
-  doubt(endpoint: string, worker: string, reason: string): void;
-  settle(endpoint: string, group: Group): void;
-}
-
-export interface SlotOf {
-  owner: SlotOwner;
   clock: Clock;
-  endpoint: string;
-  group: Group;
+  doubt(endpoint: string, worker: string, reason: string): void;
+  settle(group: Group): void;
 }
 
 export class HeldSlot implements Slot {
-  readonly #of: SlotOf;
+  readonly #owner: SlotOwner;
+  readonly #group: Group;
   readonly #member: Member;
   readonly #received: number;
   #isHeld = true;
 
   /** One that is lent to another node counts there among the requests that came. */
-  constructor(of: SlotOf, member: Member, isLent: boolean) {
-    this.#of = of;
+  constructor(owner: SlotOwner, group: Group, member: Member, isLent: boolean) {
+    this.#owner = owner;
+    this.#group = group;
     this.#member = member;
     this.#received = isLent ? 0 : 1;
     member.inFlight++;
-    of.group.inFlight += this.#received;
+    group.inFlight += this.#received;
   }
 
   get backend(): Backend {
@@ -51,8 +47,7 @@ export class HeldSlot implements Slot {
     const { backend, standing } = this.#member;
     // A worker that refuses at once is always the least busy: without this it would draw every request to itself.
     if (!backend.doubted || standing !== "ready") return;
-    const { owner, endpoint } = this.#of;
-    owner.doubt(endpoint, backend.worker, `it refused a connection: ${why}`);
+    this.#owner.doubt(this.#group.endpoint, backend.worker, `it refused a connection: ${why}`);
     backend.doubted();
   }
 
@@ -60,13 +55,12 @@ export class HeldSlot implements Slot {
     if (!this.#isHeld) return;
     this.#isHeld = false;
     const member = this.#member;
-    const { owner, clock, endpoint, group } = this.#of;
     member.inFlight--;
-    group.inFlight -= this.#received;
+    this.#group.inFlight -= this.#received;
     if (member.inFlight === 0) {
-      member.idleSince = clock.now();
+      member.idleSince = this.#owner.clock.now();
       if (member.standing === "leaving") member.idle.resolve();
     }
-    owner.settle(endpoint, group);
+    this.#owner.settle(this.#group);
   }
 }
