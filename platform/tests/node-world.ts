@@ -2,6 +2,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { WebSocketServer } from "ws";
 import type { FakeInstance } from "../src/ports/compute/fake-instance.ts";
+import type { FakeCan } from "../src/ports/compute/fake-options.ts";
 import { MemoryLogs } from "../src/ports/logs/memory-logs.ts";
 import { MemorySignals } from "../src/ports/signals/memory-signals.ts";
 import { type FleetWorld, setupFleet } from "./fleet-world.ts";
@@ -30,13 +31,17 @@ export interface NodeWorld extends AsyncDisposable {
 }
 
 /** With `each`, both have a machine with room for one worker. */
-export async function setupNodes(endpoint: object = {}, { each = false } = {}): Promise<NodeWorld> {
+export async function setupNodes(
+  endpoint: object = {},
+  { each = false, can = {} }: { each?: boolean; can?: Partial<FakeCan> } = {},
+): Promise<NodeWorld> {
   const held: Held[] = [];
   const application = { health: 200, noticed: () => {} };
   // Two servers that hear each other at once, and still look for themselves.
   const signals = Object.defineProperty(new MemorySignals(), "reliable", { value: false });
   const machine = {
     behaviour: (instance: FakeInstance) => serve(instance, held, application),
+    can,
     ...(each ? { capacity: { vcpu: 2 } } : {}),
   };
   const first = await setupFleet({

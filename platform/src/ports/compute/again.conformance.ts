@@ -1,5 +1,6 @@
 /** What every Compute does about an instance that has ended and is started once more. */
 import { describe, expect, test } from "vitest";
+import { isRepeatable, NEEDS_VOLUME } from "./again.ts";
 import { StartRefused } from "./compute.ts";
 import {
   againOn,
@@ -11,21 +12,23 @@ import {
   type OpenedCompute,
   openWorld,
   type Step,
+  type World,
 } from "./conformance-world.ts";
 
-const POD = { kind: "pod", owner: "p1" } as const;
+const mounting = async (world: World) => world.spec([], await world.repeatable());
 
 export function againConformance(name: string, open: () => Promise<OpenedCompute>): void {
   describe.concurrent(`${name} starts again what has ended`, () => {
     test("on the disk that it had, as often as it ends, and its log goes on", async (context) => {
       await using world = await openWorld(open);
       needs(context, world.compute, "again");
+      const pod = await world.repeatable();
       const steps: Step[] = [{ count: `${world.disk}/boots` }, { exit: 3 }];
-      const id = await world.start(steps, POD);
+      const id = await world.start(steps, pod);
       await ended(world.compute, id);
       const { at, lines } = await linesOf(world.compute, id);
       for (const _ of [2, 3]) {
-        await againOn(world.compute, id, world.spec(steps, POD));
+        await againOn(world.compute, id, world.spec(steps, pod));
         expect(await ended(world.compute, id)).toMatchObject({ code: 3 });
       }
       const rest = await linesOf(world.compute, id, { after: at });
@@ -35,8 +38,9 @@ export function againConformance(name: string, open: () => Promise<OpenedCompute
     test("a new boot is told as one, and is found by the next process", async (context) => {
       await using world = await openWorld(open);
       needs(context, world.compute, "again");
+      const pod = await world.repeatable();
       const steps: Step[] = [{ count: `${world.disk}/boots` }, { stayUntilAsked: 4 }];
-      const id = await world.start(steps, POD);
+      const id = await world.start(steps, pod);
       const first = (await found(world.compute, id))!;
       await linesOf(world.compute, id, { limit: 1 });
       await world.compute.stop(id, 10_000);
@@ -44,8 +48,8 @@ export function againConformance(name: string, open: () => Promise<OpenedCompute
       const heard: string[] = [];
       world.compute.watch(({ state }) => state !== "pending" && heard.push(state));
       await world.pass(10);
-      const again = await againOn(world.compute, id, world.spec(steps, POD));
-      expect(again).toMatchObject({ id, ...POD, state: "running" });
+      const again = await againOn(world.compute, id, world.spec(steps, pod));
+      expect(again).toMatchObject({ id, kind: "pod", owner: "p1", state: "running" });
       expect(again.startedAt).toBeGreaterThan(first.startedAt);
       await linesOf(world.compute, id, { limit: 2 });
       expect(heard).toEqual(["running"]);
@@ -58,9 +62,10 @@ export function againConformance(name: string, open: () => Promise<OpenedCompute
     test("one that runs is left alone, and of several at once there is one boot", async (context) => {
       await using world = await openWorld(open);
       needs(context, world.compute, "again");
+      const pod = await world.repeatable();
       const steps: Step[] = [{ count: `${world.disk}/boots` }, { stayUntilAsked: 0 }];
-      const spec = world.spec(steps, POD);
-      const id = await world.start(steps, POD);
+      const spec = world.spec(steps, pod);
+      const id = await world.start(steps, pod);
       const running = await found(world.compute, id);
       expect(await againOn(world.compute, id, spec)).toEqual(running);
       await linesOf(world.compute, id, { limit: 1 });
@@ -73,10 +78,11 @@ export function againConformance(name: string, open: () => Promise<OpenedCompute
     test("with the variables of that boot where the driver can, else with those of the first", async (context) => {
       await using world = await openWorld(open);
       needs(context, world.compute, "again");
+      const pod = await world.repeatable();
       const steps: Step[] = [{ writeVariable: "TOKEN" }];
-      const id = await world.start(steps, { ...POD, env: { TOKEN: "old" } });
+      const id = await world.start(steps, { ...pod, env: { TOKEN: "old" } });
       await ended(world.compute, id);
-      await againOn(world.compute, id, world.spec(steps, { ...POD, env: { TOKEN: "new" } }));
+      await againOn(world.compute, id, world.spec(steps, { ...pod, env: { TOKEN: "new" } }));
       await ended(world.compute, id);
       const second = world.compute.again!.freshEnv ? "new" : "old";
       expect((await linesOf(world.compute, id)).lines).toEqual(['"old"', `"${second}"`]);
@@ -85,30 +91,48 @@ export function againConformance(name: string, open: () => Promise<OpenedCompute
     test("is refused where nothing is left of it", async (context) => {
       await using world = await openWorld(open);
       needs(context, world.compute, "again");
-      const refused = againOn(world.compute, newId(), world.spec([], POD));
+      const pod = await world.repeatable();
+      const refused = againOn(world.compute, newId(), world.spec([], pod));
       await expect(refused).rejects.toBeInstanceOf(StartRefused);
-      const id = await world.start([], POD);
+      const id = await world.start([], pod);
       await ended(world.compute, id);
       await world.compute.remove(id);
-      await expect(againOn(world.compute, id, world.spec([], POD))).rejects.toBeInstanceOf(StartRefused);
+      await expect(againOn(world.compute, id, world.spec([], pod))).rejects.toBeInstanceOf(StartRefused);
+    });
+
+    test("is refused without a volume where the driver needs one, and it stays ended as it was", async (context) => {
+      await using world = await openWorld(open);
+      needs(context, world.compute, "again");
+      if (!world.compute.again!.needsVolume) return context.skip("this driver keeps every disk");
+      const spec = world.spec([{ exit: 5 }], { kind: "pod" });
+      expect([
+        isRepeatable(world.compute.again, spec),
+        isRepeatable(world.compute.again, await mounting(world)),
+      ]).toEqual([false, true]);
+      const id = await world.start([{ exit: 5 }], { kind: "pod" });
+      await ended(world.compute, id);
+      const before = await found(world.compute, id);
+      await expect(againOn(world.compute, id, spec)).rejects.toThrow(NEEDS_VOLUME);
+      expect(await found(world.compute, id)).toEqual(before);
     });
 
     test("is refused while others have its GPUs, and it stays ended as it was", async (context) => {
       await using world = await openWorld(open);
       needs(context, world.compute, "again");
+      const pod = await world.repeatable();
       const stock = (await world.compute.capacity())[0]!.gpus.find(({ count }) => count > 1);
       if (!stock) return context.skip("this driver has no two GPUs of one type here");
       const gpu = { type: stock.type, count: stock.count };
-      const id = await world.start([{ exit: 5 }], { ...POD, gpu });
+      const id = await world.start([{ exit: 5 }], { ...pod, gpu });
       await ended(world.compute, id);
       const before = await found(world.compute, id);
       const other = await world.start([{ stayUntilAsked: 0 }], { gpu });
-      await expect(againOn(world.compute, id, world.spec([{ exit: 5 }], { ...POD, gpu }))).rejects.toThrow(
+      await expect(againOn(world.compute, id, world.spec([{ exit: 5 }], { ...pod, gpu }))).rejects.toThrow(
         StartRefused,
       );
       expect(await found(world.compute, id)).toEqual(before);
       await world.compute.remove(other);
-      await againOn(world.compute, id, world.spec([{ exit: 5 }], { ...POD, gpu }));
+      await againOn(world.compute, id, world.spec([{ exit: 5 }], { ...pod, gpu }));
       expect(await ended(world.compute, id)).toMatchObject({ code: 5 });
     });
 
@@ -116,8 +140,9 @@ export function againConformance(name: string, open: () => Promise<OpenedCompute
       await using world = await openWorld(open);
       needs(context, world.compute, "again");
       needs(context, world.compute, "publishing");
+      const pod = await world.repeatable();
       const steps: Step[] = [{ echoOn: 8080 }];
-      const more = { ...POD, ports: [8080], publish: [{ port: 8080 }] };
+      const more = { ...pod, ports: [8080], publish: [{ port: 8080 }] };
       const id = await world.start(steps, more);
       const { published } = (await found(world.compute, id))!;
       await linesOf(world.compute, id, { limit: 1 });

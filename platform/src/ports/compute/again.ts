@@ -14,6 +14,8 @@ export interface Again {
   start(id: string, spec: InstanceSpec): Promise<Instance>;
 }
 
+export const NEEDS_VOLUME = "this driver keeps the disk only of what mounts a volume";
+
 /** Whether an instance with this spec can be started again by the driver. */
 export const isRepeatable = (again: Again | undefined, { mounts = [] }: InstanceSpec): again is Again =>
   again !== undefined && (again.needsVolume !== true || mounts.length > 0);

@@ -1,7 +1,7 @@
 /** A driver made of two: images that name the machine's own file system run on one, all others on the other. */
 import type { Duplex } from "node:stream";
 import { type Ability, type Lacks, whyLacking } from "./abilities.ts";
-import type { Again } from "./again.ts";
+import { type Again, isRepeatable, NEEDS_VOLUME } from "./again.ts";
 import {
   type Box,
   type Compute,
@@ -135,11 +135,13 @@ export class ByImage implements Compute {
     const abilities = this.#both.flatMap(({ again = [] }) => again);
     return {
       freshEnv: abilities.every(({ freshEnv }) => freshEnv),
-      needsVolume: abilities.some(({ needsVolume }) => needsVolume),
+      // Where one of them needs none, it is asked: what is so of an instance is told by its driver.
+      needsVolume: abilities.every(({ needsVolume }) => needsVolume),
       start: async (id, spec) => {
         const driver = await this.#placeOf(id);
         if (!driver) throw new StartRefused(nothingLeft(id), { reason: "nothing-left" });
         if (!driver.again) throw new StartRefused(whyLacking(driver, "again"));
+        if (!isRepeatable(driver.again, spec)) throw new StartRefused(NEEDS_VOLUME);
         return driver.again.start(id, spec);
       },
     };

@@ -218,6 +218,11 @@ export async function openWorld(open: () => Promise<OpenedCompute>) {
       await compute.volumes!.create({ id, sizeGb });
       return id;
     },
+    /** A Pod that the driver can start again once it has ended. */
+    async repeatable(): Promise<Partial<InstanceSpec>> {
+      const mounts = compute.again?.needsVolume ? [{ volume: await this.volume(), path: "/kept" }] : undefined;
+      return { kind: "pod", owner: "p1", ...(mounts && { mounts }) };
+    },
     /** Reserves a network, which goes with the test. */
     async reserve(ask: Partial<NetworkAsk> = {}) {
       const whole = { account: "account", id: newId(), image: opened.program([]).image, names: ["node-0"], ...ask };

@@ -121,6 +121,9 @@ async function openFake(can: Partial<FakeCan> = {}, isCluster = false): Promise<
 
 computeConformance("FakeCompute", () => openFake());
 computeConformance("FakeCompute as a cluster", () => openFake({}, true));
+computeConformance("FakeCompute that keeps disks on volumes alone and sends no signals", () =>
+  openFake({ needsVolume: true, execSignals: false }),
+);
 computeConformance("FakeCompute without abilities", () =>
   openFake({
     preparing: false,

@@ -2,7 +2,7 @@
 import type { Duplex } from "node:stream";
 import type { Clock } from "../../kernel/clock.ts";
 import { type Ability, type Lacks, whyLacking } from "./abilities.ts";
-import type { Again } from "./again.ts";
+import { type Again, isRepeatable, NEEDS_VOLUME } from "./again.ts";
 import {
   type Box,
   type Compute,
@@ -95,11 +95,11 @@ export class FakeCompute implements Compute {
     this.#instances = instances;
     this.#boxes = new FakeBoxes(options.capacity, async () => this.#running().flatMap(({ devices }) => devices));
     const able = <T>(ability: Ability, made: T): T | undefined => (this.#can[ability] ? made : undefined);
-    const { volumeSizes: sizes, sharedVolumes: shared, freshEnv } = this.#can;
+    const { volumeSizes: sizes, sharedVolumes: shared, freshEnv, needsVolume } = this.#can;
     this.link = able("link", { host: options.linkHost ?? "127.0.0.1", open: async () => {} });
     this.preparing = able("preparing", { prepare: (image, _, bringing) => this.#prepare(image, bringing) });
     this.freezing = able("freezing", { freeze: (id) => this.#freeze(id), thaw: (id) => this.#thaw(id) });
-    this.again = able("again", { freshEnv, start: (id, spec) => this.#startAgain(id, spec) });
+    this.again = able("again", { freshEnv, needsVolume, start: (id, spec) => this.#startAgain(id, spec) });
     this.networks = able("networks", this.#makeNetworks());
     this.exec = able("exec", { run: (id, spec) => this.#exec(id, spec) });
     this.loopback = able("loopback", new FakeLoopback(this));
@@ -169,6 +169,12 @@ export class FakeCompute implements Compute {
       if (instance.spec.box === box) this.evict(instance.id, `box ${box} is lost`);
   }
 
+  /** One of its boxes is in no list any more, and neither is what ran there: nobody was told of any end. */
+  vanish(box: string): void {
+    this.#boxes.lose(box);
+    for (const instance of this.#running()) if (instance.spec.box === box) this.lose(instance.id);
+  }
+
   /** The driver of another node, which names the same cluster at the same time. */
   peer(): FakeCompute {
     const next = this.#next({});
@@ -216,6 +222,7 @@ export class FakeCompute implements Compute {
     const before = this.#instances.get(id);
     if (!before) throw new StartRefused(nothingLeft(id), { reason: "nothing-left" });
     if (!before.exited) return before.view();
+    if (!isRepeatable(this.again, spec)) throw new StartRefused(NEEDS_VOLUME);
     if (this.#isCluster) return this.queue.view(id) ?? this.queue.accept(id, spec);
     const starting = this.#starting.get(id) ?? this.#begin(id, spec, before).finally(() => this.#starting.delete(id));
     this.#starting.set(id, starting);

@@ -13,6 +13,8 @@ export type Behaviour = (instance: FakeInstance, spec: InstanceSpec) => void;
 /** What it can and how it is: all of it, unless something else is said. */
 export type FakeCan = Record<Ability | keyof Facts | "volumeSizes" | "freshEnv" | "execSignals", boolean> & {
   sharedVolumes: boolean;
+  /** What it starts again must mount a volume. */
+  needsVolume: boolean;
 };
 
 export const CAN: FakeCan = {
@@ -34,6 +36,7 @@ export const CAN: FakeCan = {
   freshEnv: true,
   execSignals: true,
   sharedVolumes: false,
+  needsVolume: false,
 };
 
 export interface FakeOptions {

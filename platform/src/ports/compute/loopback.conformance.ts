@@ -77,7 +77,7 @@ export function loopbackConformance(name: string, open: () => Promise<OpenedComp
       needs(context, world.compute, "loopback");
       needs(context, world.compute, "again");
       const port = newPort();
-      const spec = world.spec([{ echoOn: port }], { ...INSIDE, kind: "pod", owner: "p1" });
+      const spec = world.spec([{ echoOn: port }], { ...INSIDE, ...(await world.repeatable()) });
       const id = world.id();
       await world.compute.start(id, spec);
       const { at } = await linesOf(world.compute, id, { limit: 1 });

@@ -93,7 +93,7 @@ export function networksConformance(name: string, open: () => Promise<OpenedComp
       needs(context, world.compute, "networks", "again");
       const { id, hosts } = await world.reserve({ names: NAMES });
       await listening(world, seat(id, 0));
-      const spec = world.spec([...calls(hosts[0]!), { exit: 3 }], seat(id, 1));
+      const spec = world.spec([...calls(hosts[0]!), { exit: 3 }], seat(id, 1, await world.repeatable()));
       const crashes = world.id();
       await startOn(world.compute, crashes, spec);
       await ended(world.compute, crashes);

@@ -31,14 +31,15 @@ export function writersConformance(name: string, open: () => Promise<OpenedCompu
       await using world = await openWorld(open);
       needs(context, world.compute, "writers");
       const steps: Step[] = [{ count: `${world.disk}/boots` }, { stayWhateverIsAsked: true }];
-      const id = await world.start(steps, POD);
+      const pod = await world.repeatable();
+      const id = await world.start(steps, pod);
       await linesOf(world.compute, id, { limit: 1 });
       await world.compute.writers!.end(id, REASON);
       expect(await ended(world.compute, id)).toMatchObject({ code: null, reason: REASON, isFinal: true });
       const before = await found(world.compute, id);
       await world.compute.writers!.end(id, "another reason");
       expect(await found(world.compute, id)).toEqual(before);
-      await againOn(world.compute, id, world.spec(steps, POD));
+      await againOn(world.compute, id, world.spec(steps, pod));
       expect((await found(world.compute, id))?.exit).toBeUndefined();
     });
 

@@ -113,7 +113,7 @@ export class ClusterService {
   }
 
   /** The driver has chosen the addresses of its members. */
-  async learn(id: string, { range = null }: { range?: string | null }): Promise<void> {
+  async learn(id: string, range: string | null): Promise<void> {
     await this.#clusters.change(id, ({ doc }) => (doc.range === range ? undefined : { set: { range } }));
   }
 }

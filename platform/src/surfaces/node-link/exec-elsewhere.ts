@@ -7,7 +7,7 @@ import { problem } from "../../kernel/problem.ts";
 import { checkSize, type ExecSpec, type Execution, type TerminalSize } from "../../ports/compute/execution.ts";
 import type { Exit } from "../../ports/compute/exit.ts";
 import { ExecRefused } from "../../ports/compute/refusal.ts";
-import { ExecWire, jsonIn, type Kind } from "./exec-wire.ts";
+import { type Began, ExecWire, jsonIn, type Kind } from "./exec-wire.ts";
 
 /** Asks for it over a connection that is the program's from then on. Throws ExecRefused, or a problem when the connection breaks. */
 export async function beginElsewhere(socket: Socket, spec: ExecSpec, clock: Clock): Promise<Execution> {
@@ -27,6 +27,8 @@ class ExecutionElsewhere implements Execution {
   readonly #begun = Promise.withResolvers<void>();
   readonly #exited = Promise.withResolvers<Exit>();
   #isClosed = false;
+  /** Once it has begun, where its driver sends signals. */
+  signal?: (name: NodeJS.Signals) => Promise<void>;
 
   constructor(socket: Socket, clock: Clock) {
     this.#socket = socket;
@@ -57,12 +59,17 @@ class ExecutionElsewhere implements Execution {
   }
 
   #hear(kind: Kind, payload: Buffer): void {
-    if (kind === "began") this.#begun.resolve();
+    if (kind === "began") this.#began(jsonIn(payload) as Began);
     else if (kind === "refused") this.#begun.reject(new ExecRefused((jsonIn(payload) as { message: string }).message));
     else if (kind === "exit") this.#exited.resolve(jsonIn(payload) as Exit);
     else if (kind === "end") this[(jsonIn(payload) as { stream: "stdout" | "stderr" }).stream].end();
     else if (kind === "stdout" || kind === "stderr")
       this[kind].write(payload, () => this.#wire.taken(kind, payload.length));
+  }
+
+  #began({ sendsSignals = true }: Began): void {
+    if (sendsSignals) this.signal = async (name) => this.#wire.send("signal", { name });
+    this.#begun.resolve();
   }
 
   /** After an exit that was told this changes nothing. */
@@ -78,10 +85,6 @@ class ExecutionElsewhere implements Execution {
   async resize(wanted: TerminalSize): Promise<void> {
     checkSize(wanted);
     this.#wire.send("resize", wanted);
-  }
-
-  async signal(name: NodeJS.Signals): Promise<void> {
-    this.#wire.send("signal", { name });
   }
 
   close(): void {

@@ -5,7 +5,7 @@ import { floating } from "../../kernel/floating.ts";
 import { t } from "../../kernel/schema.ts";
 import { assertValid } from "../../kernel/validate.ts";
 import type { ExecSpec, Execution, TerminalSize } from "../../ports/compute/execution.ts";
-import { ExecWire, jsonIn, type Kind } from "./exec-wire.ts";
+import { type Began, ExecWire, jsonIn, type Kind } from "./exec-wire.ts";
 
 const size = t.Object({ columns: t.Integer(), rows: t.Integer() });
 const asked = t.Object({
@@ -57,7 +57,7 @@ class ServedExecution {
     }
     this.#execution = execution;
     if (this.#isClosed) return execution.close();
-    this.#wire.send("began");
+    this.#wire.send("began", { sendsSignals: execution.signal !== undefined } satisfies Began);
     const tell = async () => this.#wire.send("exit", await execution.exit);
     await Promise.all([this.#pass("stdout", execution.stdout), this.#pass("stderr", execution.stderr), tell()]);
     this.#socket.end();

@@ -16,6 +16,8 @@ const KINDS = [
   "exit",
 ] as const;
 export type Kind = (typeof KINDS)[number];
+/** What is told of a program that has begun; a node of an earlier release says nothing, and sends signals. */
+export type Began = { sendsSignals?: boolean };
 export type Stream = "stdin" | "stdout" | "stderr";
 
 const HEADER_BYTES = 5;

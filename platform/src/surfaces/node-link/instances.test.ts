@@ -8,6 +8,7 @@ import { EnvelopeVault } from "../../adapters/crypto/envelope-vault.ts";
 import { SeededRandom } from "../../kernel/random.ts";
 import type { Execution } from "../../ports/compute/execution.ts";
 import type { FakeExecution } from "../../ports/compute/fake-execution.ts";
+import type { FakeCan } from "../../ports/compute/fake-options.ts";
 import { ExecRefused } from "../../ports/compute/refusal.ts";
 import { NodeCalls } from "./calls.ts";
 import { OtherInstances } from "./other-instances.ts";
@@ -18,8 +19,8 @@ const MB = 1_048_576;
 const key = new SeededRandom(1).bytes(32);
 
 /** Two nodes, an instance of the first, and the second's way to it. */
-async function setup() {
-  const nodes = await setupNodes();
+async function setup(can: Partial<FakeCan> = {}) {
+  const nodes = await setupNodes({}, { can });
   const { text: id } = await nodes.ask();
   const { clock } = nodes.second;
   const passes = new NodePasses({
@@ -77,6 +78,19 @@ test("a program is asked for with all that belongs to it, talks both ways and te
   program.onSignal = (name) => program.end({ code: name === "SIGTERM" ? 5 : 6 });
   await execution.signal!("SIGTERM");
   expect(await execution.exit).toMatchObject({ code: 5 });
+});
+
+test("a program of a driver that sends no signals takes none from here either, and ends with its caller", async () => {
+  const { nodes, id, calls, peer, played } = await setup({ execSignals: false });
+  await using _ = nodes;
+  const execution = await calls.exec(peer, id, { cmd: ["x"] });
+  expect(execution.signal).toBeUndefined();
+  const program = await played;
+  const hungUp = new Promise<void>((resolve) => {
+    program.onHangUp = resolve;
+  });
+  execution.close();
+  await hungUp;
 });
 
 test("without a terminal its streams come apart, each to its end", async () => {

@@ -50,6 +50,27 @@ test("a program that a signal ended says so; a client may send one", async () =>
   expect(await outcome).toMatchObject({ code: 255 });
 });
 
+test("where the driver sends no signals, one from a client is nothing, and the program ends with its session", async () => {
+  await using world = await setupSsh({ machine: { can: { execSignals: false } } });
+  const played = Promise.withResolvers<FakeExecution>();
+  world.plays((program) => {
+    played.resolve(program);
+    floatUp(program);
+  });
+  await using client = await world.logIn();
+  const channel = await execOn(client, "sleep 100");
+  await once(channel, "data");
+  const program = await played.promise;
+  const heard: string[] = [];
+  program.onSignal = (name) => heard.push(name);
+  channel.signal("TERM");
+  channel.write("still there");
+  expect(String((await once(program.input, "data"))[0])).toBe("still there");
+  expect(heard).toEqual([]);
+  client.end();
+  expect(await program.exit).toMatchObject({ signal: "SIGHUP" });
+});
+
 const floatUp = (program: FakeExecution) => void program.write("up");
 
 test("a shell has a terminal of the client's size, also when that changes, and ends with its client", async () => {

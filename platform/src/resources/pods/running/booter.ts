@@ -6,11 +6,9 @@ import type { InstanceLog } from "../../../machines/instance-log.ts";
 import type { OwnMachine } from "../../../machines/own-machine.ts";
 import type { Beginning, Starter } from "../../../machines/starter.ts";
 import { whyLacking } from "../../../ports/compute/abilities.ts";
-import { isRepeatable } from "../../../ports/compute/again.ts";
+import { isRepeatable, NEEDS_VOLUME } from "../../../ports/compute/again.ts";
 import { type Instance, type InstanceSpec, ONLY_BOX, StartRefused } from "../../../ports/compute/compute.ts";
-import type { Network } from "../../../ports/compute/groups.ts";
 import { PortTaken } from "../../../ports/compute/publish.ts";
-import { memberNames } from "../../clusters/network.ts";
 import type { ClusterService } from "../../clusters/service.ts";
 import type { Pull, PullAccess } from "../../registries/service.ts";
 import type { Reveal } from "../../secrets/placeholders.ts";
@@ -18,7 +16,8 @@ import type { KeptPodInstance, PodInstance } from "../instance.ts";
 import type { PodKeys } from "../keys.ts";
 import { persistentVolume } from "../model.ts";
 import type { PodItem, PodRecords } from "../records.ts";
-import { type PodBoot, podSpec } from "./boot.ts";
+import { podSpec } from "./boot.ts";
+import { ClusterNetworks } from "./cluster-networks.ts";
 import { PublishedPorts } from "./published-ports.ts";
 
 /** How many ports that it would get may turn out to be somebody else's. */
@@ -44,12 +43,14 @@ export interface PodBooterParts extends Omit<OwnMachine, "id"> {
 export class PodBooter {
   readonly #parts: PodBooterParts;
   readonly #ports: PublishedPorts;
+  readonly #networks: ClusterNetworks;
   /** What was found to be somebody else's, by the instance that was refused for it. */
   readonly #avoid = new Map<string, { ports: Set<number>; tries: number }>();
 
   constructor(parts: PodBooterParts) {
     this.#parts = parts;
     this.#ports = new PublishedPorts(parts);
+    this.#networks = new ClusterNetworks(parts);
   }
 
   /** What was in the way of it is of no matter any more. */
@@ -93,7 +94,8 @@ export class PodBooter {
     await podKeys.removeOf(pod.id, [issued.id, item.doc.keyId]);
     await this.#store(pod);
     const spec = await this.#specOf(pod, item, issued.key);
-    if (!isRepeatable(compute.again, spec)) throw new StartRefused(whyLacking(compute, "again"));
+    if (!compute.again) throw new StartRefused(whyLacking(compute, "again"));
+    if (!isRepeatable(compute.again, spec)) throw new StartRefused(NEEDS_VOLUME);
     return compute.again.start(item.id, spec);
   }
 
@@ -129,30 +131,12 @@ export class PodBooter {
   }
 
   async #specOf(pod: PodItem, instance: PodInstance, key: string): Promise<InstanceSpec> {
-    const { workerUrl, site, reveal, sshKeysOf } = this.#parts;
+    const { workerUrl, site, reveal, sshKeysOf, podLog } = this.#parts;
     const url = await workerUrl(pod.doc.image);
     const sshKeys = pod.doc.startSsh ? (await sshKeysOf(pod.account)).join("\n") : "";
-    return podSpec({ pod, instance, url, key, site, sshKeys, network: await this.#networkOf(pod, instance) }, reveal);
-  }
-
-  /** Asked for before each boot: the driver says the same for as long as the cluster is there, and knows what it says. */
-  async #networkOf({ account, doc: { cluster, image } }: PodItem, instance: PodInstance): Promise<PodBoot["network"]> {
-    if (!cluster) return undefined;
-    const { clusters, compute } = this.#parts;
-    const { networks } = compute;
-    const found = await clusters.find(cluster.id);
-    if (!found) throw new StartRefused(`its cluster ${cluster.id} is not there any more`, { reason: "cluster-gone" });
-    if (!networks) throw new StartRefused(whyLacking(compute, "networks"), { reason: "network-unavailable" });
-    const before = found.doc.range ?? undefined;
-    const ask = { account, id: cluster.id, image, names: memberNames(cluster), range: before };
-    const network = await networks.reserve(ask);
-    if (before !== undefined && network.range !== before) this.#sayMoved(instance, network);
-    await clusters.learn(cluster.id, network);
-    return { hosts: network.hosts, link: networks.interfaceOf(image) };
-  }
-
-  #sayMoved(instance: PodInstance, { range = "of several ranges" }: Network): void {
-    this.#parts.podLog.say(instance, `its cluster has other addresses than before: ${range}`);
+    const moved = (to: string) => podLog.say(instance, `its cluster has other addresses than before: ${to}`);
+    const network = await this.#networks.of(pod, moved);
+    return podSpec({ pod, instance, url, key, site, sshKeys, network }, reveal);
   }
 
   /** Its persistent folder is there, and as large as it is to be. */

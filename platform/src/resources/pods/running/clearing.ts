@@ -9,6 +9,7 @@ import { persistentVolume, podLog } from "../model.ts";
 import type { PodRecords } from "../records.ts";
 import type { PodRemains } from "../remains.ts";
 import type { PortVisits } from "../visits.ts";
+import { ClusterNetworks } from "./cluster-networks.ts";
 
 export interface ClearingParts {
   machine: string;
@@ -24,9 +25,11 @@ export interface ClearingParts {
 
 export class Clearing {
   readonly #parts: ClearingParts;
+  readonly #networks: ClusterNetworks;
 
   constructor(parts: ClearingParts) {
     this.#parts = parts;
+    this.#networks = new ClusterNetworks(parts);
   }
 
   /** Each step may be repeated: the note that there is something to remove goes last. */
@@ -38,14 +41,7 @@ export class Clearing {
       if (await this.#removeOf(pod)) await podRemains.areGone(id);
     }
     // An engine that is away keeps nobody from doing the rest.
-    await this.#releaseNetworks().catch(named(this.#parts.failed, "release networks of clusters"));
-  }
-
-  /** A cluster is on record before anything is reserved for it, so that what was reserved for none is left of one that is gone. */
-  async #releaseNetworks(): Promise<void> {
-    const { compute, clusters } = this.#parts;
-    for (const network of (await compute.networks?.list()) ?? [])
-      if (!(await clusters.find(network.id))) await compute.networks?.release(network);
+    await this.#networks.releaseLeft().catch(named(this.#parts.failed, "release networks of clusters"));
   }
 
   async #removeOf(pod: string): Promise<boolean> {

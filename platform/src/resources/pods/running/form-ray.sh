@@ -1,4 +1,5 @@
-# Starts Ray inside a member of a cluster: the head on rank 0, a worker on every other one. What runs is left alone.
+# Starts Ray inside a member of a cluster: the head on rank 0, a worker on every other one. What runs is left alone. MEMBER_IP is its own
+# address, also where NODE_ADDR is a name.
 runs() {
   for name in /proc/[0-9]*/comm; do [ "$(cat "$name" 2>/dev/null)" = "$1" ] && return 0; done
   return 1
@@ -10,7 +11,7 @@ command -v ray >/dev/null 2>&1 || {
 }
 runs raylet && exit 0
 if [ "$NODE_RANK" = 0 ]; then
-  ray start --head --node-ip-address="$NODE_ADDR" --port=6379 --disable-usage-stats >/tmp/ray-start.log 2>&1 || {
+  ray start --head --node-ip-address="$MEMBER_IP" --port=6379 --disable-usage-stats >/tmp/ray-start.log 2>&1 || {
     status=$?
     tail -n 5 /tmp/ray-start.log
     exit "$status"
@@ -18,6 +19,6 @@ if [ "$NODE_RANK" = 0 ]; then
   echo "Ray's head runs at $NODE_ADDR:6379"
 else
   # The head may come later.
-  ray start --address="$PRIMARY_ADDR:6379" --node-ip-address="$NODE_ADDR" --disable-usage-stats >/tmp/ray-start.log 2>&1 || exit 75
+  ray start --address="$PRIMARY_ADDR:6379" --node-ip-address="$MEMBER_IP" --disable-usage-stats >/tmp/ray-start.log 2>&1 || exit 75
   echo "joined Ray at $PRIMARY_ADDR:6379"
 fi

@@ -1,5 +1,5 @@
 # Starts Slurm inside a member of a cluster: the controller on rank 0, and what runs jobs on all. What runs is left alone. Members know each other
-# by a key that rank 0 makes, and that the others are given on their input, after its host name.
+# by a key that rank 0 makes, and that the others are given on their input, after its host name. MEMBER_ADDRS says where they are, by rank.
 runs() {
   for name in /proc/[0-9]*/comm; do [ "$(cat "$name" 2>/dev/null)" = "$1" ] && return 0; done
   return 1
@@ -53,9 +53,8 @@ conf=/etc/slurm/slurm.conf
   echo "SelectTypeParameters=CR_Core"
   [ -e /dev/nvidia0 ] && echo "GresTypes=gpu"
   rank=0
-  base=${PRIMARY_ADDR%.*} first=${PRIMARY_ADDR##*.}
-  while [ "$rank" -lt "$NUM_NODES" ]; do
-    echo "NodeName=node-$rank NodeAddr=$base.$((first + rank)) CPUs=$(nproc)$([ -e /dev/nvidia0 ] && echo " Gres=gpu:$NUM_TRAINERS") State=UNKNOWN"
+  for address in $MEMBER_ADDRS; do
+    echo "NodeName=node-$rank NodeAddr=$address CPUs=$(nproc)$([ -e /dev/nvidia0 ] && echo " Gres=gpu:$NUM_TRAINERS") State=UNKNOWN"
     rank=$((rank + 1))
   done
   echo "PartitionName=all Nodes=node-[0-$((NUM_NODES - 1))] Default=YES MaxTime=INFINITE State=UP"

@@ -2,6 +2,7 @@
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
 import { type PodWorld, setupPods, TWO_GPUS } from "../../../../tests/pod-world.ts";
+import type { FakeOptions } from "../../../ports/compute/fake-compute.ts";
 import type { FakeExecution } from "../../../ports/compute/fake-execution.ts";
 
 const clusterOf = (type: string) => ({
@@ -16,17 +17,23 @@ interface Ran {
   rank: string;
   script: string;
   input: string;
+  env: Readonly<Record<string, string>>;
 }
 
 type Play = (ran: Ran) => { code: number; said?: string };
 
-async function withPrograms(type: string, play: Play) {
-  const world = await setupPods({ machine: TWO_GPUS });
+async function withPrograms(type: string, play: Play, machine: FakeOptions = TWO_GPUS) {
+  const world = await setupPods({ machine });
   const ran: Ran[] = [];
   const onExec = async (execution: FakeExecution) => {
     const script = execution.spec.cmd[2]!;
     const name = /^# Starts (\w+)/.exec(script)?.[1] ?? script;
-    const one = { rank: execution.env.NODE_RANK!, script: name, input: await text(execution.input) };
+    const one = {
+      rank: execution.env.NODE_RANK!,
+      script: name,
+      input: await text(execution.input),
+      env: execution.spec.env ?? {},
+    };
     ran.push(one);
     const { code, said = "" } = play(one);
     await execution.write(said);
@@ -88,6 +95,24 @@ test("the members of Slurm are given what its controller shares, which is asked 
     ["0", ""],
     ["1", "head\nc2VjcmV0\n"],
   ]);
+});
+
+test("what is run is told where all members are, by rank, and the own address where they are known by names", async () => {
+  for (const addresses of ["of a range", "of boxes"] as const) {
+    const { world, ran, pods } = await withPrograms("SLURM", () => ({ code: 0 }), { ...TWO_GPUS, addresses });
+    await using _ = world;
+    const told = world.running().toSorted((a, b) => Number(a.spec.env.NODE_RANK) - Number(b.spec.env.NODE_RANK));
+    const MEMBER_ADDRS = told.map(({ spec }) => spec.env.NODE_ADDR).join(" ");
+    const scripts = ran.filter(({ script }) => script === "Slurm");
+    expect(scripts.map(({ rank, env }) => [rank, env]).toSorted()).toEqual(
+      await Promise.all(
+        pods.map(async (id, rank) => {
+          const MEMBER_IP = (await world.pod(id)).cluster.ip;
+          return [String(rank), { MEMBER_ADDRS, MEMBER_IP }];
+        }),
+      ),
+    );
+  }
 });
 
 test("after its program failed and was started again, the member joins again", async () => {

@@ -9,14 +9,15 @@ import { floating } from "../../../kernel/floating.ts";
 import { KIB } from "../../../kernel/operation.ts";
 import type { InstanceLog } from "../../../machines/instance-log.ts";
 import { whyLacking } from "../../../ports/compute/abilities.ts";
-import type { Compute } from "../../../ports/compute/compute.ts";
+import { type Compute, StartRefused } from "../../../ports/compute/compute.ts";
 import { ExecRefused } from "../../../ports/compute/refusal.ts";
 import { MOST_MEMBERS } from "../../clusters/model.ts";
 import type { KeptPodInstance, PodInstance } from "../instance.ts";
 import type { ClusterRole, ClusterSeat } from "../model.ts";
 import type { PodRecords } from "../records.ts";
+import { ClusterNetworks, type ClusterNetworksParts } from "./cluster-networks.ts";
 
-export interface FormingParts {
+export interface FormingParts extends ClusterNetworksParts {
   compute: Compute;
   clock: Clock;
   podRecords: PodRecords;
@@ -42,14 +43,25 @@ const MOST_TRIES = 60;
 const MOST_LINES = 20;
 const MOST_BYTES = 16 * KIB;
 
+/** What members of Slurm are given of its controller. */
+const SECRET = "hostname && base64 /etc/munge/millrace.key";
+
+interface Run {
+  script: string;
+  input?: string;
+  env?: Record<string, string>;
+}
+
 export class Forming {
   readonly #parts: FormingParts;
+  readonly #networks: ClusterNetworks;
   /** The boot of each instance that it was done for: what the program's end took along is started again after its next. */
   readonly #done = new Map<string, number | null>();
   #isClosed = false;
 
   constructor(parts: FormingParts) {
     this.#parts = parts;
+    this.#networks = new ClusterNetworks(parts);
   }
 
   /** When the program of a member runs, be it found running by the next server: what runs beside it is left alone. */
@@ -73,11 +85,20 @@ export class Forming {
     for (let tries = 0; tries < MOST_TRIES; tries++) {
       if (!(await this.#isRunning(item))) return;
       const secret = role === "SLURM_COMPUTE" ? await this.#secretOf(item.account, seat.id) : "";
-      const { code, said } = await this.#run(item.id, SCRIPT.get(scripts[role])!, secret);
+      const env = await this.#addressesFor(item, seat);
+      if (!env) return;
+      const { code, said } = await this.#run(item.id, { script: SCRIPT.get(scripts[role])!, input: secret, env });
       if (code !== LATER) return this.#say(item, code, said);
       await new Promise<void>((resolve) => this.#parts.clock.after(AGAIN_MS, resolve));
     }
     this.#parts.podLog.say(item, `it has not joined its cluster: the primary did not answer ${MOST_TRIES} times`);
+  }
+
+  /** Programs that share work want to know all members, and themselves by an address. */
+  async #addressesFor({ doc }: PodInstance, { rank }: ClusterSeat): Promise<Record<string, string> | undefined> {
+    const pod = await this.#parts.podRecords.pods.get(doc.owner);
+    const network = pod && (await this.#networks.of(pod).catch(ifRefused));
+    return network && { MEMBER_ADDRS: network.hosts.join(" "), MEMBER_IP: pod.doc.address ?? network.hosts[rank]! };
   }
 
   async #isRunning({ id }: PodInstance): Promise<boolean> {
@@ -90,15 +111,15 @@ export class Forming {
     const members = await this.#parts.podRecords.membersOf(account, cluster, MOST_MEMBERS);
     const primary = members.find(({ doc }) => doc.cluster?.rank === 0);
     if (primary?.doc.status !== "RUNNING" || primary.doc.instance === null) return "";
-    const { code, said } = await this.#run(primary.doc.instance, "hostname && base64 /etc/munge/millrace.key", "");
+    const { code, said } = await this.#run(primary.doc.instance, { script: SECRET });
     return code === 0 ? said : "";
   }
 
-  async #run(instance: string, script: string, input: string): Promise<{ code: number | null; said: string }> {
+  async #run(instance: string, { script, input = "", env = {} }: Run): Promise<{ code: number | null; said: string }> {
     try {
       const { compute } = this.#parts;
       if (!compute.exec) return { code: null, said: whyLacking(compute, "exec") };
-      const execution = await compute.exec.run(instance, { cmd: ["sh", "-c", script] });
+      const execution = await compute.exec.run(instance, { cmd: ["sh", "-c", script], env });
       execution.stdin.end(input);
       const { stdout, stderr, exit } = execution;
       const [said, errors, { code }] = await Promise.all([firstOf(stdout), firstOf(stderr), exit]);
@@ -114,6 +135,11 @@ export class Forming {
     for (const line of lines.slice(-MOST_LINES)) this.#parts.podLog.say(item, `cluster: ${line}`);
     if (code !== 0) this.#parts.podLog.say(item, `cluster: it was not joined (exit ${code ?? "unknown"})`);
   }
+}
+
+/** Its cluster has gone meanwhile. */
+function ifRefused(error: unknown): undefined {
+  if (!(error instanceof StartRefused)) throw error;
 }
 
 /** The rest is read too, so that its writer does not wait, and dropped. */

@@ -12,7 +12,7 @@ import type { Hand, Keeper } from "../../../machines/keeper.ts";
 import { type Exit, type Instance, PlaceGone, StartRefused } from "../../../ports/compute/compute.ts";
 import type { KeptPodInstance, PodInstance } from "../instance.ts";
 import { podLifecycle } from "../model.ts";
-import type { PodItem, PodRecords, PodSet } from "../records.ts";
+import type { PodItem, PodRecords } from "../records.ts";
 import { PodBooter, type PodBooterParts } from "./booter.ts";
 import { afterCrash, MOST_RESTARTS } from "./brake.ts";
 import { Clearing, type ClearingParts } from "./clearing.ts";
@@ -173,11 +173,12 @@ export class PodHand implements Hand<KeptPodInstance> {
     await this.#bootAfresh(item);
   }
 
-  async #revived(item: PodInstance, { startedAt, devices }: Instance): Promise<void> {
+  async #revived(item: PodInstance, program: Instance): Promise<void> {
+    const { startedAt, devices } = program;
     await this.#records.change(item.doc.owner, (_, instance) => {
       if (instance?.id !== item.id || instance.doc.state !== "CRASHED") return undefined;
       const set = { bootedAt: startedAt, startedAt, ...(devices && { devices }) };
-      return { ...running(startedAt), instance: { move: "revive", set } };
+      return { ...running(program), instance: { move: "revive", set } };
     });
     await this.#followed(item.id);
   }
@@ -195,12 +196,13 @@ export class PodHand implements Hand<KeptPodInstance> {
   }
 
   /** Its program runs, and its record says so; unless somebody wants it otherwise by now. */
-  async #runs(item: PodInstance, { startedAt, devices, address }: Instance): Promise<void> {
+  async #runs(item: PodInstance, program: Instance): Promise<void> {
+    const { startedAt, devices } = program;
     await this.#records.change(item.doc.owner, (_, instance) => {
       if (instance?.id !== item.id || instance.doc.state !== "PLACED") return undefined;
       const { boots } = instance.doc;
       const set = { bootedAt: startedAt, startedAt, boots: boots + 1, ...(devices && { devices }) };
-      return { ...running(startedAt, { address: address ?? null }), instance: { move: "run", set } };
+      return { ...running(program), instance: { move: "run", set } };
     });
     await this.#followed(item.id);
   }
@@ -364,7 +366,7 @@ export class PodHand implements Hand<KeptPodInstance> {
   }
 }
 
-const running = (startedAt: number, set: Pick<PodSet, "address"> = {}) =>
-  ({ move: "run", set: { reason: null, startedAt, ...set } }) as const;
+const running = ({ startedAt, address }: Instance) =>
+  ({ move: "run", set: { reason: null, startedAt, address: address ?? null } }) as const;
 
 const isDue = ({ doc }: PodItem, clock: Clock) => (doc.crashes?.startsAgainAt ?? 0) <= clock.now();
