@@ -9,11 +9,12 @@ import type { World } from "./world.ts";
 vi.mock("../src/kernel/resource.ts", async (original) => {
   const kit = await original<typeof Kit>();
   const { nullable, t } = await import("../src/kernel/schema.ts");
-  const probe = t.Optional(t.Integer({ minimum: 0, maximum: 100, description: "Put in by a test." }));
+  const probe = t.Optional(t.Integer({ minimum: 0, maximum: 100, description: "Put in by a test.", "x-boot": false }));
   const note = t.Optional({
     ...nullable(t.String({ maxLength: 100 })),
     default: null,
     description: "Put in by a test.",
+    "x-boot": false,
   });
   const probed = ["Template", "NetworkVolume", "Endpoint", "Pod", "Cluster", "Secret"];
   const resource: typeof kit.resource = (name, fields) =>

@@ -22,6 +22,7 @@ export const containerFields = {
       description: "Container image with tag, or `host:/abs/dir`.",
       "x-flat": "imageName",
       "x-who": "host-images",
+      "x-boot": true,
     }),
   ),
   args: t.Optional(
@@ -29,10 +30,13 @@ export const containerFields = {
       default: "",
       description: 'Start command as one text: a shell line, or `{"entrypoint":[…],"cmd":[…]}`. Empty clears it.',
       "x-flat": "dockerArgs",
+      "x-boot": true,
     }),
   ),
-  entrypoint: t.Optional(words({ default: [], description: "Exec-form ENTRYPOINT; an empty list clears it." })),
-  cmd: t.Optional(words({ default: [], description: "Exec-form CMD; an empty list clears it." })),
+  entrypoint: t.Optional(
+    words({ default: [], description: "Exec-form ENTRYPOINT; an empty list clears it.", "x-boot": true }),
+  ),
+  cmd: t.Optional(words({ default: [], description: "Exec-form CMD; an empty list clears it.", "x-boot": true })),
   disk: t.Optional(
     t.Integer({
       minimum: 1,
@@ -40,6 +44,7 @@ export const containerFields = {
       default: DEFAULT_DISK_GB,
       description: "Container disk in GB.",
       "x-flat": "containerDiskInGb",
+      "x-boot": true,
     }),
   ),
   env: t.Optional(
@@ -48,6 +53,7 @@ export const containerFields = {
       maxProperties: MOST_VARIABLES,
       description: "Environment variables. Values may hold `{{ MILLRACE_SECRET_<name> }}`.",
       additionalProperties: false,
+      "x-boot": true,
     }),
   ),
   ports: t.Optional(
@@ -56,6 +62,7 @@ export const containerFields = {
       maxItems: MOST_PORTS,
       description:
         "Ports to expose, each `port/protocol`, from 1 to 65535; a Pod's TCP port that is named from 70000 on has the same number inside and outside.",
+      "x-boot": true,
     }),
   ),
   registry: t.Optional({
@@ -63,6 +70,7 @@ export const containerFields = {
     default: null,
     description: "Registry credential: an id, `{id}`, or null.",
     "x-flat": "containerRegistryAuthId",
+    "x-boot": true,
   }),
 };
 

@@ -1,6 +1,7 @@
 /** What the terms of a caller make of an endpoint, and which of them it cannot have. */
 
 import { isDataCenter } from "../../catalog/compute.ts";
+import { bootedIn } from "../../kernel/boot.ts";
 import type { Caller } from "../../kernel/caller.ts";
 import { present } from "../../kernel/present.ts";
 import { problem } from "../../kernel/problem.ts";
@@ -8,13 +9,12 @@ import { unsaidOf } from "../../kernel/resource.ts";
 import { changedIn, isEmpty, isSame } from "../../kernel/same.ts";
 import { commandOf } from "../container/command.ts";
 import { containerMistakes } from "../container/mistakes.ts";
-import { KEPT_CONTAINER } from "../container/model.ts";
 import { hasPlaceholder, secretsIn } from "../secrets/placeholders.ts";
 import type { TemplateCategory } from "../templates/model.ts";
 import { cpuFrom, type GpuTerms, gpuFrom } from "./compute.ts";
 import { initTimeoutMistakes } from "./init-timeout.ts";
 import { listeningOf } from "./listening.ts";
-import { Endpoint, type EndpointType, endpointDefaults, type KeptEndpoint } from "./model.ts";
+import { Endpoint, type EndpointType, endpointBoots, endpointDefaults, type KeptEndpoint } from "./model.ts";
 import { refuseVolumes } from "./volumes.ts";
 import { refuseWarmUp } from "./warm-up.ts";
 
@@ -29,8 +29,7 @@ export type EndpointTerms = Partial<
   }
 >;
 
-/** Fields that reach the workers' containers: changing one makes a new release. */
-const RELEASED = [...KEPT_CONTAINER, "gpu", "cpu", "dataCenterIds", "networkVolumes"] as const;
+const RELEASED = bootedIn(endpointBoots);
 
 export function created(body: EndpointTerms): KeptEndpoint {
   const { gpu, cpu, workers, args, entrypoint, cmd, templateId, ...plain } = body;

@@ -1,4 +1,5 @@
 /** Serverless endpoints: workers that run a handler and are reached through an endpoint's own URL. */
+import { bootsOf } from "../../kernel/boot.ts";
 import { type Claiming, claimedName } from "../../kernel/claim.ts";
 import type { Kept } from "../../kernel/document.ts";
 import { type KeptOf, type RecordOf, resource } from "../../kernel/resource.ts";
@@ -178,20 +179,26 @@ export const Endpoint = resource("Endpoint", {
     createdAt: dateTime("Creation time."),
   },
   fixed: {
-    type: t.Optional(oneOf(endpointTypes, { default: endpointDefaults.type })),
+    type: t.Optional(oneOf(endpointTypes, { default: endpointDefaults.type, "x-boot": false })),
   },
   given: {
-    name: t.Optional(name({ description: "Name for people; from the template when absent." })),
+    name: t.Optional(name({ description: "Name for people; from the template when absent.", "x-boot": false })),
     ...containerFields,
-    gpu: t.Optional(gpuRequest),
-    cpu: t.Optional(cpuRequest),
-    workers: t.Optional(closed(workerFields, { "x-who": "quota" })),
+    gpu: t.Optional({ ...gpuRequest, "x-boot": true }),
+    cpu: t.Optional({ ...cpuRequest, "x-boot": true }),
+    workers: t.Optional(closed(workerFields, { "x-who": "quota", "x-boot": false })),
     scaling: t.Optional({
       ...scaling,
       description: "By default a delay of 4 seconds for `QUEUE`, and 4 requests per worker for `LOAD_BALANCER`.",
+      "x-boot": false,
     }),
     dataCenterIds: t.Optional(
-      t.Array(name(), { default: [], maxItems: MOST_ITEMS, description: "Data centers; an empty list means any." }),
+      t.Array(name(), {
+        default: [],
+        maxItems: MOST_ITEMS,
+        description: "Data centers; an empty list means any.",
+        "x-boot": true,
+      }),
     ),
     networkVolumes: t.Optional(
       t.Array(name(), {
@@ -200,6 +207,7 @@ export const Endpoint = resource("Endpoint", {
         uniqueItems: true,
         description: "Network volume ids.",
         "x-flat": "networkVolumeIds",
+        "x-boot": true,
       }),
     ),
     timeout: t.Optional(
@@ -209,6 +217,7 @@ export const Endpoint = resource("Endpoint", {
         default: endpointDefaults.timeout,
         description: "Milliseconds a request may run.",
         "x-flat": "executionTimeoutMs",
+        "x-boot": false,
       }),
     ),
     flashboot: t.Optional(
@@ -218,12 +227,13 @@ export const Endpoint = resource("Endpoint", {
           "What becomes of an idle worker: `OFF` ends it, `FLASHBOOT` freezes it until a job needs it, and " +
           "`PRIORITY_FLASHBOOT` too, and lets it go last when memory is short.",
         "x-flat": "flashBootType",
+        "x-boot": false,
       }),
     ),
   },
   emptyUpdate: true,
   hidden: {
-    templateId: t.Optional(name({ description: "Serverless template whose fields are copied once." })),
+    templateId: t.Optional(name({ description: "Serverless template whose fields are copied once.", "x-boot": false })),
   },
   shown: {
     name: t.String({ maxLength: 191 }),
@@ -260,6 +270,9 @@ export type PlacedVolume = { id: string; dataCenter: string; machine: string | n
 
 /** What callers give of an endpoint, as it is kept. */
 export type EndpointConfig = KeptOf<typeof Endpoint, { type: EndpointType; gpu?: KeptGpu; workers: KeptWorkers }>;
+
+/** By field: a change that needs a boot makes a new release, which reaches the workers' containers. */
+export const endpointBoots: Record<keyof EndpointConfig, boolean> = bootsOf(Endpoint);
 
 export type KeptEndpoint = (EndpointConfig & Claiming) & {
   /** Where its network volumes are, which never changes; absent where there are none. */

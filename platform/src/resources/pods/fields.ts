@@ -10,7 +10,7 @@ import { containerMistakes, mountMistakes } from "../container/mistakes.ts";
 import { cpuFrom } from "../endpoints/compute.ts";
 import { refuseLowBid } from "./bids.ts";
 import { diskOnCpus } from "./disk-limit.ts";
-import { type KeptPod, Pod, type PodConfig, type PodGpu } from "./model.ts";
+import { type KeptPod, Pod, type PodConfig, type PodGpu, podBoots } from "./model.ts";
 
 /** What a caller gives of a Pod, whichever surface it comes through. */
 export type PodTerms = Partial<
@@ -54,21 +54,6 @@ export function created(terms: PodTerms, said: PodTerms = terms): PodConfig {
   return { ...config, ...diskOnCpus(config, said.disk !== undefined) };
 }
 
-/** Fields that apply without a new boot. */
-const IN_PLACE: readonly (keyof PodConfig)[] = [
-  "name",
-  "locked",
-  "idleTimeout",
-  "stopAfter",
-  "terminateAfter",
-  "bidPerGpu",
-  "interruptible",
-  "template",
-  "mountPath",
-  // Fewer flavors will do for a larger disk, and the one that it has is among them.
-  "cpu",
-];
-
 /** What changes, and which of it takes a new boot to be true. */
 export interface PodUpdate {
   set: Partial<PodConfig>;
@@ -90,7 +75,7 @@ export function updated(before: KeptPod, terms: PodTerms, said: PodTerms = terms
   if (terms.image !== undefined || mounts) refuse(mountMistakes(after));
   const changed = changedIn<PodConfig>(before, set);
   const names = Object.keys(changed) as (keyof PodConfig)[];
-  return { set: changed, reboots: names.filter((name) => !IN_PLACE.includes(name)) };
+  return { set: changed, reboots: names.filter((name) => podBoots[name]) };
 }
 
 /** One that is larger than it may be by now stays so until somebody changes it. */

@@ -1,4 +1,5 @@
 /** Pods: machines that people live on, from the wish to the end. */
+import { bootsOf } from "../../kernel/boot.ts";
 import { type Claiming, claimedName } from "../../kernel/claim.ts";
 import type { Document, Kept } from "../../kernel/document.ts";
 import { lifecycle, type Moved } from "../../kernel/lifecycle.ts";
@@ -195,15 +196,25 @@ export const Pod = resource("Pod", {
     startedAt: nullable(dateTime("When its program was last started.")),
   },
   given: {
-    name: name({ description: "Name for people." }),
+    name: name({ description: "Name for people.", "x-boot": false }),
     ...containerFields,
-    mounts: t.Optional({ ...mounts, description: "Storage: one `persistent` folder, or one network volume." }),
-    locked: t.Optional(t.Boolean({ default: false, description: "Keeps it from being stopped or reset." })),
-    globalNetworking: t.Optional(
-      t.Boolean({ default: false, description: "Whether it is reached by the account's other Pods that ask for it." }),
+    mounts: t.Optional({
+      ...mounts,
+      description: "Storage: one `persistent` folder, or one network volume.",
+      "x-boot": true,
+    }),
+    locked: t.Optional(
+      t.Boolean({ default: false, description: "Keeps it from being stopped or reset.", "x-boot": false }),
     ),
-    idleTimeout: t.Optional(
-      nullable(
+    globalNetworking: t.Optional(
+      t.Boolean({
+        default: false,
+        description: "Whether it is reached by the account's other Pods that ask for it.",
+        "x-boot": true,
+      }),
+    ),
+    idleTimeout: t.Optional({
+      ...nullable(
         t.Integer({
           minimum: 60,
           maximum: 2_592_000,
@@ -211,21 +222,30 @@ export const Pod = resource("Pod", {
             "Seconds without use of CPU, GPU, HTTP ports or terminals after which it is stopped; null for never.",
         }),
       ),
-    ),
+      "x-boot": false,
+    }),
   },
   emptyUpdate: true,
   hidden: {
-    templateId: t.Optional(name({ description: "Template whose fields are copied once." })),
+    templateId: t.Optional(name({ description: "Template whose fields are copied once.", "x-boot": false })),
   },
   once: {
-    cloud: t.Optional(oneOf(clouds, { default: "SECURE" })),
-    gpu: t.Optional(gpuRequest),
-    cpu: t.Optional(cpuRequest),
+    cloud: t.Optional(oneOf(clouds, { default: "SECURE", "x-boot": true })),
+    gpu: t.Optional({ ...gpuRequest, "x-boot": true }),
+    // Fewer flavors will do for a larger disk, and the one that it has is among them.
+    cpu: t.Optional({ ...cpuRequest, "x-boot": false }),
     dataCenterIds: t.Optional(
-      t.Array(name(), { default: [], maxItems: MOST_ITEMS, description: "Data centers; an empty list means any." }),
+      t.Array(name(), {
+        default: [],
+        maxItems: MOST_ITEMS,
+        description: "Data centers; an empty list means any.",
+        "x-boot": true,
+      }),
     ),
-    startSsh: t.Optional(t.Boolean({ description: "Gives it the account's SSH keys as `PUBLIC_KEY`." })),
-    startJupyter: t.Optional(t.Boolean({ description: "Gives it a new `JUPYTER_PASSWORD`." })),
+    startSsh: t.Optional(
+      t.Boolean({ description: "Gives it the account's SSH keys as `PUBLIC_KEY`.", "x-boot": true }),
+    ),
+    startJupyter: t.Optional(t.Boolean({ description: "Gives it a new `JUPYTER_PASSWORD`.", "x-boot": true })),
   },
   shown: {
     ...shownContainerFields,
@@ -310,6 +330,13 @@ export type PodConfig = KeptOf<
     bidPerGpu: number | null;
   }
 >;
+
+/** By field, whether a change restarts a Pod that runs: what the model says, and of what other surfaces say beside it. */
+export const podBoots: Record<keyof PodConfig, boolean> = {
+  ...bootsOf(Pod),
+  ...{ countryCodes: true, mountPath: false, template: false },
+  ...{ stopAfter: false, terminateAfter: false, interruptible: false, bidPerGpu: false },
+};
 
 /** Where and how it is. */
 export type PodState = {
