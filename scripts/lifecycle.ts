@@ -1,19 +1,66 @@
-/** Writes the diagrams of lifecycles into the documentation from their tables; a test fails when it was forgotten. */
+/** Writes the tables and diagrams of lifecycles into the documentation from their tables; a test fails when it was forgotten. */
 import { readFileSync, writeFileSync } from "node:fs";
-import { jobLifecycle } from "../platform/src/ports/queue/job.ts";
-import { workerLifecycle } from "../platform/src/resources/workers/model.ts";
+import { lifecycles } from "../platform/src/contract.ts";
+import type { Lifecycle } from "../platform/src/kernel/lifecycle.ts";
 
-/** Documents that show a lifecycle, and which. */
-export const shown = { "docs/jobs.md": jobLifecycle, "docs/workers.md": workerLifecycle };
+type Life = Lifecycle<string, string>;
 
-export function withDiagram(text: string, { diagram }: { diagram(): string }): string {
-  const block = `<!-- lifecycle -->\n\n\`\`\`mermaid\n${diagram()}\n\`\`\`\n\n<!-- end of lifecycle -->`;
-  return text.replace(/<!-- lifecycle -->[\s\S]*<!-- end of lifecycle -->/, () => block);
+const lives = Object.values(lifecycles) as unknown as Life[];
+
+/** Words of code, or nothing. */
+const words = (names: readonly string[]) => names.map((name) => `\`${name}\``).join(", ");
+
+const row = (...cells: string[]) => `| ${cells.join(" | ")} |`;
+
+const stateTable = ({ states, meanings, actions }: Life) => [
+  row("State", "What it means", "What a caller may do"),
+  row("---", "---", "---"),
+  ...states.map((state) => row(words([state]), meanings[state]!, words(actions(state)))),
+];
+
+const moveTable = ({ moves }: Life) => [
+  row("Move", "From", "To", "Who"),
+  row("---", "---", "---", "---"),
+  ...Object.entries(moves).map(([name, { from, to, asked }]) =>
+    row(words([name]), words(from), words([to]), asked ? `a key with ${words([asked])}` : "Millrace"),
+  ),
+];
+
+const titleOf = ({ of }: Life) => `## ${of[0]!.toUpperCase()}${of.slice(1)}`;
+
+const chapter = (life: Life) =>
+  [
+    titleOf(life),
+    "",
+    `It begins as ${life.begins.map((state) => words([state])).join(" or ")}.`,
+    "",
+    ...stateTable(life),
+    "",
+    ...moveTable(life),
+  ].join("\n");
+
+const diagram = (life: Life) => `\`\`\`mermaid\n${life.diagram()}\n\`\`\``;
+
+const { jobs, workers, pods } = lifecycles as unknown as Record<keyof typeof lifecycles, Life>;
+
+/** What stands between the marks of each document. */
+export const shown: Record<string, string> = {
+  "docs/jobs.md": diagram(jobs),
+  "docs/workers.md": diagram(workers),
+  "docs/pods.md": stateTable(pods).join("\n"),
+  "docs/lifecycles.md": lives.map(chapter).join("\n\n"),
+};
+
+const MARKED = /<!-- lifecycle -->[\s\S]*<!-- end of lifecycle -->/;
+
+export function withLifecycle(text: string, said: string): string {
+  if (!MARKED.test(text)) throw new Error("the document has no place for a lifecycle");
+  return text.replace(MARKED, () => `<!-- lifecycle -->\n\n${said}\n\n<!-- end of lifecycle -->`);
 }
 
 if (import.meta.main) {
-  for (const [path, lifecycle] of Object.entries(shown)) {
+  for (const [path, said] of Object.entries(shown)) {
     const file = new URL(`../${path}`, import.meta.url);
-    writeFileSync(file, withDiagram(readFileSync(file, "utf8"), lifecycle));
+    writeFileSync(file, withLifecycle(readFileSync(file, "utf8"), said));
   }
 }

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Command } from "commander";
 import { describe, expect, test } from "vitest";
-import { shown, withDiagram } from "../../scripts/lifecycle.ts";
+import { shown, withLifecycle } from "../../scripts/lifecycle.ts";
 import { withReasons } from "../../scripts/reasons.ts";
 import { withRights } from "../../scripts/rights.ts";
 import { withSettings } from "../../scripts/settings.ts";
@@ -56,8 +56,10 @@ test("what an older surface cannot say is as the table has it (npx node scripts/
   expect(read("docs/rest-v1.md")).toContain("| endpoint | `flashboot`: PRIORITY_FLASHBOOT |");
 });
 
-test("the diagrams of a job's and a worker's life are the tables' (npx node scripts/lifecycle.ts writes them)", () => {
-  for (const [path, lifecycle] of Object.entries(shown)) expect(read(path)).toBe(withDiagram(read(path), lifecycle));
+test("the lifecycles are those of the tables (npx node scripts/lifecycle.ts writes them)", () => {
+  for (const [path, said] of Object.entries(shown)) expect(read(path)).toBe(withLifecycle(read(path), said));
+  expect(read("docs/lifecycles.md")).toContain("| `startNow` | `EXITED`, `ERROR` | `STARTING` | Millrace |");
+  expect(read("docs/pods.md")).toContain("| `RUNNING` | Its program runs. | `stop`, `restart`, `terminate` |");
   expect(read("docs/jobs.md")).toContain("IN_QUEUE --> IN_PROGRESS: claim");
   expect(read("docs/workers.md")).toContain("STARTING --> READY: answer");
 });

@@ -82,7 +82,7 @@ test("models and operations are pure data", () => {
   expect(impureModels(files)).toEqual([]);
 });
 
-test("the contract gathers models and operations, and runs in a browser", () => {
+test("the contract gathers models, operations and lifecycles, and runs in a browser", () => {
   expect(impureContract(files)).toEqual([]);
   expect(reachesNode(files, "platform/src/contract.ts")).toEqual([]);
 });

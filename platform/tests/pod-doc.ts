@@ -1,7 +1,8 @@
 /** The record of a Pod that is stopped, of which a test says only what it is about. */
 import { saying } from "../src/kernel/reason.ts";
 import { created } from "../src/resources/pods/fields.ts";
-import type { KeptPod, PodStatus } from "../src/resources/pods/model.ts";
+import type { PodStatus } from "../src/resources/pods/lifecycle.ts";
+import type { KeptPod } from "../src/resources/pods/model.ts";
 import type { World } from "./world.ts";
 
 /** A test says in which status a Pod is. Elsewhere nothing but a move makes one. */

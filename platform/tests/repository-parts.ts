@@ -14,7 +14,7 @@ export const mayImport = {
   "resources/workers/running": ["kernel", "ports", "jobs", "catalog", "balancing", "machines", "resources"],
   "resources/pods/running": ["kernel", "ports", "machines", "resources"],
   guards: ["kernel", "ports", "resources"],
-  "contract.ts": ["jobs", "resources", "balancing"],
+  "contract.ts": ["ports", "jobs", "resources", "balancing"],
   surfaces: ["kernel", "ports", "jobs", "resources", "balancing", "machines", "guards", "contract.ts"],
   settings: ["kernel", "catalog", "jobs", "resources", "guards"],
   composition: [

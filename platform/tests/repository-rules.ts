@@ -88,7 +88,7 @@ export function importCircles(files: SourceFile[]): string[] {
 }
 
 const CONTRACTED =
-  /^platform\/src\/(resources\/[^/]+\/(model|operations)|(jobs|balancing)\/([\w-]+-operations|model|operations))\.ts$/;
+  /^platform\/src\/(resources\/[^/]+\/(model|operations|lifecycle)|(jobs|balancing)\/([\w-]+-operations|model|operations))\.ts$/;
 /** What crosses a port is written beside it. */
 const JOB_LIFECYCLE = "platform/src/ports/queue/job.ts";
 
@@ -98,7 +98,7 @@ export function impureModels(files: SourceFile[]): string[] {
   // Of instances every kind has its own record, and all of them have what is said there.
   // The words of the catalog are as pure as a model.
   const isModel = (path: string) =>
-    /\/(resources\/[^/]+|jobs)\/model\.ts$|\/machines\/instances\.ts$|\/catalog\/words\.ts$/.test(path);
+    /\/(resources\/[^/]+|jobs)\/(model|lifecycle)\.ts$|\/machines\/instances\.ts$|\/catalog\/words\.ts$/.test(path);
   return pure.flatMap(({ path, imports }) =>
     imports
       .filter(({ to }) => partOf(to) !== "kernel" && !isModel(to) && to !== JOB_LIFECYCLE)
@@ -106,15 +106,33 @@ export function impureModels(files: SourceFile[]): string[] {
   );
 }
 
-/** The contract gathers models and operations and nothing else of a resource. */
+/** The contract gathers models, operations and lifecycles, and nothing else of a resource. */
 export function impureContract(files: SourceFile[]): string[] {
   const contract = files.filter(({ path }) => path === `${PLATFORM}contract.ts`);
   return contract.flatMap(({ path, imports }) =>
     imports
-      .filter(({ to }) => partOf(to) !== "kernel" && !CONTRACTED.test(to))
+      .filter(({ to }) => partOf(to) !== "kernel" && !CONTRACTED.test(to) && to !== JOB_LIFECYCLE)
       .map(({ to }) => `${path} must not import ${to}`),
   );
 }
+
+/** Models and lifecycles that the contract forgot. */
+export function ungathered(files: SourceFile[]): string[] {
+  const contract = files.find(({ path }) => path === `${PLATFORM}contract.ts`)?.text ?? "";
+  return products(files)
+    .filter(({ path }) => path.startsWith(PLATFORM))
+    .flatMap(({ path, text }) =>
+      [...codeOf(text).matchAll(/\bexport const (\w+) = (?:lifecycle<|resource\()/g)].map(([, name]) => ({
+        path,
+        name: name!,
+      })),
+    )
+    .filter(({ name }) => !new RegExp(`: ${name},`).test(contract))
+    .map(({ path, name }) => `contract.ts lacks ${name} of ${path}`);
+}
+
+/** What a browser does not have. */
+const OF_NODE = /\b(?:Buffer|process|setImmediate|__dirname|require)\b(?=[.(])/g;
 
 /** What the contract reaches at run time must also run in a browser. */
 export function reachesNode(files: SourceFile[], start: string): string[] {
@@ -123,7 +141,14 @@ export function reachesNode(files: SourceFile[], start: string): string[] {
   for (const path of reached) {
     for (const { to, typeOnly } of known.get(path)?.imports ?? []) if (!typeOnly) reached.add(to);
   }
-  return [...reached].filter((path) => path.startsWith("node:")).map((module) => `${start} reaches ${module}`);
+  const modules = [...reached].filter((path) => path.startsWith("node:")).map((module) => `${start} reaches ${module}`);
+  return [
+    ...modules,
+    ...wordsFound(
+      [...reached].flatMap((path) => known.get(path) ?? []),
+      OF_NODE,
+    ),
+  ];
 }
 
 /** Libraries that are named in a few places, of the platform where nothing else is said, so that they could be replaced there. */

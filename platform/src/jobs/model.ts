@@ -166,6 +166,7 @@ const ListedJob = open(
     createdAt: dateTime("When it was submitted."),
     startedAt: t.Optional(dateTime("When its last run began.")),
     completedAt: t.Optional(dateTime("When it ended.")),
+    actions: t.Array(oneOf(jobLifecycle.asked), { description: "What can be done with it now." }),
   },
   { $id: "ListedJob", description: "A job without its output." },
 );

@@ -247,7 +247,7 @@ export const jobOperations = {
       200: {
         description: "A page of jobs.",
         content: inJson(JobList, {
-          requests: [{ ...WAITING, createdAt: "2026-01-01T00:00:00.000Z" }],
+          requests: [{ ...WAITING, createdAt: "2026-01-01T00:00:00.000Z", actions: ["cancel"] }],
           total: 1,
           offset: 0,
           limit: 100,

@@ -1,24 +1,7 @@
-/** Pages: opaque cursors that only the listing which issued them takes back, for the same parameters. */
+/** Where a page ends: opaque cursors that only the listing which issued them takes back, for the same parameters. */
+import { DEFAULT_PAGE } from "./page.ts";
 import { problem } from "./problem.ts";
-import { t } from "./schema.ts";
 import { isStorable } from "./storable.ts";
-
-export const DEFAULT_PAGE = 1000;
-
-export const pageQuery = {
-  cursor: t.Optional(
-    t.String({ minLength: 1, maxLength: 1024, description: "`pagination.nextCursor` of the page before." }),
-  ),
-  limit: t.Optional(t.Integer({ minimum: 1, maximum: 1000, default: DEFAULT_PAGE, description: "How many at most." })),
-};
-
-export const Pagination = t.Object(
-  {
-    nextCursor: t.Union([t.String(), t.Null()], { description: "Where the next page begins; null on the last one." }),
-    hasNextPage: t.Boolean(),
-  },
-  { $id: "Pagination" },
-);
 
 /** How far a listing was read: the last record already seen. */
 export interface LastSeen {

@@ -32,6 +32,8 @@ export interface Lifecycle<State extends string, Name extends string> {
   readonly states: readonly State[];
   readonly meanings: Readonly<Record<State, string>>;
   readonly begins: readonly State[];
+  /** The moves that callers may ask for, in one state or another. */
+  readonly asked: readonly Name[];
   can(state: State, move: Name): boolean;
   /** Refuses a caller who asks for a move in a state that it does not start in. */
   assert(state: State, move: Name): void;
@@ -62,13 +64,14 @@ export function lifecycle<State extends string, Name extends string>(
   const { of, moves, begins, revivals = [] } = table;
   const names = Object.keys(moves) as Name[];
   const states = Object.keys(table.states) as State[];
+  const asked = names.filter((name) => moves[name].asked !== undefined);
   const left = new Set(names.filter((name) => !revivals.includes(name)).flatMap((name) => moves[name].from));
   const assert = (state: State, move: Name) => {
     if (!moves[move].from.includes(state)) throw problem("wrong-state", `cannot ${move} while ${state}`);
   };
   return {
     assert,
-    ...{ of, moves, states, begins, meanings: table.states },
+    ...{ of, moves, states, begins, asked, meanings: table.states },
     can: (state, move) => moves[move].from.includes(state),
     next(state, move) {
       assert(state, move);
@@ -87,7 +90,7 @@ export function lifecycle<State extends string, Name extends string>(
     },
     to: (move) => moves[move].to as Moved<State>,
     from: (move) => moves[move].from,
-    actions: (state) => names.filter((name) => moves[name].asked !== undefined && moves[name].from.includes(state)),
+    actions: (state) => asked.filter((name) => moves[name].from.includes(state)),
     isFinal: (state) => !left.has(state),
     diagram: () =>
       [

@@ -1,6 +1,7 @@
 /** The operations that most resources have, as data made from a resource's shapes: to list, create, get, update, delete and act. */
-import { Pagination, pageQuery } from "./cursor.ts";
+
 import type { Operation } from "./operation.ts";
+import { Pagination, pageQuery } from "./page.ts";
 import { closed, oneOf, type TObject, type TSchema, t } from "./schema.ts";
 import type { ScopedResource } from "./scope.ts";
 

@@ -1,6 +1,7 @@
 /** The pages of a listing for a query, whose cursors belong to what else the query says. */
 import { createHash } from "node:crypto";
-import { DEFAULT_PAGE, decodeCursor, type LastSeen, PARAMETERS, paginationOf } from "./cursor.ts";
+import { decodeCursor, type LastSeen, PARAMETERS, paginationOf } from "./cursor.ts";
+import { DEFAULT_PAGE } from "./page.ts";
 
 /**
  * The page of a listing that a query asks for, shown under the name of the listing, with where the next one begins. What else the query says

@@ -1,6 +1,7 @@
 /** Operations on the audit log of an account. */
-import { Pagination, pageQuery } from "../../kernel/cursor.ts";
+
 import type { Operations } from "../../kernel/operation.ts";
+import { Pagination, pageQuery } from "../../kernel/page.ts";
 import { dateTime, name, t } from "../../kernel/schema.ts";
 import { AuditEntry } from "./model.ts";
 

@@ -1,6 +1,7 @@
 /** Batches: many requests to one endpoint that are gathered first, then become jobs together, and are counted together. */
 import { lifecycle } from "../../kernel/lifecycle.ts";
 import { oneOf, type Static, t } from "../../kernel/schema.ts";
+import { jobLifecycle } from "../../ports/queue/job.ts";
 
 export type BatchStatus = "DRAFT" | "FINALIZED" | "FAILED" | "CANCELLED";
 
@@ -70,6 +71,7 @@ export const BatchRecord = t.Object(
     createdAt: moment("When it was made"),
     finalizedAt: t.Optional(moment("When its requests became jobs")),
     completedAt: t.Optional(moment("When all of them had ended")),
+    actions: t.Array(oneOf(batchLifecycle.asked), { description: "What can be done with it now." }),
   },
   { $id: "Batch" },
 );
@@ -107,6 +109,7 @@ const BatchRequestRecord = t.Object(
     error: t.Optional(t.String({ description: "Why it failed." })),
     startedAt: t.Optional(moment("When its run began")),
     completedAt: t.Optional(moment("When it ended")),
+    actions: t.Array(oneOf(jobLifecycle.asked), { description: "What can be done with its job now." }),
   },
   { $id: "BatchRequest", additionalProperties: true },
 );

@@ -118,7 +118,10 @@ export const batchOperations = {
     answers: {
       200: {
         description: "A page of requests.",
-        content: inJson(BatchRequestList, { requests: [{ id: REQUEST, status: "IN_QUEUE" }], ...PAGE }),
+        content: inJson(BatchRequestList, {
+          requests: [{ id: REQUEST, status: "IN_QUEUE", actions: ["cancel"] }],
+          ...PAGE,
+        }),
       },
     },
     refuses: [400, 404],

@@ -283,6 +283,8 @@ export class BatchService {
       createdAt: batch.createdAt,
       ...(finalizedAt === undefined ? {} : { finalizedAt }),
       ...(endedAt === undefined ? {} : { completedAt: endedAt }),
+      // One that has ended stays as it is, whatever is asked of it.
+      actions: endedAt === undefined ? batchLifecycle.actions(status) : [],
     };
   }
 

@@ -1,6 +1,7 @@
 /** Operations on builds: clients ask for them, and are told that there are none. */
-import { Pagination, pageQuery } from "../../kernel/cursor.ts";
+
 import type { Operations } from "../../kernel/operation.ts";
+import { Pagination, pageQuery } from "../../kernel/page.ts";
 import { t } from "../../kernel/schema.ts";
 import { Build } from "./model.ts";
 

@@ -1,13 +1,23 @@
 /** Instant Clusters: Pods that are placed together, know each other by rank, and share a network that nobody else reaches. */
 import type { Kept } from "../../kernel/document.ts";
+import { lifecycle } from "../../kernel/lifecycle.ts";
 import { type KeptOf, type RecordOf, resource } from "../../kernel/resource.ts";
 import { closed, dateTime, name, oneOf, type Static, t } from "../../kernel/schema.ts";
 import { containerFields } from "../container/model.ts";
 import { MOST_ITEMS } from "../endpoints/model.ts";
-import { mounts, type PodStatus, podStatuses } from "../pods/model.ts";
+import { type PodStatus, podStatuses } from "../pods/lifecycle.ts";
+import { mounts } from "../pods/model.ts";
 
 export const clusterTypes = ["APPLICATION", "TRAINING", "SLURM", "RAY"] as const;
 export type ClusterType = (typeof clusterTypes)[number];
+
+/** Its record is there from the moment that all members have places until it is deleted, and says nothing of its state. */
+export const clusterLifecycle = lifecycle<"PRESENT" | "DELETED", "delete">({
+  of: "cluster",
+  states: { PRESENT: "All of its members have places, and are kept running.", DELETED: "Nothing of it is left." },
+  begins: ["PRESENT"],
+  moves: { delete: { from: ["PRESENT"], to: "DELETED", asked: "clusters:write" } },
+});
 
 const FEWEST_MEMBERS = 2;
 export const MOST_MEMBERS = 250;
@@ -54,6 +64,7 @@ export const Cluster = resource("Cluster", {
         sshEndpoint: t.Optional(t.String({ description: "`host:port`, where SSH reaches it." })),
       }),
     ),
+    actions: t.Array(oneOf(clusterLifecycle.asked), { description: "What can be done with it now." }),
     createdAt: dateTime("Creation time."),
   },
   fixed: {

@@ -6,7 +6,7 @@ import type { Pod } from "../pods/model.ts";
 import type { PodItem } from "../pods/records.ts";
 import { shownPod } from "../pods/rest-v2.ts";
 import type { PodViews } from "../pods/view.ts";
-import { Cluster } from "./model.ts";
+import { Cluster, clusterLifecycle } from "./model.ts";
 import type { clusterOperations } from "./operations.ts";
 import type { ClusterItem, ClusterService } from "./service.ts";
 
@@ -39,6 +39,7 @@ function shownCluster({ id, createdAt, doc }: ClusterItem, members: readonly Pod
     dataCenterId: dataCenter,
     ...(range !== null && { network: { cidr: range } }),
     ...(primary && { primary: shownPrimary(primary, views) }),
+    actions: clusterLifecycle.actions("PRESENT"),
     createdAt: timestamp(createdAt),
   });
 }

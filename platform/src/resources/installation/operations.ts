@@ -1,6 +1,7 @@
 /** Operations on nodes and machines, for the owner of the installation alone. */
-import { Pagination, pageQuery } from "../../kernel/cursor.ts";
+
 import type { Operations } from "../../kernel/operation.ts";
+import { Pagination, pageQuery } from "../../kernel/page.ts";
 import { closed, oneOf, t } from "../../kernel/schema.ts";
 import { Duty, InstallationMachine, InstallationNode, MachineInstance, machineActions } from "./model.ts";
 

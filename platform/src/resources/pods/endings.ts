@@ -3,7 +3,7 @@ import type { Clock } from "../../kernel/clock.ts";
 import type { Reason } from "../../kernel/reason.ts";
 import type { AuditLog } from "../audit/service.ts";
 import type { PodInstance } from "./instance.ts";
-import { type PodAction, podLifecycle } from "./model.ts";
+import { type PodAction, podLifecycle } from "./lifecycle.ts";
 import type { PodChange, PodDecision, PodItem, PodRecords } from "./records.ts";
 import type { PodRemains } from "./remains.ts";
 

@@ -5,7 +5,8 @@ import type { SeededRandom } from "../../kernel/random.ts";
 import { cpuFrom } from "../endpoints/compute.ts";
 import { created } from "./fields.ts";
 import { podDialect } from "./flat.ts";
-import { type KeptPod, podLifecycle } from "./model.ts";
+import { podLifecycle } from "./lifecycle.ts";
+import type { KeptPod } from "./model.ts";
 
 const state = {
   status: podLifecycle.begin("PROVISIONING"),

@@ -2,7 +2,7 @@
 import { bootsOf } from "../../kernel/boot.ts";
 import { type Claiming, claimedName } from "../../kernel/claim.ts";
 import type { Document, Kept } from "../../kernel/document.ts";
-import { lifecycle, type Moved } from "../../kernel/lifecycle.ts";
+import type { Moved } from "../../kernel/lifecycle.ts";
 import type { Metering } from "../../kernel/metered.ts";
 import { KIB, MIB } from "../../kernel/operation.ts";
 import { type Reason, upcastReason } from "../../kernel/reason.ts";
@@ -10,6 +10,7 @@ import { type KeptOf, type RecordOf, resource } from "../../kernel/resource.ts";
 import { closed, dateTime, name, nullable, oneOf, type Static, t } from "../../kernel/schema.ts";
 import { containerFields, shownContainerFields } from "../container/model.ts";
 import { cudaVersion, MOST_ITEMS } from "../endpoints/model.ts";
+import { type PodStatus, podActions, podStatuses } from "./lifecycle.ts";
 
 /** Of what a Pod is made of, in the body of a request, and with what its template adds. */
 export const POD_BYTES = 100 * KIB;
@@ -17,51 +18,6 @@ export const POD_BYTES = 100 * KIB;
 export const CLUSTER_SAID_BYTES = MIB;
 /** Of all members of a cluster as they are kept: they are written in one commit. */
 export const CLUSTER_BYTES = 4 * MIB;
-
-export const podStatuses = ["PROVISIONING", "STARTING", "RUNNING", "EXITED", "ERROR", "TERMINATED"] as const;
-export type PodStatus = (typeof podStatuses)[number];
-
-/** What callers do with a Pod. */
-export const podActions = ["start", "stop", "restart", "terminate"] as const;
-export type PodAction = (typeof podActions)[number];
-
-/** What becomes of a Pod without anybody's asking, or as a part of what was asked for. */
-type PodEvent = "place" | "startNow" | "boot" | "run" | "change" | "unplace" | "crash" | "end" | "fail" | "yield";
-export type PodMove = PodAction | PodEvent;
-
-const LIVING = ["PROVISIONING", "STARTING", "RUNNING"] as const;
-
-export const podLifecycle = lifecycle<PodStatus, PodMove>({
-  of: "Pod",
-  states: {
-    PROVISIONING: "It waits for room, or its image is being brought.",
-    STARTING: "Its program is about to run, for the first time or again after it failed.",
-    RUNNING: "Its program runs.",
-    EXITED: "It was stopped, gave way, or its program ended with 0.",
-    ERROR: "It cannot run as it is: the image cannot be had, a secret is missing, or it failed too often.",
-    TERMINATED: "Nothing of it is left.",
-  },
-  begins: ["PROVISIONING"],
-  moves: {
-    place: { from: ["PROVISIONING"], to: "STARTING" },
-    // A caller of an older surface starts a Pod at once or not at all: it never waits for room.
-    startNow: { from: ["EXITED", "ERROR"], to: "STARTING" },
-    boot: { from: ["PROVISIONING", "STARTING"], to: "STARTING" },
-    run: { from: ["PROVISIONING", "STARTING"], to: "RUNNING" },
-    // A field that needs a boot was changed.
-    change: { from: LIVING, to: "STARTING" },
-    unplace: { from: LIVING, to: "PROVISIONING" },
-    crash: { from: LIVING, to: "STARTING" },
-    end: { from: LIVING, to: "EXITED" },
-    fail: { from: LIVING, to: "ERROR" },
-    yield: { from: LIVING, to: "EXITED" },
-    start: { from: ["EXITED", "ERROR"], to: "PROVISIONING", asked: "pods:write" },
-    stop: { from: LIVING, to: "EXITED", asked: "pods:write" },
-    restart: { from: ["RUNNING"], to: "STARTING", asked: "pods:write" },
-    terminate: { from: [...LIVING, "EXITED", "ERROR"], to: "TERMINATED", asked: "pods:write" },
-  },
-  revivals: ["start", "startNow", "terminate"],
-});
 
 const path = t.String({
   minLength: 2,

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { putPod } from "../../../tests/pod-doc.ts";
 import { setup } from "../../../tests/world.ts";
 import { because } from "../../kernel/reason.ts";
-import { type PodMove, type PodStatus, podLifecycle } from "./model.ts";
+import { type PodMove, type PodStatus, podLifecycle } from "./lifecycle.ts";
 
 const reason = because("about-to-start");
 

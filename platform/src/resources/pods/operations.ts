@@ -3,7 +3,8 @@ import type { Operations } from "../../kernel/operation.ts";
 import { operationsOn } from "../../kernel/operations-on.ts";
 import { closed, dateTime, oneOf, t } from "../../kernel/schema.ts";
 import { LogEvent, logDescription, logQuery } from "../logs/model.ts";
-import { POD_BYTES, Pod, podActions } from "./model.ts";
+import { podActions } from "./lifecycle.ts";
+import { POD_BYTES, Pod } from "./model.ts";
 
 const on = operationsOn(Pod, "/v2/pods", { tag: "Pods", scope: "pods", one: "a Pod", many: "pods" });
 const list = on.list();

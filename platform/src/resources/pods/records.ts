@@ -11,14 +11,9 @@ import type { PricesInTime } from "../../metering/prices.ts";
 import { Collection, type Item } from "../../ports/store/collection.ts";
 import type { Bound, Store, Write } from "../../ports/store/store.ts";
 import { podStorage } from "./billed.ts";
-import {
-  isPodInstance,
-  type KeptPodInstance,
-  type PodInstance,
-  type PodInstanceMove,
-  podInstanceLifecycle,
-} from "./instance.ts";
-import { type KeptPod, type PodMove, podLifecycle, pods } from "./model.ts";
+import { isPodInstance, type KeptPodInstance, type PodInstance } from "./instance.ts";
+import { type PodInstanceMove, type PodMove, podInstanceLifecycle, podLifecycle } from "./lifecycle.ts";
+import { type KeptPod, pods } from "./model.ts";
 
 export type PodItem = Item<KeptPod>;
 

@@ -22,6 +22,7 @@ import { affordable, type Ceiling } from "./ceiling.ts";
 import { type PodEndings, STOP_GRACE_MS } from "./endings.ts";
 import { created, JUPYTER_PASSWORD, type PodTerms, updated } from "./fields.ts";
 import type { PodInstance } from "./instance.ts";
+import { type PodAction, podLifecycle } from "./lifecycle.ts";
 import type { PodLogAsked, ReadPodLog } from "./logs.ts";
 import {
   CLUSTER_BYTES,
@@ -29,9 +30,7 @@ import {
   type ClusterSeat,
   type KeptPod,
   POD_BYTES,
-  type PodAction,
   type PodConfig,
-  podLifecycle,
 } from "./model.ts";
 import type { PodPlacer } from "./placer.ts";
 import type { PodDecision, PodItem, PodRecords } from "./records.ts";

@@ -11,7 +11,8 @@ import { HOURS_PER_MONTH } from "../../metering/reckoning.ts";
 import type { Price } from "../../metering/span.ts";
 import { sshUser } from "../ssh/logins.ts";
 import { podStorage, yieldsOf } from "./billed.ts";
-import { type KeptPod, type PodAction, type PodStatus, podActions, podLifecycle } from "./model.ts";
+import { type PodAction, type PodStatus, podActionsOf } from "./lifecycle.ts";
+import type { KeptPod } from "./model.ts";
 import { type PodPort, portsOf } from "./ports.ts";
 import type { PodItem } from "./records.ts";
 
@@ -111,7 +112,7 @@ export class PodViews {
       status,
       statusReason: reason?.text ?? (status === "RUNNING" ? null : ""),
       statusReasonCode: reason?.code ?? null,
-      actions: actionsOf(doc),
+      actions: podActionsOf(doc),
       cost: silence ? 0 : computeCost(pod),
       ssh: { proxy: this.#sshProxy(pod), direct: status === "RUNNING" ? sshOf(doc) : null },
       runtime: status === "RUNNING" ? this.#runtime(pod) : null,
@@ -177,11 +178,6 @@ const sshEndpoint = (host: string, port: number, username: string): SshEndpoint 
   ...{ host, port, username },
   command: `ssh ${username}@${host} -p ${port}`,
 });
-
-function actionsOf({ status, locked, cluster }: KeptPod): PodAction[] {
-  if (cluster) return [];
-  return podActions.filter((action) => podLifecycle.can(status, action) && !(locked && action === "stop"));
-}
 
 /** Nothing while it holds nothing. */
 function computeCost(pod: PodItem): number {

@@ -1,6 +1,7 @@
 /** Operations on the releases of an endpoint. */
-import { Pagination, pageQuery } from "../../kernel/cursor.ts";
+
 import type { Operations } from "../../kernel/operation.ts";
+import { Pagination, pageQuery } from "../../kernel/page.ts";
 import { nullable, t } from "../../kernel/schema.ts";
 import { Release, Rollout } from "./model.ts";
 

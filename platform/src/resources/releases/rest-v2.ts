@@ -1,7 +1,8 @@
 /** The releases of an endpoint as REST v2 says them. */
 import { timestamp } from "../../kernel/clock.ts";
-import { DEFAULT_PAGE, decodeCursor, pageOf } from "../../kernel/cursor.ts";
+import { decodeCursor, pageOf } from "../../kernel/cursor.ts";
 import type { Handlers } from "../../kernel/operation.ts";
+import { DEFAULT_PAGE } from "../../kernel/page.ts";
 import type { Item } from "../../ports/store/collection.ts";
 import type { Worker } from "../workers/model.ts";
 import type { KeptRelease, Release, Rollout } from "./model.ts";

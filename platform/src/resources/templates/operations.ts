@@ -1,7 +1,8 @@
 /** Operations on templates, and the catalog of public ones. */
-import { Pagination } from "../../kernel/cursor.ts";
+
 import type { Operations } from "../../kernel/operation.ts";
 import { operationsOn } from "../../kernel/operations-on.ts";
+import { Pagination } from "../../kernel/page.ts";
 import { oneOf, t } from "../../kernel/schema.ts";
 import { Template, templateSources } from "./model.ts";
 

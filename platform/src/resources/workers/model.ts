@@ -104,6 +104,9 @@ export const Worker = t.Object(
     frozen: t.Optional(
       t.Boolean({ description: "True for an `IDLE` worker that stands still until a job needs it (`flashboot`)." }),
     ),
+    actions: t.Array(t.String(), {
+      description: "What can be asked of it now: nothing so far, since workers come and go with the work.",
+    }),
     isStale: t.Boolean({ description: "Whether it was started from another release than the endpoint's newest." }),
     gpuCount: t.Integer({ minimum: 0 }),
     version: t.Optional(

@@ -3,7 +3,14 @@ import { timestamp } from "../../kernel/clock.ts";
 import { type Reason, withPlacesHidden } from "../../kernel/reason.ts";
 import type { SilentSince } from "../../machines/silences.ts";
 import { hindranceFrom, shownHindrance } from "./hindrance.ts";
-import type { Hindrance, Worker, WorkerState, WorkerStatus, WorkerSummary } from "./model.ts";
+import {
+  type Hindrance,
+  type Worker,
+  type WorkerState,
+  type WorkerStatus,
+  type WorkerSummary,
+  workerLifecycle,
+} from "./model.ts";
 import type { WorkerItem } from "./records.ts";
 
 /**
@@ -94,6 +101,7 @@ function shown(
     id,
     status,
     ...(doc.state === "FROZEN" && { frozen: true }),
+    actions: workerLifecycle.actions(doc.state),
     isStale: doc.release !== release,
     gpuCount: doc.gpuCount,
     version: doc.release,
@@ -110,7 +118,7 @@ function shown(
 function handMade(id: string, { status, reason }: Standing): Worker {
   return {
     ...{ id, status, isStale: false, gpuCount: 0, version: null, image: null, gpuTypeId: null, dataCenterId: null },
-    ...{ uptimeSeconds: null, startedAt: null, ...shownReason(reason) },
+    ...{ actions: [], uptimeSeconds: null, startedAt: null, ...shownReason(reason) },
   };
 }
 

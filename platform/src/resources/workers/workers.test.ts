@@ -48,7 +48,7 @@ test("a worker shows what it runs on, since when, and why", async () => {
   expect((await list(world)).json.workers).toEqual([
     {
       ...{ id: "w1", status: "UNHEALTHY", isStale: false, version: 1, image: "host:/app" },
-      ...{ gpuCount: 2, gpuTypeId: "NVIDIA L4", dataCenterId: null, reason, reasonCode: "program-ended" },
+      ...{ gpuCount: 2, gpuTypeId: "NVIDIA L4", dataCenterId: null, reason, reasonCode: "program-ended", actions: [] },
       ...{ uptimeSeconds: 61, startedAt: "2026-01-01T00:00:00.000Z" },
     },
   ]);

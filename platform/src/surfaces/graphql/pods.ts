@@ -1,7 +1,7 @@
 /** Pods by GraphQL: found, made, changed, stopped, resumed and ended. */
 import { closed, oneOf, t } from "../../kernel/schema.ts";
 import { podDialect } from "../../resources/pods/flat.ts";
-import { podActions } from "../../resources/pods/model.ts";
+import { podActions } from "../../resources/pods/lifecycle.ts";
 import { podOperations } from "../../resources/pods/operations.ts";
 import type { PodItem } from "../../resources/pods/records.ts";
 import type { Arguments, GraphContext, OperationField, OperationFields } from "./context.ts";

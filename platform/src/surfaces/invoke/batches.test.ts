@@ -28,6 +28,7 @@ describe("a draft", () => {
     expect(await shown(world, json.id)).toEqual({
       ...{ id: json.id, endpointId: world.endpoint, status: "DRAFT", createdAt: world.clock.now(), requestTotal: 2 },
       ...{ requestInQueue: 0, requestInProgress: 0, requestCompleted: 0, requestFailed: 0, requestCancelled: 0 },
+      actions: ["finalize", "cancel"],
     });
   });
 
@@ -41,7 +42,7 @@ describe("a draft", () => {
     expect([removed.status, removed.json]).toEqual([200, { id: all[1], batchId: id }]);
     const left = all.filter((_, i) => i !== 1);
     expect(await requestsOf(world, id)).toEqual({
-      requests: left.map((request) => ({ id: request, status: "DRAFT" })),
+      requests: left.map((request) => ({ id: request, status: "DRAFT", actions: [] })),
       ...{ total: 3, offset: 0, limit: 100, hasMore: false },
     });
     expectRefusal(await world.invoke("DELETE", `/batch/${id}/requests/${all[1]}`), 404, "request not found");
@@ -123,10 +124,13 @@ describe("a finalized batch", () => {
     const { requests } = await requestsOf(world, id);
     const now = world.clock.now();
     expect(requests).toEqual([
-      { id: requestIds[0], status: "COMPLETED", output: 0, startedAt: now - 500, completedAt: now - 500 },
-      { id: requestIds[1], status: "FAILED", error: "no such model", startedAt: now, completedAt: now },
-      { id: running.id, status: "IN_PROGRESS", startedAt: now },
-      { id: requestIds[3], status: "IN_QUEUE" },
+      { id: requestIds[0], status: "COMPLETED", output: 0, startedAt: now - 500, completedAt: now - 500, actions: [] },
+      {
+        ...{ id: requestIds[1], status: "FAILED", error: "no such model", startedAt: now, completedAt: now },
+        actions: ["retry"],
+      },
+      { id: running.id, status: "IN_PROGRESS", startedAt: now, actions: ["cancel"] },
+      { id: requestIds[3], status: "IN_QUEUE", actions: ["cancel"] },
     ]);
     expect(await world.status(requestIds[0]!)).toMatchObject({ status: "COMPLETED", output: 0 });
   });
@@ -282,9 +286,11 @@ describe("results", () => {
     expect(await world.status(requestIds[0]!)).toMatchObject({ output: 0 });
     await world.clock.advance(1);
     expect((await world.invoke("GET", `/status/${requestIds[0]}`)).status).toBe(404);
-    expect(await shown(world, id)).toMatchObject({ status: "FINALIZED", requestTotal: 2, requestCompleted: 2 });
+    expect(await shown(world, id)).toMatchObject({
+      ...{ status: "FINALIZED", requestTotal: 2, requestCompleted: 2, actions: [] },
+    });
     const [first] = (await requestsOf(world, id)).requests;
-    expect(first).toEqual({ id: requestIds[0], status: "COMPLETED", startedAt, completedAt: startedAt });
+    expect(first).toEqual({ id: requestIds[0], status: "COMPLETED", startedAt, completedAt: startedAt, actions: [] });
   });
 
   test("one that was let go early by its reader still counts as completed", async () => {

@@ -151,6 +151,7 @@ async function shownRequest(
   const own = JSON.stringify({
     id,
     ...standing({ id, job, end }, isDraft),
+    actions: job ? jobLifecycle.actions(job.state) : [],
     ...(result ? {} : errorOf(job, isEnded)),
     ...(link ? { output: link } : {}),
   });

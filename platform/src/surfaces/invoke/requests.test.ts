@@ -58,6 +58,23 @@ test("a job that failed says why, in its first 1,000 characters", async () => {
   expect((await world.status(long)).error).toHaveLength(6001);
 });
 
+test("a job says what can be done with it now, in lists alone", async () => {
+  await using world = await setupJobs();
+  const worker = await world.worker();
+  const failed = await world.begun(worker);
+  await worker.done(failed, { error: "out of paper" });
+  const done = await world.begun(worker);
+  await worker.done(done, { output: 1 });
+  const running = await world.begun(worker);
+  const { requests } = (await world.invoke("GET", "/requests")).json as {
+    requests: { id: string; actions: string[] }[];
+  };
+  expect(Object.fromEntries(requests.map(({ id, actions }) => [id, actions]))).toEqual({
+    ...{ [running]: ["cancel"], [done]: [], [failed]: ["retry"] },
+  });
+  expect(await world.status(failed)).not.toHaveProperty("actions");
+});
+
 test("a job that succeeded when it was retried has no error left", async () => {
   await using world = await setupJobs();
   const worker = await world.worker();

@@ -25,10 +25,10 @@ export async function listRequests({ queue, clock, explained }: RequestsParts, e
   return { requests, total, offset, limit, hasMore: offset + jobs.length < total };
 }
 
-/** The record without its output, and with the times that a list is read for. */
+/** The record without its output, and with what a list is read for: its times, and what can be done with it now. */
 function shownRequest(shown: Shown): Record<string, unknown> {
   const record = JSON.parse(Buffer.from(jobRecord(shown)).toString()) as Record<string, unknown>;
-  return { ...record, ...timesOf(shown.job) };
+  return { ...record, ...timesOf(shown.job), actions: jobLifecycle.actions(shown.job.state) };
 }
 
 function timesOf({ createdAt, startedAt, endedAt }: Job): Record<string, string> {

@@ -38,6 +38,7 @@ const shapes: Record<string, { names: string; required: string; ours?: string }>
   Cluster: {
     names: "id name type compute pods createdAt template dataCenterId network primary",
     required: "id name type compute pods createdAt",
+    ours: "actions",
   },
   CreateClusterRequest: {
     names: `name type compute ${CONTAINER.replace(" registry", "")} mounts dataCenterIds startSsh startJupyter templateId`,

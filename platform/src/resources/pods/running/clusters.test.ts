@@ -54,6 +54,7 @@ test("all members have their places before the answer, and then run with rank, a
   const { status, json } = await world.call("POST", "/v2/clusters", { body: CLUSTER });
   expect(status).toBe(201);
   expect(json).toMatchObject({ name: "train", type: "TRAINING", compute: CLUSTER.compute, pods: { total: 2 } });
+  expect(json.actions).toEqual(["delete"]);
   expect(json).not.toHaveProperty("network");
   await world.settle();
   const after = await cluster(world, json.id);

@@ -11,7 +11,7 @@ import { exitReason, exitText, type InstanceLog } from "../../../machines/instan
 import type { Hand, Keeper } from "../../../machines/keeper.ts";
 import { type Exit, type Instance, PlaceGone, StartRefused } from "../../../ports/compute/compute.ts";
 import type { KeptPodInstance, PodInstance } from "../instance.ts";
-import { podLifecycle } from "../model.ts";
+import { podLifecycle } from "../lifecycle.ts";
 import type { PodItem, PodRecords } from "../records.ts";
 import { PodBooter, type PodBooterParts } from "./booter.ts";
 import { afterCrash, MOST_RESTARTS } from "./brake.ts";

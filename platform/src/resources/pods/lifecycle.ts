@@ -1,0 +1,85 @@
+/** The lives of a Pod and of its instance, as tables. */
+import { lifecycle } from "../../kernel/lifecycle.ts";
+
+export const podStatuses = ["PROVISIONING", "STARTING", "RUNNING", "EXITED", "ERROR", "TERMINATED"] as const;
+export type PodStatus = (typeof podStatuses)[number];
+
+/** What callers do with a Pod. */
+export const podActions = ["start", "stop", "restart", "terminate"] as const;
+export type PodAction = (typeof podActions)[number];
+
+/** What becomes of a Pod without anybody's asking, or as a part of what was asked for. */
+type PodEvent = "place" | "startNow" | "boot" | "run" | "change" | "unplace" | "crash" | "end" | "fail" | "yield";
+export type PodMove = PodAction | PodEvent;
+
+const LIVING = ["PROVISIONING", "STARTING", "RUNNING"] as const;
+
+export const podLifecycle = lifecycle<PodStatus, PodMove>({
+  of: "Pod",
+  states: {
+    PROVISIONING: "It waits for room, or its image is being brought.",
+    STARTING: "Its program is about to run, for the first time or again after it failed.",
+    RUNNING: "Its program runs.",
+    EXITED: "It was stopped, gave way, or its program ended with 0.",
+    ERROR: "It cannot run as it is: the image cannot be had, a secret is missing, or it failed too often.",
+    TERMINATED: "Nothing of it is left.",
+  },
+  begins: ["PROVISIONING"],
+  moves: {
+    place: { from: ["PROVISIONING"], to: "STARTING" },
+    // A caller of an older surface starts a Pod at once or not at all: it never waits for room.
+    startNow: { from: ["EXITED", "ERROR"], to: "STARTING" },
+    boot: { from: ["PROVISIONING", "STARTING"], to: "STARTING" },
+    run: { from: ["PROVISIONING", "STARTING"], to: "RUNNING" },
+    // A field that needs a boot was changed.
+    change: { from: LIVING, to: "STARTING" },
+    unplace: { from: LIVING, to: "PROVISIONING" },
+    crash: { from: LIVING, to: "STARTING" },
+    end: { from: LIVING, to: "EXITED" },
+    fail: { from: LIVING, to: "ERROR" },
+    yield: { from: LIVING, to: "EXITED" },
+    start: { from: ["EXITED", "ERROR"], to: "PROVISIONING", asked: "pods:write" },
+    stop: { from: LIVING, to: "EXITED", asked: "pods:write" },
+    restart: { from: ["RUNNING"], to: "STARTING", asked: "pods:write" },
+    terminate: { from: [...LIVING, "EXITED", "ERROR"], to: "TERMINATED", asked: "pods:write" },
+  },
+  revivals: ["start", "startNow", "terminate"],
+});
+
+/** What can be done with a Pod now. A member of a cluster is left to its cluster, and a locked Pod is not stopped. */
+export function podActionsOf({
+  status,
+  locked,
+  cluster,
+}: {
+  status: PodStatus;
+  locked: boolean;
+  cluster?: unknown;
+}): PodAction[] {
+  if (cluster) return [];
+  return podActions.filter((action) => podLifecycle.can(status, action) && !(locked && action === "stop"));
+}
+
+export type PodInstanceState = "PLACED" | "RUNNING" | "CRASHED" | "RESTARTING" | "ENDING";
+export type PodInstanceMove = "keep" | "run" | "crash" | "revive" | "restart" | "clear" | "end";
+
+export const podInstanceLifecycle = lifecycle<PodInstanceState, PodInstanceMove>({
+  of: "instance of a Pod",
+  states: {
+    PLACED: "It is about to be booted on a fresh disk.",
+    RUNNING: "Its program runs.",
+    CRASHED: "Its program ended by itself, and is started again on the same disk when the Pod says so.",
+    RESTARTING: "What runs of it is ended, and it is booted afresh.",
+    ENDING: "It is ended, and leaves its place.",
+  },
+  begins: ["PLACED"],
+  moves: {
+    keep: { from: ["PLACED"], to: "PLACED" },
+    run: { from: ["PLACED"], to: "RUNNING" },
+    crash: { from: ["PLACED", "RUNNING"], to: "CRASHED" },
+    revive: { from: ["CRASHED"], to: "RUNNING" },
+    restart: { from: ["PLACED", "RUNNING", "CRASHED", "RESTARTING"], to: "RESTARTING" },
+    clear: { from: ["RESTARTING", "CRASHED"], to: "PLACED" },
+    end: { from: ["PLACED", "RUNNING", "CRASHED", "RESTARTING", "ENDING"], to: "ENDING" },
+  },
+});
