@@ -33,6 +33,8 @@ export interface PodWorld extends World {
 
 export interface PodWorldOptions extends Omit<WorldOptions, "compute" | "machine"> {
   machine?: FakeOptions & { name?: string };
+  /** The driver of another node on the same machine, which this one names too. */
+  beside?: FakeCompute;
 }
 
 export const CPU_POD = { name: "box", image: "host:/app", cpu: { id: "cpu3c", vcpuCount: 2 } };
@@ -58,7 +60,7 @@ export const CHEAP_AND_DEAR: FakeOptions = {
   },
 };
 
-export async function setupPods({ machine, ...options }: PodWorldOptions = {}): Promise<PodWorld> {
+export async function setupPods({ machine, beside, ...options }: PodWorldOptions = {}): Promise<PodWorld> {
   let compute!: FakeCompute;
   const started: string[] = [];
   const world = await setup({
@@ -66,7 +68,7 @@ export async function setupPods({ machine, ...options }: PodWorldOptions = {}): 
     ...options,
     machine: machine?.name,
     compute: (clock) => {
-      compute = openFakeMachine(clock, machine);
+      compute = beside?.peer() ?? openFakeMachine(clock, machine);
       noteStarts(compute, started);
       return compute;
     },

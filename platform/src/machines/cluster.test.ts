@@ -1,14 +1,17 @@
 /** Workers and Pods on a driver that is a cluster: it begins late, waits for room, pulls slowly, takes places back and loses boxes. */
 import { describe, expect, test } from "vitest";
 import { type FleetWorld, setupFleet } from "../../tests/fleet-world.ts";
-import { CPU_POD, GPU_POD, setupPods } from "../../tests/pod-world.ts";
+import { CPU_POD, GPU_POD, type PodWorld, setupPods } from "../../tests/pod-world.ts";
+import { spans } from "../metering/span.ts";
 import type { Box } from "../ports/compute/compute.ts";
 import type { FakeOptions } from "../ports/compute/fake-compute.ts";
 import { PlaceGone, StartRefused } from "../ports/compute/refusal.ts";
 import { MemoryLogs } from "../ports/logs/memory-logs.ts";
 import { MemorySignals } from "../ports/signals/memory-signals.ts";
+import { Collection } from "../ports/store/collection.ts";
 
 const box = (id: string): Box => ({ id, vcpu: 4, memoryMb: 65_536, diskGb: 500, gpus: [], ceilings: false });
+const small = (id: string): Box => ({ ...box(id), vcpu: 1 });
 const gpuBox = (id: string): Box => ({
   ...box(id),
   vcpu: 32,
@@ -142,6 +145,75 @@ describe("a worker", () => {
   });
 });
 
+/** While a Pod ran, in order. */
+const spansOf = async ({ store }: PodWorld, pod: string) => {
+  const all = await Array.fromAsync(new Collection(store, spans).all());
+  const own = all.filter(({ doc }) => doc.owner === pod && doc.phase === "running");
+  return own.map(({ doc: { from, to } }) => ({ from, to })).toSorted((a, b) => a.from - b.from);
+};
+
+describe("a box that is in no list any more, with all that ran there and no word of it,", () => {
+  test("loses no job: another worker does it in another box", async () => {
+    await using world = await setupFleet({ machine: CLUSTER });
+    const job = await world.submit();
+    await world.settle();
+    const [first] = world.running();
+    expect((await first!.take())?.id).toBe(job);
+    const { box: lost } = (await world.record(first!.id))!;
+    world.compute.vanish(lost!);
+    await world.pass(30);
+    const [second] = world.running();
+    expect(second!.id).not.toBe(first!.id);
+    expect((await world.record(second!.id))!.box).not.toBe(lost);
+    expect((await second!.take())?.id).toBe(job);
+    expect(await second!.done(job)).toBe(200);
+    expect((await world.status(job)).status).toBe("COMPLETED");
+  });
+
+  test("is nothing to one that waited for room there: it begins elsewhere", async () => {
+    await using world = await setupFleet({ machine: CLUSTER });
+    world.compute.queue.holdFor(FULL);
+    const job = await world.submit();
+    await world.settle();
+    const { box: lost } = (await world.records())[0]!;
+    world.compute.vanish(lost!);
+    world.compute.queue.holdFor(undefined);
+    await world.pass(20);
+    const [worker] = world.running();
+    expect((await world.record(worker!.id))!.box).not.toBe(lost);
+    expect((await worker!.take())?.id).toBe(job);
+  });
+
+  test("leaves Pods that start in another box, with what they stored, and pay for nothing meanwhile", async () => {
+    await using world = await setupPods({ machine: { ...CLUSTER, capacity: ["east", "west"].map(gpuBox) } });
+    const { id } = await world.create({ ...GPU_POD, mounts: { persistent: { size: 10, path: "/workspace" } } });
+    const [first] = world.running();
+    const lost = first!.spec.box!;
+    await world.pass(12);
+    const gone = world.clock.now();
+    world.compute.vanish(lost);
+    await world.pass(30);
+    expect(await world.pod(id)).toMatchObject({ status: "RUNNING", statusReason: null });
+    const [second] = world.running();
+    expect([second!.spec.box === lost, second!.spec.mounts]).toEqual([false, first!.spec.mounts]);
+    const [paid, ...later] = await spansOf(world, id);
+    expect(paid!.to).toBeLessThanOrEqual(gone);
+    expect(later.at(-1)).toEqual({ from: second!.view().startedAt, to: null });
+  });
+
+  test("keeps Pods waiting where no other box has room, until one is back", async () => {
+    await using world = await setupPods({ machine: { ...CLUSTER, capacity: [box("east"), small("west")] } });
+    const { id } = await world.create({ ...CPU_POD, cpu: { id: "cpu3c", vcpuCount: 4 } });
+    world.compute.vanish("east");
+    await world.pass(30);
+    expect(await world.pod(id)).toMatchObject({ status: "PROVISIONING", statusReasonCode: "no-capacity" });
+    world.compute.resize({ vcpu: 4 });
+    await world.pass(12);
+    expect(await world.pod(id)).toMatchObject({ status: "RUNNING" });
+    expect(world.running()[0]!.spec.box).toBe("west");
+  });
+});
+
 describe("a Pod", () => {
   test("that the cluster has no room for yet is STARTING, with what it waits for, and then runs", async () => {
     await using world = await setupPods({ machine: CLUSTER });
@@ -202,6 +274,30 @@ describe("a Pod", () => {
     expect(second!.spec.box).not.toBe(lost);
     expect(second!.spec.mounts).toEqual(first!.spec.mounts);
     expect(await world.log(id)).toContain(`[lost its place: box ${lost} is lost]`);
+  });
+
+  test("that fails goes on with its disk where the driver keeps that on a volume, and says why where it has none", async () => {
+    const machine = { ...CLUSTER, capacity: ["east", "west"].map(gpuBox), can: { needsVolume: true } };
+    await using world = await setupPods({ machine });
+    const mounts = { persistent: { size: 10, path: "/workspace" } };
+    const [kept, bare] = [await world.create({ ...GPU_POD, mounts }), await world.create(GPU_POD)];
+    for (const program of world.running()) {
+      program.disk.set("/notes", "mine");
+      program.exit({ code: 1 });
+    }
+    await world.pass(4);
+    const after = new Map(world.running().map(({ spec, disk }) => [spec.owner, disk.get("/notes")]));
+    expect(after).toEqual(
+      new Map([
+        [kept.id, "mine"],
+        [bare.id, undefined],
+      ]),
+    );
+    const why = "[begins with a new container disk: this driver keeps the disk only of what mounts a volume]";
+    expect([await world.log(kept.id), await world.log(bare.id)]).toEqual([
+      expect.not.arrayContaining([why]),
+      expect.arrayContaining([why]),
+    ]);
   });
 
   test("that is preempted where there is no other room waits for some", async () => {

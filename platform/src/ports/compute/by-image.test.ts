@@ -1,6 +1,7 @@
 /** Two drivers as one: an instance goes where its image runs, and is found there again. */
 import { expect, test } from "vitest";
 import { FakeClock } from "../../kernel/clock.ts";
+import { isRepeatable, NEEDS_VOLUME } from "./again.ts";
 import { ByImage } from "./by-image.ts";
 import type { InstanceSpec } from "./compute.ts";
 import { type GpuStock, ONLY_BOX } from "./compute.ts";
@@ -47,6 +48,33 @@ test("where the machine's own files are not run for an account, their images are
   expect(await both.list()).toEqual([]);
   await both.start("b", { ...spec("host:/srv/app"), account: "owner" });
   await both.start("c", spec("alpine"));
+});
+
+test("of two drivers, only the Pods of the one that keeps disks on volumes need one to be started again", async () => {
+  const { host, containers, both } = setup({ containers: { can: { needsVolume: true } } });
+  for (const [id, image] of [
+    ["a", "host:/srv/app"],
+    ["b", "alpine"],
+  ] as const) {
+    await both.start(id, spec(image));
+    for (const driver of [host, containers])
+      if ((await idsOf(driver)).includes(id)) driver.instance(id).exit({ code: 1 });
+  }
+  expect(isRepeatable(both.again, spec("host:/srv/app"))).toBe(true);
+  expect(await both.again!.start("a", spec("host:/srv/app"))).toMatchObject({ state: "running" });
+  await expect(both.again!.start("b", spec("alpine"))).rejects.toThrow(NEEDS_VOLUME);
+});
+
+test("networks are reserved where the members of an image run, and given back wherever they were", async () => {
+  const { host, containers, both } = setup();
+  const ask = (id: string, image: string) => ({ account: "account", id, image, names: ["node-0"] });
+  await both.networks!.reserve(ask("a", "host:/srv/app"));
+  await both.networks!.reserve(ask("b", "alpine"));
+  const named = (id: string) => [{ account: "account", id }];
+  expect([await host.networks!.list(), await containers.networks!.list()]).toEqual([named("a"), named("b")]);
+  expect(await both.networks!.list()).toEqual([...named("a"), ...named("b")]);
+  for (const id of ["a", "b"]) await both.networks!.release({ account: "account", id });
+  expect(await both.networks!.list()).toEqual([]);
 });
 
 test("an image is prepared where it will run", async () => {

@@ -36,6 +36,8 @@ import type { DiskWriters } from "./writers.ts";
 
 export { type Behaviour, exitsAfter, type FakeOptions } from "./fake-options.ts";
 
+type Listener = (instance: Instance) => void;
+
 export class FakeCompute implements Compute {
   readonly facts: Facts;
   readonly lacks: Lacks = { networks: SHARED_NETWORK };
@@ -75,9 +77,12 @@ export class FakeCompute implements Compute {
   readonly #boxes: FakeBoxes;
   readonly #instances: Map<string, FakeInstance>;
   readonly #starting = new Map<string, Promise<Instance>>();
-  #listeners = new Set<(instance: Instance) => void>();
+  readonly #listeners = new Set<Listener>();
+  /** Of all drivers of one cluster, each of which may be let go of. */
+  #ears = new Set([this.#listeners]);
   readonly #executions = new Executions();
   readonly #failures = new Map<Verb, Error>();
+  readonly #hanging = new Set<Verb>();
   #refusal: ((image: string, spec?: InstanceSpec) => string | undefined) | undefined;
 
   constructor(clock: Clock, options: FakeOptions = {}, instances = new Map<string, FakeInstance>()) {
@@ -139,6 +144,11 @@ export class FakeCompute implements Compute {
     else this.#failures.delete(verb);
   }
 
+  /** Every call of this verb from now on never ends, and does nothing: as of a server that dies before it could. */
+  hang(verb: "start" | "stop"): void {
+    this.#hanging.add(verb);
+  }
+
   /** What the machine, or its first box, has from now on. Instances that run keep what they have. */
   resize(capacity: Partial<Box>): void {
     this.#boxes.resize(capacity);
@@ -178,7 +188,7 @@ export class FakeCompute implements Compute {
   /** The driver of another node, which names the same cluster at the same time. */
   peer(): FakeCompute {
     const next = this.#next({});
-    next.#listeners = this.#listeners;
+    next.#ears = this.#ears.add(next.#listeners);
     next.queue = this.queue;
     return next;
   }
@@ -209,6 +219,7 @@ export class FakeCompute implements Compute {
 
   async start(id: string, spec: InstanceSpec): Promise<Instance> {
     this.#mayFail("start");
+    if (this.#hanging.has("start")) return new Promise(() => {});
     const known = this.queue.view(id) ?? this.#instances.get(id)?.view();
     if (known) return known;
     if (this.#isCluster) return this.queue.accept(id, spec);
@@ -272,6 +283,7 @@ export class FakeCompute implements Compute {
 
   async stop(id: string, graceMs: number): Promise<void> {
     this.#mayFail("stop");
+    if (this.#hanging.has("stop")) return new Promise(() => {});
     this.queue.stop(id);
     const instance = this.#instances.get(id);
     if (!instance || instance.exited) return;
@@ -345,7 +357,7 @@ export class FakeCompute implements Compute {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#executions.close();
-    this.#listeners.clear();
+    this.#ears.delete(this.#listeners);
   }
 
   #mayFail(verb: Verb): void {
@@ -358,7 +370,7 @@ export class FakeCompute implements Compute {
   }
 
   #tellAll(instance: Instance): void {
-    for (const listener of [...this.#listeners]) listener(instance);
+    for (const listener of [...this.#ears].flatMap((ears) => [...ears])) listener(instance);
   }
 }
 
