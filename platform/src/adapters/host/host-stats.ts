@@ -13,6 +13,9 @@ const MIB = 1_048_576;
 /** All that a program in the sandbox can write to and that is its own. */
 const SCRATCH = ["tmp", "dev/shm"];
 
+/** Looking is several calls for each of hundreds of instances, and what they wrote is news for nobody every few seconds. */
+const DISK_FOR_MS = 30_000;
+
 export interface HostStatsParts {
   cgroups: Cgroups | undefined;
   /** Those of the machine. */
@@ -26,6 +29,7 @@ export class HostStats {
   readonly #gpus: GpuMeter;
   /** A process in the sandbox of each instance. */
   readonly #insiders = new WeakMap<HostInstance, Identity>();
+  readonly #disks = new WeakMap<HostInstance, { at: number; bytes: number }>();
 
   constructor(parts: HostStatsParts) {
     this.#parts = parts;
@@ -50,6 +54,14 @@ export class HostStats {
 
   /** Unknown without a sandbox, where a program writes wherever it may, and to a server that cannot look into one. */
   async #diskBytes(instance: HostInstance): Promise<number | undefined> {
+    const known = this.#disks.get(instance);
+    if (known && this.#parts.clock.monotonic() - known.at < DISK_FOR_MS) return known.bytes;
+    const bytes = await this.#readDiskBytes(instance);
+    if (bytes !== undefined) this.#disks.set(instance, { at: this.#parts.clock.monotonic(), bytes });
+    return bytes;
+  }
+
+  async #readDiskBytes(instance: HostInstance): Promise<number | undefined> {
     if (!this.#parts.launcher.changesUser) return undefined;
     const insider = this.#insiders.get(instance) ?? (await instance.firstProcesses())?.program;
     if (!insider) return undefined;

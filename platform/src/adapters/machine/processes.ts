@@ -1,4 +1,5 @@
 /** What the machine says about its processes: who lives, since when, below whom. */
+import { readFileSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { ifNotThere } from "../../kernel/not-there.ts";
 
@@ -18,14 +19,26 @@ export function parseStat(line: string): Identity | undefined {
 
 /** A zombie counts as dead: it does nothing any more. */
 export async function isAlive({ pid, startTime }: Identity): Promise<boolean> {
-  const line = await readProcess(pid, "stat");
+  const line = statOf(pid);
   const state = line?.slice(line.lastIndexOf(")") + 2, line.lastIndexOf(")") + 3);
   return line !== undefined && parseStat(line)?.startTime === startTime && state !== "Z" && state !== "X";
 }
 
 export async function identityOf(pid: number): Promise<Identity | undefined> {
-  const line = await readProcess(pid, "stat");
+  const line = statOf(pid);
   return line === undefined ? undefined : parseStat(line);
+}
+
+/**
+ * Its line of `stat`, read at once: the kernel has it in memory and waits for no program with it, and hundreds of instances are looked after by
+ * it. Other files of a process can wait for the process, and are read by threads.
+ */
+function statOf(pid: number): string | undefined {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, "utf8");
+  } catch (error) {
+    return ifNotThere(undefined)(error as NodeJS.ErrnoException);
+  }
 }
 
 /** Everything below a process, children before grandchildren. */
