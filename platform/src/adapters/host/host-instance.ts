@@ -49,6 +49,9 @@ export interface InstanceParts {
   failed: (error: unknown) => void;
 }
 
+/** Whoever reads its output is told by the machine of what is written; looking for it without that is for the case that a word was lost. */
+const LOOKS_PER_STIR = 5;
+
 export class HostInstance {
   readonly id: string;
   readonly folder: InstanceFolder;
@@ -61,6 +64,7 @@ export class HostInstance {
   #exit: Exit | undefined;
   #ending: Promise<void> | undefined;
   #watcher: FSWatcher | undefined;
+  #looks = 0;
   #wake = Promise.withResolvers<void>();
   /** What freezes and thaws must not meet. */
   readonly #turn = new OneAtATime();
@@ -114,7 +118,7 @@ export class HostInstance {
   /** Looks whether the program has ended or written. Safe to repeat; called by events and, where none came, by the clock. */
   async look(): Promise<void> {
     if (this.#exit || this.#gone) return;
-    this.#stir();
+    if (!this.#watcher || this.#looks++ % LOOKS_PER_STIR === 0) this.#stir();
     if ((await this.folder.exit()) === undefined && (await this.#isLaunched())) return;
     this.#ending ??= this.#end().catch((error) => {
       // The next look tries again.

@@ -1,4 +1,5 @@
 /** What is kept of one instance on the disk: enough for the next process of the server, and no value of a variable. */
+import { existsSync } from "node:fs";
 import { chmod, mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { ifNotThere } from "../../kernel/not-there.ts";
@@ -196,6 +197,8 @@ export class InstanceFolder {
 
   /** How the program ended; undefined until the whole line is there. */
   async exit(): Promise<Exit | undefined> {
+    // Hundreds of programs that run are looked at every few seconds: for most of them this is all.
+    if (!existsSync(this.file(EXIT))) return undefined;
     const text = await readOrUndefined(this.file(EXIT));
     if (!text?.endsWith("\n")) return undefined;
     const [{ mtimeMs }, said, verdict] = await Promise.all([
