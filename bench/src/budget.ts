@@ -24,7 +24,8 @@ export async function measureBudget({ rows, folder, say }: BudgetParts): Promise
   for (const row of SIDE_ROWS) {
     if (!rows.has(row)) continue;
     const port = await freePort();
-    await report(sideName(row), await jobSide(row, { folder, nodeOptions: `--inspect=127.0.0.1:${port}` }), port, say);
+    const side = await jobSide(row, { folder, nodeOptions: `--inspect=127.0.0.1:${port}`, fromSource: true });
+    await report(sideName(row), side, port, say);
   }
 }
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setTimeout as stay } from "node:timers/promises";
 import { startMillrace } from "./millrace.ts";
 import { now, shown, summary, type Waits } from "./start-waits.ts";
-import type { Line } from "./table.ts";
+import { amount, type Line } from "./table.ts";
 
 export interface FacesResult {
   pods: number;
@@ -111,11 +111,14 @@ class FacesServer {
   }
 }
 
-export const faceLines = ({ pods, restV2, restV1, graphql }: FacesResult): Line[] =>
-  [["myself { pods }", graphql] as const, ["GET /v1/pods", restV1] as const].map(([face, waits]) => ({
-    row: "18",
-    name: `${face} with ${pods} Pods against GET /v2/pods, p50`,
-    measured: (waits.p50 / restV2.p50).toFixed(2),
-    wall: `p50 ${waits.p50.toFixed(1)} ms; REST v2 ${restV2.p50.toFixed(1)} ms`,
-    ...{ atLeast: "", aim: "", verdict: "" },
-  }));
+export function faceLines({ pods, restV2, restV1, graphql }: FacesResult): Line[] {
+  const against = (face: string, p50: number, most: number, aim: number): Line => ({
+    ...amount("18", `${face} with ${pods} Pods against GET /v2/pods, p50`, p50 / restV2.p50, "x", most, aim),
+    wall: `p50 ${p50.toFixed(1)} ms; REST v2 ${restV2.p50.toFixed(1)} ms`,
+  });
+  return [
+    amount("18", `GET /v2/pods of ${pods}, p50`, restV2.p50, "ms", 15, 8),
+    against("myself { pods }", graphql.p50, 1.4, 1.2),
+    against("GET /v1/pods", restV1.p50, 1.2, 1.1),
+  ];
+}

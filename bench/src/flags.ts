@@ -1,6 +1,7 @@
 /** The bench's command line. */
 import { tmpdir } from "node:os";
 import { parseArgs } from "node:util";
+import { CHECKED_ROWS } from "./check.ts";
 
 const NUMBERS = ["1", "2", "3", "3b", "4", "5", "6", "7", "8", "9", "10", "11", "13", "14", "15", "16", "17", "18"];
 export const ALL_ROWS = [...NUMBERS, "pg", "churn"];
@@ -28,6 +29,8 @@ export const HELP = `npm run bench -- [flags]
   --against DIR             rows 1, 2, 3 and 3b beside another checkout, both servers in turns of short slices
   --slices 100              how many of them
   --budget                  where the time of rows 1, 2, 3 and 3b goes: functions, allocations and, with strace, system calls
+  --check                   rows 1, 2, 3, 13 and 15 against the best kept for this kind of machine; warns below 95% of it, fails below 90%
+  --keep                    with --check: keeps what is better than that
   --quick                   one short round of everything asked for, to see that it works`;
 
 export interface Flags {
@@ -43,6 +46,8 @@ export interface Flags {
   against: string | undefined;
   slices: number;
   budget: boolean;
+  check: boolean;
+  keep: boolean;
   quick: boolean;
 }
 
@@ -62,21 +67,26 @@ export function readFlags(args: string[]): Flags | "help" {
       against: { type: "string" },
       slices: { type: "string" },
       budget: { type: "boolean", default: false },
+      check: { type: "boolean", default: false },
+      keep: { type: "boolean", default: false },
       quick: { type: "boolean", default: false },
       help: { type: "boolean", default: false },
     },
   });
   if (values.help) return "help";
-  const { quick } = values;
-  const named = values.rows === "all" ? ALL_ROWS : (values.rows?.split(",") ?? OWN_ROWS);
+  const { quick, check } = values;
+  if (values.keep && !check) throw new Error(`--keep goes with --check\n\n${HELP}`);
+  if (check && values.rows !== undefined) throw new Error(`--check has rows of its own\n\n${HELP}`);
+  const standard = check ? CHECKED_ROWS : OWN_ROWS;
+  const named = values.rows === "all" ? ALL_ROWS : (values.rows?.split(",") ?? standard);
   const rows = named.flatMap((row) => WORDS[row] ?? [row]);
   for (const row of rows) if (!ALL_ROWS.includes(row)) throw new Error(`there is no row '${row}'\n\n${HELP}`);
   const number = (text: string | undefined, standard: number, short: number) =>
     text === undefined ? (quick ? short : standard) : positive(text);
   return {
     rows: new Set(rows),
-    rounds: number(values.rounds, 5, 1),
-    seconds: number(values.seconds, 3, 1),
+    rounds: number(values.rounds, check ? 2 : 5, 1),
+    seconds: number(values.seconds, check ? 2 : 3, 1),
     deep: number(values.deep, 1_000_000, 20_000),
     fill: values.fill === "direct" ? "direct" : "http",
     minutes: number(values.minutes, 10, 1),
@@ -85,6 +95,8 @@ export function readFlags(args: string[]): Flags | "help" {
     profile: values.profile,
     against: values.against,
     budget: values.budget,
+    check,
+    keep: values.keep,
     slices: number(values.slices, 100, 3),
     quick,
   };

@@ -6,6 +6,16 @@ import { fileURLToPath } from "node:url";
 import { measureAgainst } from "./against.ts";
 import { balancedStack } from "./balanced.ts";
 import { measureBudget } from "./budget.ts";
+import {
+  bestOf,
+  type Checked,
+  checkedFigures,
+  compare,
+  isChecked,
+  printedCheck,
+  readKept,
+  writeKept,
+} from "./check.ts";
 import { measureChurn } from "./churn.ts";
 import { type DeepResult, measureDeep } from "./deep.ts";
 import { faceLines, measureFaces } from "./faces.ts";
@@ -57,7 +67,7 @@ async function bench(flags: Flags): Promise<void> {
     return;
   }
   if (flags.budget) return await measureBudget({ rows: flags.rows, folder, say });
-  const wanted = figures.filter(({ row }) => flags.rows.has(row));
+  const wanted = figures.filter((figure) => flags.rows.has(figure.row) && (!flags.check || isChecked(figure)));
   const stacks = await openStacks(wanted, flags, postgres);
   for (const stack of Object.values(stacks)) for (const note of stack.notes) say(note);
   const rounds =
@@ -78,6 +88,7 @@ async function bench(flags: Flags): Promise<void> {
     : undefined;
 
   report(lines, rounds);
+  if (flags.check) await check(checkedFigures(wanted, rounds, server!), flags.keep);
   const settings = { ...flags, rows: [...flags.rows], notes: Object.values(stacks).flatMap(({ notes }) => notes) };
   await keep({
     at: new Date().toISOString(),
@@ -150,6 +161,17 @@ async function deepRows(
     if (!rows.has("11")) delete result.recoveryCpuSeconds;
   }
   return measured;
+}
+
+/** The command fails where something is far below the best that was kept. */
+async function check(checked: Checked[], keeps: boolean): Promise<void> {
+  const { arch } = process;
+  const kept = await readKept(arch);
+  const compared = compare(checked, kept);
+  say(`\nagainst the best kept for ${arch}`);
+  say(printedCheck(compared));
+  if (keeps) say(`kept in ${await writeKept(arch, bestOf(compared, kept))}`);
+  if (compared.some(({ verdict }) => verdict === "failed")) process.exitCode = 1;
 }
 
 function report(lines: Line[], { all, byCpu, byWall }: Rounds): void {

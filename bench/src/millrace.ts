@@ -24,6 +24,8 @@ export interface MillraceOptions {
   database?: Database | undefined;
   /** Flags for the server's Node, such as `--cpu-prof`. */
   nodeOptions?: string;
+  /** The sources themselves run, so that profiles name them, and not the code that the launcher builds of them. */
+  fromSource?: boolean;
   /** Where the server starts workers; by default nowhere, since the bench starts them itself. */
   compute?: "host" | "none";
   /** The socket of the engine that runs containers. */
@@ -56,7 +58,11 @@ export async function startMillrace(folder: string, options: MillraceOptions = {
   const place = ["--data", folder];
   const port = await freePort();
   const settings = { PATH: process.env.PATH, HOME: process.env.HOME, MILLRACE_DATABASE_URL: database?.url };
-  const env = { ...settings, NODE_OPTIONS: options.nodeOptions };
+  const env = {
+    ...settings,
+    NODE_OPTIONS: options.nodeOptions,
+    MILLRACE_FROM_SOURCE: options.fromSource ? "1" : undefined,
+  };
   const flags = [
     "--port",
     String(port),

@@ -57,6 +57,6 @@ export async function measureServer({ folder, quick, say }: Options): Promise<Se
 }
 
 export const serverLines = ({ answeredMs, idleBytes }: ServerStart): Line[] => [
-  amount("15", "start on an empty folder to the first answer", median(answeredMs) / 1000, "s", 1, 0.5),
-  amount("15", "memory of an idle server", idleBytes / MB, "MB", 170, 120),
+  amount("15", "start on an empty folder to the first answer", median(answeredMs) / 1000, "s", 0.8, 0.5),
+  amount("15", "memory of an idle server", idleBytes / MB, "MB", 150, 120),
 ];

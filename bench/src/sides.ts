@@ -48,14 +48,15 @@ export interface SideOptions {
   root?: string | undefined;
   databases?: Databases | undefined;
   nodeOptions?: string | undefined;
+  fromSource?: boolean;
 }
 
 export async function jobSide(row: SideRow, options: SideOptions): Promise<Side> {
   const { target, worker, drains = false }: Asked = ROWS[row];
-  const { folder, root, databases, nodeOptions } = options;
+  const { folder, root, databases, nodeOptions, fromSource = false } = options;
   const data = await mkdtemp(join(folder, "side-"));
   const given = { ...(databases ? { databases } : {}), ...(nodeOptions ? { nodeOptions } : {}) };
-  const running = await startMillrace(data, { root, ...given });
+  const running = await startMillrace(data, { root, fromSource, ...given });
   if (worker) await running.startWorker(worker);
   const load = await SlicedLoad.open(running[target]);
   return {

@@ -53,13 +53,13 @@ export function deepLines({
       name: `${where}${name}, deep queue against shallow`,
       measured: spread(ratio.all),
       wall: ratio.wall.toFixed(2),
-      atLeast: "0.9",
+      atLeast: "0.95",
       aim: "0.98",
-      verdict: verdict(ratio.cpu, 0.9, 0.98, false),
+      verdict: verdict(ratio.cpu, 0.95, 0.98, false),
     });
   }
   if (bytesPerJob !== undefined)
-    lines.push(amount("10", `${where}memory for each waiting job`, bytesPerJob, "B", 700, 350));
+    lines.push(amount("10", `${where}memory for each waiting job`, bytesPerJob, "B", 600, 350));
   if (recoveryCpuSeconds !== undefined) {
     const line = amount("11", `${where}recovery after kill -9, CPU time`, recoveryCpuSeconds, "s", 6, 3);
     lines.push({ ...line, wall: `${recoveryWallSeconds!.toFixed(1)} s` });
