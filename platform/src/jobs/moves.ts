@@ -28,15 +28,21 @@ const beginningOf = (error: string) => error.slice(0, LISTED_OF_ERROR).replace(/
 const CLEAR_AT_END: (keyof JobChange["set"])[] = ["deadline"];
 const END = { webhook: true, expiry: true };
 
+const CLEAR_AT_SUCCESS: (keyof JobChange["set"])[] = [...CLEAR_AT_END, "reason"];
+const COMPLETED = { ...END, count: { completed: 1 } };
+
+/** On the way of nearly every job: what is the same for all of them is made once. */
 export function completing(job: Job, result: Payload, now: number, large?: LargeOutput): JobChange {
+  const set: JobChange["set"] = { state: jobLifecycle.to("complete"), endedAt: now };
+  if (large) set.large = large;
   return {
     id: job.id,
-    when: when("complete", { holder: job.holder, attempt: job.attempt }),
-    set: { ...ending("complete", now), ...(large ? { large } : {}) },
-    clear: [...CLEAR_AT_END, "reason"],
+    when: { states: jobLifecycle.from("complete"), holder: job.holder, attempt: job.attempt },
+    set,
+    clear: CLEAR_AT_SUCCESS,
     result,
     progress: null,
-    also: { ...END, count: { completed: 1 } },
+    also: COMPLETED,
   };
 }
 

@@ -101,10 +101,8 @@ export class WorkerDesk {
       // It may have waited for longer than a silent worker is believed to live.
       this.#heard(call);
       if (!gone.aborted && session.round === round) return claimed;
-      await this.handBack(
-        call,
-        claimed.map(({ job }) => job),
-      );
+      const jobs = claimed.map(({ job }) => job);
+      await this.handBack(call, jobs);
     } while (await open.during(place.woken(untilMs, gone)));
     if (!gone.aborted && session.round === round) this.#heard(call);
     return [];
@@ -134,7 +132,8 @@ export class WorkerDesk {
     const reports = session.isWarm ? given : await reportWarmUp(this.#warmUps, call, given);
     const known = reports.map((one) => this.#begun(session, call.worker, one));
     const now = this.#clock.now();
-    const changes = reports.flatMap((one, i) => (known[i] ? [changeReported(known[i], one.report, now)] : []));
+    const changes: JobChange[] = [];
+    for (const [i, one] of reports.entries()) if (known[i]) changes.push(changeReported(known[i], one.report, now));
     const outcomes = changes.length > 0 ? await this.#queue.apply(changes) : [];
     let next = 0;
     const others: { one: Reported; refused: Outcome | undefined }[] = [];
@@ -169,7 +168,7 @@ export class WorkerDesk {
     if (!begun || !isMeant(begun)) begun = await this.#resume(call, session, id, numbered?.attempt);
     if (!begun || !isMeant(begun)) return;
     if (begun.nextChunk === undefined) {
-      const last = await this.#lastChunk(begun.job);
+      const last = await lastSequence(this.#queue, id, begun.job.attempt);
       // Asked again, since two posts may have looked at once: the second goes on behind the first.
       begun.nextChunk ??= last + 1;
     }
@@ -288,10 +287,14 @@ export class WorkerDesk {
     const ask = { endpoint, holder: worker, limit: fair, bytes: TAKEN_BYTES, now, except, ...(admit ? { admit } : {}) };
     const asked = this.#queue.claim(ask);
     session.claims.add(asked);
-    const claimed = await asked.finally(() => session.claims.delete(asked));
-    if (claimed.length > 0) session.activeAt = ask.now;
-    for (const { job } of claimed) session.begun.set(job.id, { job, nextChunk: 1 });
-    return claimed;
+    try {
+      const claimed = await asked;
+      if (claimed.length > 0) session.activeAt = ask.now;
+      for (const { job } of claimed) session.begun.set(job.id, { job, nextChunk: 1 });
+      return claimed;
+    } finally {
+      session.claims.delete(asked);
+    }
   }
 
   /** With several workers waiting, one that asks for many gets its share and not everything. */
@@ -374,10 +377,6 @@ export class WorkerDesk {
     if (job?.state !== "IN_PROGRESS" || job.holder !== call.worker) await this.#claimBack(call, session, id, attempt);
     else if (session.begun.get(id)?.job.attempt !== job.attempt) session.begun.set(id, { job, nextChunk: undefined });
     return session.begun.get(id);
-  }
-
-  async #lastChunk({ id, attempt }: Job): Promise<number> {
-    return lastSequence(this.#queue, id, attempt);
   }
 
   /** Takes jobs from a worker that is not at them, however many it had in one write. */

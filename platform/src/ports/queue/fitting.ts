@@ -33,10 +33,14 @@ export class FittingBodies {
   async readFor(jobs: readonly Job[], admit?: Admit): Promise<Claimed[]> {
     const isLong = admit !== undefined && this.#added > UNCOUNTED_BYTES;
     if (isLong && !(await isAdmitted(this.#added, admit))) return jobs.map((job) => ({ job, body: undefined }));
+    // Most bodies are in memory, and a promise for each would cost more than all else about it.
+    if (this.#bodies.every(isText)) return jobs.map((job, i) => ({ job, body: this.#bodies[i] as string }));
     const read = this.#bodies.map((body) => (typeof body === "string" ? body : body?.read()));
     return Promise.all(jobs.map(async (job, i) => ({ job, body: (await read[i])! })));
   }
 }
+
+const isText = (body: unknown) => typeof body === "string";
 
 /** Whether what a claim found may be loaded; why not is for the caller that refuses to say. */
 export async function isAdmitted(bytes: number, admit: Admit | undefined): Promise<boolean> {

@@ -44,6 +44,11 @@ const DIGESTS = ["digest", "callDigest"] as const;
 /** What a key opens. */
 type Opening = Pick<WorkerKey, "endpoint" | "worker"> & { account: string };
 
+function accountOf(opening: Opening, endpoint: string, worker: string): string | undefined {
+  const isRight = opening.endpoint === endpoint && (opening.worker === undefined || opening.worker === worker);
+  return isRight ? opening.account : undefined;
+}
+
 export class WorkerKeys {
   readonly #keys: Collection<WorkerKey>;
   readonly #clock: Clock;
@@ -78,11 +83,11 @@ export class WorkerKeys {
     return { id, key, callKey };
   }
 
-  /** The account whose worker's routes it opens; undefined when it does not. */
-  async opens(key: string, endpoint: string, worker: string): Promise<string | undefined> {
-    const found = this.#remembered.get(key) ?? (await this.#find(key));
-    const isRight = found?.endpoint === endpoint && (found.worker === undefined || found.worker === worker);
-    return isRight ? found.account : undefined;
+  /** The account whose worker's routes it opens; undefined when it does not. At once for a key that was used a moment ago. */
+  opens(key: string, endpoint: string, worker: string): string | undefined | Promise<string | undefined> {
+    const remembered = this.#remembered.get(key);
+    if (remembered) return accountOf(remembered, endpoint, worker);
+    return this.#find(key).then((found) => found && accountOf(found, endpoint, worker));
   }
 
   /** Who calls with a call key, as far as that was found out a moment ago. */

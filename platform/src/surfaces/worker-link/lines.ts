@@ -34,9 +34,9 @@ export async function* readLines(parts: LineParts, bytes: Buffer): AsyncGenerato
   const slices = new Slices(SLICE);
   let group: Reported[] = [];
   for (const line of linesOf(bytes)) {
-    const { report, ...about } = readLine(parts, line);
+    const { id, attempt, report } = readLine(parts, line);
     // Most are here at once, and waiting for them would cost as much as reading them.
-    group.push({ ...about, report: report instanceof Promise ? await report : report });
+    group.push({ id, attempt, report: report instanceof Promise ? await report : report });
     const others = slices.did(line.length + COST_OF_LINE);
     if (others) await others;
     if (group.length < REPORTED_TOGETHER) continue;

@@ -65,19 +65,37 @@ interface WorkerLinkParts extends WorkerLinkGiven {
 const WRONG_KEY_HOLD_MS = 5000;
 const NDJSON_TYPE = "application/x-ndjson; charset=utf-8";
 
-interface Asked {
-  call: WorkerCall;
+class Asked {
+  readonly call: WorkerCall;
+  readonly job: string;
+  readonly request: Request;
+  readonly reply: Reply;
   /** Whose worker it is. */
-  account: string;
-  job: string;
-  search: URLSearchParams;
-  request: Request;
-  reply: Reply;
-  room: RequestRoom;
+  account = "";
+  room!: RequestRoom;
+  readonly #pathQuery: string;
+
+  constructor(request: Request, reply: Reply, params: Params) {
+    const { endpoint_id: endpoint = "", worker_id: worker = "", job_id: job = "" } = params;
+    this.call = { endpoint, worker: holderName(endpoint, storable(nameIn(worker))) };
+    this.job = storable(nameIn(job));
+    this.request = request;
+    this.reply = reply;
+    this.#pathQuery = `${queryIn(worker)}${queryIn(job)}`;
+  }
+
+  /** Read when somebody asks: a take of one job never does. */
+  get search(): URLSearchParams {
+    const search = searchOf(this.request);
+    if (this.#pathQuery !== "")
+      for (const [name, text] of new URLSearchParams(this.#pathQuery)) search.append(name, text);
+    return search;
+  }
 }
 
-/** What a request says by itself. */
-type Call = Omit<Asked, "account" | "room">;
+/** Some releases append `&name=value` to a URL without a query: what follows an `&` in the path is read as the query. */
+const nameIn = (segment: string) => (segment.includes("&") ? segment.slice(0, segment.indexOf("&")) : segment);
+const queryIn = (segment: string) => (segment.includes("&") ? segment.slice(segment.indexOf("&")) : "");
 
 type Work = (parts: WorkerLinkParts, asked: Asked) => Promise<Reply>;
 
@@ -110,10 +128,12 @@ async function answer(
 ): Promise<Reply> {
   let room: RequestRoom | undefined;
   try {
-    const asked = readCall(request, reply, params);
-    const account = await authenticate(parts, asked);
-    room = new RequestRoom(parts.room, account, reply.raw);
-    return await work(parts, { ...asked, account, room });
+    const asked = new Asked(request, reply, params);
+    const account = accountOf(parts, asked);
+    asked.account = (account instanceof Promise ? await account : account) ?? (await refuseStranger(parts, asked));
+    room = new RequestRoom(parts.room, asked.account, reply.raw);
+    asked.room = room;
+    return await work(parts, asked);
   } catch (error) {
     if (!isProblem(error))
       parts.log.error({ err: error, path: request.url.split("?", 1)[0] }, "unforeseen fault on the worker link");
@@ -124,27 +144,16 @@ async function answer(
   }
 }
 
-/** Some releases append `&name=value` to a URL without a query: what follows an `&` in the path is read as the query. */
-function readCall(request: Request, reply: Reply, params: Params): Call {
-  const search = searchOf(request);
-  const named = (segment = "") => storable(withoutQuery(segment));
-  const withoutQuery = (segment: string) => {
-    const [value = "", ...rest] = segment.split("&");
-    if (rest.length === 0) return value;
-    for (const [name, text] of new URLSearchParams(rest.join("&"))) search.append(name, text);
-    return value;
-  };
-  const { endpoint_id: endpoint = "" } = params;
-  const call = { endpoint, worker: holderName(endpoint, named(params.worker_id)) };
-  return { call, job: named(params.job_id), search, request, reply };
+/** Whose worker asks; undefined for a stranger. */
+function accountOf(
+  { keys }: WorkerLinkParts,
+  { call, request }: Asked,
+): string | undefined | Promise<string | undefined> {
+  const header = request.headers.authorization;
+  return header === undefined ? undefined : keys.opens(keyOf(header), call.endpoint, workerOf(call.worker));
 }
 
-/** Whose worker asks. */
-async function authenticate({ keys, clock, log, holding }: WorkerLinkParts, { call, request }: Call): Promise<string> {
-  const header = request.headers.authorization;
-  const account =
-    header === undefined ? undefined : await keys.opens(keyOf(header), call.endpoint, workerOf(call.worker));
-  if (account !== undefined) return account;
+async function refuseStranger({ clock, log, holding }: WorkerLinkParts, { call }: Asked): Promise<never> {
   log.warn({ ...call }, "a worker came with a key that does not open its routes of this endpoint");
   await holding.holdStranger(() => sleep(clock, WRONG_KEY_HOLD_MS));
   throw problem("unauthenticated", "this key does not open the routes of this worker");
