@@ -26,7 +26,7 @@ export class PodEndings {
   }
 
   /** What becomes of a Pod that ends for now, or for good. */
-  ending(move: "stop" | "yield" | "terminate", reason: Reason, graceMs: number): PodChange {
+  ending(move: "stop" | "rest" | "yield" | "terminate", reason: Reason, graceMs: number): PodChange {
     const set = { reason, instance: null, crashes: null };
     return { move, set, instance: { move: "end", set: { graceMs } } };
   }

@@ -9,7 +9,18 @@ export const podActions = ["start", "stop", "restart", "terminate"] as const;
 export type PodAction = (typeof podActions)[number];
 
 /** What becomes of a Pod without anybody's asking, or as a part of what was asked for. */
-type PodEvent = "place" | "startNow" | "boot" | "run" | "change" | "unplace" | "crash" | "end" | "fail" | "yield";
+type PodEvent =
+  | "place"
+  | "startNow"
+  | "rest"
+  | "boot"
+  | "run"
+  | "change"
+  | "unplace"
+  | "crash"
+  | "end"
+  | "fail"
+  | "yield";
 export type PodMove = PodAction | PodEvent;
 
 const LIVING = ["PROVISIONING", "STARTING", "RUNNING"] as const;
@@ -29,6 +40,8 @@ export const podLifecycle = lifecycle<PodStatus, PodMove>({
     place: { from: ["PROVISIONING"], to: "STARTING" },
     // A caller of an older surface starts a Pod at once or not at all: it never waits for room.
     startNow: { from: ["EXITED", "ERROR"], to: "STARTING" },
+    // To a caller of an older surface there is no ERROR: one that cannot run can be stopped.
+    rest: { from: ["ERROR"], to: "EXITED" },
     boot: { from: ["PROVISIONING", "STARTING"], to: "STARTING" },
     run: { from: ["PROVISIONING", "STARTING"], to: "RUNNING" },
     // A field that needs a boot was changed.
@@ -43,7 +56,7 @@ export const podLifecycle = lifecycle<PodStatus, PodMove>({
     restart: { from: ["RUNNING"], to: "STARTING", asked: "pods:write" },
     terminate: { from: [...LIVING, "EXITED", "ERROR"], to: "TERMINATED", asked: "pods:write" },
   },
-  revivals: ["start", "startNow", "terminate"],
+  revivals: ["start", "startNow", "rest", "terminate"],
 });
 
 /** What can be done with a Pod now. A member of a cluster is left to its cluster, and a locked Pod is not stopped. */

@@ -25,7 +25,8 @@ async function world() {
 const fail = ({ services, id }: Awaited<ReturnType<typeof world>>) =>
   services.podRecords.change(id, () => ({
     move: "fail",
-    set: { reason: saying("crash-loop", "crash loop: exit 7") },
+    set: { reason: saying("crash-loop", "crash loop: exit 7"), instance: null, crashes: null },
+    instance: { move: "end" },
   }));
 
 test.each(["stop", "restart", "reset"])("%s answers the Pod as JSON", async (word) => {
@@ -53,6 +54,23 @@ test("one that waits or is being started is RUNNING, one that cannot run is EXIT
   const { json } = await there.call("GET", `${PODS}/${there.id}`);
   expect(json.desiredStatus).toBe("EXITED");
   expect(json.lastStatusChange).toMatch(/^Exited by Millrace: .*crash loop: exit 7/);
+});
+
+test("one that cannot run is stopped as one that runs: REST v1 knows no ERROR", async () => {
+  await using there = await world();
+  await fail(there);
+  const { status, json } = await there.act("stop");
+  expect([status, json.desiredStatus]).toEqual([200, "EXITED"]);
+  expect(json.lastStatusChange).toMatch(/^Exited by User: /);
+  expect(await there.pod(there.id)).toMatchObject({ status: "EXITED", statusReasonCode: "stopped-by-owner" });
+});
+
+test("REST v2 refuses to stop one that cannot run: `actions` of an ERROR has no stop", async () => {
+  await using there = await world();
+  await fail(there);
+  expect((await there.pod(there.id)).actions).toEqual(["start", "terminate"]);
+  const { status, json } = await there.call("POST", `/v2/pods/${there.id}/action`, { body: { action: "stop" } });
+  expect([status, json.detail]).toEqual([409, "cannot stop while ERROR"]);
 });
 
 test("a start that finds no room fails at once: 500 with the reason, and the Pod stays stopped", async () => {

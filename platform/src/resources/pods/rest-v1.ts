@@ -64,7 +64,7 @@ export function podHandlersV1(parts: PodPartsV1): Handlers<Operations> {
     deletePod: (call) => pods.remove(call.caller, idOf(call)),
     startPod: start,
     resumePod: start,
-    stopPod: async (call) => shown((await pods.act(call.caller, idOf(call), "stop"))!),
+    stopPod: async (call) => shown(await pods.stop(call.caller, idOf(call))),
     restartPod: async (call) => shown((await pods.act(call.caller, idOf(call), "restart"))!),
     resetPod: async (call) => shown(await pods.reset(call.caller, idOf(call))),
   };

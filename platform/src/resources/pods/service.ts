@@ -215,10 +215,12 @@ export class PodService {
     if (action === "terminate") return void (await this.remove(caller, id));
     if (action === "start" && how.waits === false) return this.#startAtOnce(caller, id, how);
     const changed = await this.#change(caller, id, async ({ account, doc }) => {
-      podLifecycle.assert(doc.status, action);
+      const isResting = action === "stop" && how.knowsNoError === true && podLifecycle.can(doc.status, "rest");
+      if (!isResting) podLifecycle.assert(doc.status, action);
       if (action !== "stop") await this.#parts.spending.assert(account, caller.key, doc.createdBy);
       if (action === "stop" || how.isReset) refuseLocked(doc, action === "stop" ? "stop" : "reset");
-      if (action === "stop") return this.#parts.endings.ending("stop", because("stopped-by-owner"), STOP_GRACE_MS);
+      if (action === "stop")
+        return this.#parts.endings.ending(isResting ? "rest" : "stop", because("stopped-by-owner"), STOP_GRACE_MS);
       if (action === "restart") return { move: action, set: { reason: because("restart-asked") }, ...restarting };
       return { move: action, set: { reason: because("about-to-start"), crashes: null, ...gpusFor(doc, how) } };
     });
@@ -228,6 +230,11 @@ export class PodService {
   /** Its container is made anew from its image; refused while it is locked. */
   async reset(caller: Caller, id: string): Promise<PodItem> {
     return (await this.act(caller, id, "restart", { isReset: true }))!;
+  }
+
+  /** As the older surfaces ask for it, which know no ERROR and show one that cannot run as stopped. */
+  async stop(caller: Caller, id: string): Promise<PodItem> {
+    return (await this.act(caller, id, "stop", { knowsNoError: true }))!;
   }
 
   /** Where there is no room for it now, it stays stopped, and the refusal says why. */

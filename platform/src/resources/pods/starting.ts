@@ -1,4 +1,4 @@
-/** How a Pod can be started: waiting for room or not, with other GPUs than before, or anew. */
+/** How a Pod can be started or stopped: waiting for room or not, with other GPUs than before, anew, or as an older surface asks for it. */
 import { problem } from "../../kernel/problem.ts";
 import type { Reason } from "../../kernel/reason.ts";
 import { refuseLowBid } from "./bids.ts";
@@ -6,7 +6,7 @@ import { soldIn } from "./fields.ts";
 import type { KeptPod } from "./model.ts";
 import type { PodItem } from "./records.ts";
 
-/** How a Pod is started. */
+/** How a Pod is started or stopped. */
 export interface Starting {
   /** Whether it waits where there is no room for it now; otherwise it stays stopped, and the start is refused. */
   waits?: boolean;
@@ -16,6 +16,8 @@ export interface Starting {
   bidPerGpu?: number | undefined;
   /** Whether what is asked for is a container anew, which a lock keeps it from. */
   isReset?: boolean;
+  /** Whether who asks knows no status of a Pod that cannot run, and may stop one. */
+  knowsNoError?: boolean;
 }
 
 /** What becomes of its GPUs by that, and of what it pays for them. */

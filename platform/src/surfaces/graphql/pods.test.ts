@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { ask } from "../../../tests/graphql.ts";
 import { refused, told } from "../../../tests/graphql-calls.ts";
 import { CHEAP_AND_DEAR, GPU_POD, setupPods, TWO_GPUS } from "../../../tests/pod-world.ts";
+import { saying } from "../../kernel/reason.ts";
 import { sshUser } from "../../resources/ssh/logins.ts";
 
 const CREATE = `mutation ($input: PodFindAndDeployOnDemandInput) { podFindAndDeployOnDemand(input: $input) {
@@ -37,6 +38,19 @@ test("costs: compute while it runs, storage beside it, and nothing for compute w
   expect(made.adjustedCostPerHr).toBeGreaterThan(made.costPerHr);
   const stop = `mutation { podStop(input: {podId: "${made.id}"}) { costPerHr runtime { uptimeInSeconds } uptimeSeconds } }`;
   expect((await told(world, stop)).podStop).toEqual({ costPerHr: 0, runtime: null, uptimeSeconds: 0 });
+});
+
+test("one that cannot run is stopped as one that runs, since there is no ERROR here", async () => {
+  await using world = await setupPods({ machine: TWO_GPUS });
+  const { id } = await world.create(GPU_POD);
+  await world.services.podRecords.change(id, () => ({
+    move: "fail",
+    set: { reason: saying("crash-loop", "exit 7"), instance: null },
+    instance: { move: "end" },
+  }));
+  const stop = `mutation { podStop(input: {podId: "${id}"}) { id desiredStatus } }`;
+  expect((await told(world, stop)).podStop).toEqual({ id, desiredStatus: "EXITED" });
+  expect((await world.pod(id)).status).toBe("EXITED");
 });
 
 test("a resumed Pod may have another number of GPUs, and none at all", async () => {

@@ -115,7 +115,7 @@ export const podMutations = {
     params: podIdOf,
     body: () => ({ action: "stop" }),
     async answer({ caller, params }, context) {
-      return rowOf((await context.services.pods.act(caller, params.id!, "stop"))!, context);
+      return rowOf(await context.services.pods.stop(caller, params.id!), context);
     },
   },
   podResume: {
