@@ -111,8 +111,8 @@ describe("ask 7: a result is never refused; one that cannot be taken fails the j
     await using at = await running();
     const raw = `{"output":[${"0.5,".repeat(200_000)}NaN]}`;
     expect(await post(at.worker, at.id, raw)).toBe(200);
-    const { status, error, output, rawOutput } = await at.world.status(at.id);
-    expect([status, output]).toEqual(["FAILED", undefined]);
+    const { status, error, errorCode, output, rawOutput } = await at.world.status(at.id);
+    expect([status, errorCode, output]).toEqual(["FAILED", "result-unreadable", undefined]);
     expect(error).toMatch(/^the worker's result is not valid JSON; it begins: \{"output":\[0\.5,/);
     expect(rawOutput === raw).toBe(true);
   });
@@ -121,8 +121,8 @@ describe("ask 7: a result is never refused; one that cannot be taken fails the j
     await using at = await running({}, { payloadLimits: "10,20,20,0" });
     const raw = JSON.stringify({ output: "x".repeat(20 * MIB) });
     expect(await post(at.worker, at.id, raw)).toBe(200);
-    const { status, error, rawOutput } = await at.world.status(at.id);
-    expect([status, error]).toEqual(["FAILED", "the output exceeds 20 MB"]);
+    const { status, error, errorCode, rawOutput } = await at.world.status(at.id);
+    expect([status, error, errorCode]).toEqual(["FAILED", "the output exceeds 20 MB", "result-too-long"]);
     expect(rawOutput === raw.slice(0, 64 * 1024)).toBe(true);
   });
 

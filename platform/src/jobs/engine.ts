@@ -6,6 +6,7 @@ import type { Gone } from "../kernel/gone.ts";
 import { jobId, jobIdParts } from "../kernel/ids.ts";
 import { type Problem, problem } from "../kernel/problem.ts";
 import type { Random } from "../kernel/random.ts";
+import { because } from "../kernel/reason.ts";
 import type { Admit } from "../kernel/room.ts";
 import { type Job, jobLifecycle, type NewJob, type Payload } from "../ports/queue/job.ts";
 import type { Counts, Due, JobChange, Outcome, Part, Queue, Reading } from "../ports/queue/queue.ts";
@@ -310,13 +311,9 @@ function policyOf({ endpoint, terms, mode }: Submission) {
 function changeFor({ job, why }: Due, now: number): JobChange {
   switch (why) {
     case "ttl":
-      return timingOut(job, now, `job timed out: its time to live of ${job.policy.ttlMs} ms passed`);
+      return timingOut(job, now, because("job-expired", { ttlMs: job.policy.ttlMs }));
     case "execution":
-      return timingOut(
-        job,
-        now,
-        `job timed out: it ran longer than its execution timeout of ${job.policy.executionTimeoutMs} ms`,
-      );
+      return timingOut(job, now, because("job-overran", { timeoutMs: job.policy.executionTimeoutMs }));
     case "holder":
       return givingUpHolder(job, now, `worker ${workerOf(job.holder ?? "")} was lost while processing the job`);
   }

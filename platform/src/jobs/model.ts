@@ -103,6 +103,9 @@ const recordFields = {
   delayTime: t.Optional(count("Milliseconds in the queue before the run.")),
   executionTime: t.Optional(count("Milliseconds of the run, once it has ended.")),
   error: t.Optional(t.String({ description: "Why it failed." })),
+  errorCode: t.Optional(
+    t.String({ description: "The code of `error`, where Millrace itself ended the job: docs/reasons.md." }),
+  ),
   retries: t.Optional(count("Runs beyond the first.")),
   waitReason: t.Optional(t.String({ description: "Why a job that is IN_QUEUE waits." })),
   waitReasonCode: t.Optional(text("The code of `waitReason`, for programs: docs/reasons.md.")),

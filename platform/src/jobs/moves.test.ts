@@ -1,5 +1,6 @@
 /** What the engine makes of jobs: every change of a state is a move of the table, from where that move starts. */
 import { expect, test } from "vitest";
+import { because } from "../kernel/reason.ts";
 import { type Job, jobLifecycle } from "../ports/queue/job.ts";
 import type { JobChange } from "../ports/queue/queue.ts";
 import {
@@ -21,6 +22,8 @@ const waiting: Job = { id: "j", endpoint: "ep", state: jobLifecycle.begin("IN_QU
 const running: Job = { ...waiting, state: jobLifecycle.to("claim"), holder: "w" };
 const failed: Job = { ...running, state: jobLifecycle.to("fail") };
 
+const TOO_LATE = because("job-overran", { timeoutMs: 1 });
+
 const changes: Record<string, JobChange | undefined> = {
   complete: completing(running, "{}", 1),
   fail: failing(running, "{}", 1, {}),
@@ -28,8 +31,8 @@ const changes: Record<string, JobChange | undefined> = {
   "give up a holder": givingUpHolder(running, 1, "lost"),
   "give up a job": givingUpHolder({ ...running, spent: 3 }, 1, "lost"),
   "hand back": handingBack(running),
-  "time out while it waits": timingOut(waiting, 1, "too late"),
-  "time out while it runs": timingOut(running, 1, "too late"),
+  "time out while it waits": timingOut(waiting, 1, TOO_LATE),
+  "time out while it runs": timingOut(running, 1, TOO_LATE),
   cancel: cancelling(running, 1),
   retry: retrying(failed, 1),
   "claim back": claimingBack(waiting, "w", 1),
@@ -43,5 +46,5 @@ test.each(Object.entries(changes))("%s: by a move of the table", (_, change) => 
 });
 
 test("a job that has ended does not time out", () => {
-  expect(() => timingOut(failed, 1, "too late")).toThrow("job j cannot timeOut from FAILED to TIMED_OUT");
+  expect(() => timingOut(failed, 1, TOO_LATE)).toThrow("job j cannot timeOut from FAILED to TIMED_OUT");
 });

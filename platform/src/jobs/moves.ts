@@ -1,5 +1,5 @@
 /** The engine's rules as pure functions: from a job and a time to the change that a move makes. */
-
+import { because, type Reason, type ReasonCode } from "../kernel/reason.ts";
 import { type Job, type JobMove, jobLifecycle, type LargeOutput, type Payload } from "../ports/queue/job.ts";
 import type { JobChange } from "../ports/queue/queue.ts";
 import { workerOf } from "./holder.ts";
@@ -11,9 +11,9 @@ export const ATTEMPTS = 3;
 const RUNNING: (keyof JobChange["set"])[] = ["holder", "startedAt", "deadline"];
 
 /** Fields that every end sets. What is kept of the run (holder, startedAt) is what the record shows of it. */
-function ending(move: "complete" | "fail" | "timeOut" | "cancel", now: number, reason?: string): JobChange["set"] {
+function ending(move: "complete" | "fail" | "timeOut" | "cancel", now: number, why?: Reason): JobChange["set"] {
   const state = jobLifecycle.to(move);
-  return { state, endedAt: now, ...(reason === undefined ? {} : { reason }) };
+  return { state, endedAt: now, ...(why === undefined ? {} : { reason: why.text, reasonCode: why.code }) };
 }
 
 function when(move: JobMove, fence: Omit<JobChange["when"], "states"> = {}): JobChange["when"] {
@@ -51,7 +51,7 @@ export function failing(
   job: Job,
   result: Payload | undefined,
   now: number,
-  { reason, error, large }: { reason?: string; error?: string; large?: LargeOutput },
+  { reason, error, code, large }: { reason?: Reason; error?: string; code?: ReasonCode; large?: LargeOutput },
 ): JobChange {
   return {
     id: job.id,
@@ -59,6 +59,7 @@ export function failing(
     set: {
       ...ending("fail", now, reason),
       ...(error === undefined ? {} : { error: beginningOf(error) }),
+      ...(code === undefined ? {} : { reasonCode: code }),
       ...(large ? { large } : {}),
     },
     clear: reason === undefined ? [...CLEAR_AT_END, "reason"] : CLEAR_AT_END,
@@ -80,7 +81,7 @@ export function retryingError(job: Job, now: number, reason: string): JobChange 
 /** A job whose worker is lost goes round again, until it has cost too many workers. */
 export function givingUpHolder(job: Job, now: number, reason: string): JobChange {
   if (job.spent >= ATTEMPTS) {
-    return failing(job, undefined, now, { reason: `${reason}; given up after ${job.spent} attempts` });
+    return failing(job, undefined, now, { reason: because("attempts-used-up", { attempts: job.spent }, reason) });
   }
   return returning(job, now, reason);
 }
@@ -113,7 +114,7 @@ export function handingBack(job: Job): JobChange {
   };
 }
 
-export function timingOut(job: Job, now: number, reason: string): JobChange {
+export function timingOut(job: Job, now: number, reason: Reason): JobChange {
   return {
     id: job.id,
     when: { states: [job.state], attempt: job.attempt },
@@ -150,7 +151,7 @@ export function retrying(job: Job, now: number): JobChange {
       // The worker that had it before may still be at it: a report of that run must not become the result of this one.
       barred: job.holder,
     },
-    clear: [...RUNNING, "endedAt", "expiresAt", "reason", "error", "large", "cursor", "deliveries"],
+    clear: [...RUNNING, "endedAt", "expiresAt", "reason", "reasonCode", "error", "large", "cursor", "deliveries"],
     result: null,
     progress: null,
     also: { count: { retried: 1 }, dropChunks: true },
@@ -210,8 +211,8 @@ const SHOWN_OF_ERROR = 500;
 /** What a worker's report makes of its job. */
 export function changeReported(job: Job, report: Report, now: number): JobChange {
   if (report.kind === "progress") return progressing(job, report.output);
-  const { error, large } = report;
+  const { error, code, large } = report;
   if (!report.failed) return completing(job, report.result, now, large);
   const reason = `the handler failed: ${(error ?? "").slice(0, SHOWN_OF_ERROR)}`;
-  return retryingError(job, now, reason) ?? failing(job, report.result, now, { error, large });
+  return retryingError(job, now, reason) ?? failing(job, report.result, now, { error, code, large });
 }

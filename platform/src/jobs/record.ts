@@ -33,7 +33,7 @@ export function recordPieces(shown: Shown): Uint8Array[] {
 const ownKeys = (shown: Shown) => JSON.stringify(ownFields(shown)).slice(1);
 
 function ownFields({ job, result, waitReason, link }: Shown): Record<string, unknown> {
-  const { startedAt, queuedAt, endedAt, state, reason, error = reason, retried, holder, id } = job;
+  const { startedAt, queuedAt, endedAt, state, reason, reasonCode, error = reason, retried, holder, id } = job;
   const isFinal = jobLifecycle.isFinal(state);
   const own: Record<string, unknown> = {};
   if (startedAt !== undefined) {
@@ -42,6 +42,7 @@ function ownFields({ job, result, waitReason, link }: Shown): Record<string, unk
   }
   // The handler's own words stand in its result; ours are for jobs that the service itself ended, and for lists.
   if (isFinal && error !== undefined && result === undefined) own.error = error;
+  if (reasonCode !== undefined) own.errorCode = reasonCode;
   if (link !== undefined) own.output = link;
   own.id = id;
   if (retried > 0) own.retries = retried;

@@ -1,6 +1,7 @@
 /** What a worker says of a job: read from the body of a job-done post, whatever shape its author gave it. */
 import type { JsonMember, Scanned } from "../kernel/json-scan.ts";
 import { MIB } from "../kernel/operation.ts";
+import { because, type Reason, type ReasonCode, saying } from "../kernel/reason.ts";
 import type { LargeOutput, Payload } from "../ports/queue/job.ts";
 
 export type Report =
@@ -13,22 +14,24 @@ export type Report =
       large?: LargeOutput;
       /** The handler's error, when there is one. */
       error?: string;
+      /** Why the service calls it failed, where it is not the handler that says so. */
+      code?: ReasonCode;
       failed: boolean;
       /** The worker wants to be replaced after this job. */
       refresh: boolean;
     };
 
 /** A result that cannot be taken ends the job as failed, with the reason, and with what came so that somebody can look at it. */
-function failure(reason: string, rawOutput: string): Report {
-  const result = JSON.stringify({ error: reason, ...(rawOutput === "" ? {} : { rawOutput }) });
-  return { kind: "end", result, error: reason, failed: true, refresh: false };
+function failure({ text: error, code }: Reason, rawOutput: string): Report {
+  const result = JSON.stringify({ error, ...(rawOutput === "" ? {} : { rawOutput }) });
+  return { kind: "end", result, error, code, failed: true, refresh: false };
 }
 
 /** What is kept of a result that is too long. */
 export const KEPT_OF_TOO_LONG = 64 * 1024;
 
 export function tooLong(limit: number, beginning: string): Report {
-  return failure(`the output exceeds ${limit / MIB} MB`, beginning.slice(0, KEPT_OF_TOO_LONG));
+  return failure(because("result-too-long", { limitMb: limit / MIB }), beginning.slice(0, KEPT_OF_TOO_LONG));
 }
 
 const SHOWN_OF_BROKEN = 200;
@@ -46,15 +49,15 @@ export function readReport(text: string): Report {
     return readObject(body as Record<string, unknown>, text);
   } catch {
     // It can be read, but not be written: that recurses.
-    return failure("the worker's result is nested too deeply", text.slice(0, KEPT_OF_TOO_LONG));
+    return failure(because("result-unreadable", { fault: "is nested too deeply" }), text.slice(0, KEPT_OF_TOO_LONG));
   }
 }
 
 export const notJson = (text: string) =>
-  failure(`the worker's result is not valid JSON; it begins: ${text.slice(0, SHOWN_OF_BROKEN)}`, text);
+  failure(because("result-unreadable", { fault: "is not valid JSON" }, text.slice(0, SHOWN_OF_BROKEN)), text);
 
 const noObject = (text: string) =>
-  failure(`the worker's result is not a JSON object; it begins: ${text.slice(0, SHOWN_OF_BROKEN)}`, text);
+  failure(because("result-unreadable", { fault: "is not a JSON object" }, text.slice(0, SHOWN_OF_BROKEN)), text);
 
 /** What must be known of a result that is never read as a whole: where its output is, and the beginning of all else. */
 export const SCANNED = {
@@ -80,7 +83,8 @@ export function readScanned(scanned: Scanned, key: string, beginning: string): R
     },
     "",
   );
-  if (short.kind === "progress") return failure("progress must be shorter than a result", beginning);
+  if (short.kind === "progress")
+    return failure(saying("result-unreadable", "progress must be shorter than a result"), beginning);
   return { ...short, ...(large ? { large } : {}) };
 }
 

@@ -1,6 +1,7 @@
 /** The job engine as its workers see it: take, report, stream, ping, stop. */
 import type { Clock } from "../kernel/clock.ts";
 import type { Gone } from "../kernel/gone.ts";
+import type { Reason } from "../kernel/reason.ts";
 import { inSlices } from "../kernel/slices.ts";
 import { type Job, jobLifecycle } from "../ports/queue/job.ts";
 import type { Chunk, Claimed, JobChange, Outcome, Queue } from "../ports/queue/queue.ts";
@@ -121,7 +122,7 @@ export class WorkerDesk {
   }
 
   /** Ends a job that was taken and cannot be handed to any worker. */
-  async fail({ endpoint, worker }: WorkerCall, job: Job, reason: string): Promise<void> {
+  async fail({ endpoint, worker }: WorkerCall, job: Job, reason: Reason): Promise<void> {
     const session = this.#sessions.of(worker, endpoint, this.#clock.monotonic());
     await this.#endOrReturn(session, [failing(job, undefined, this.#clock.now(), { reason })]);
   }

@@ -1,6 +1,7 @@
 /** Reasons are data: a code that programs decide by, a text that people read, and the facts it is made from. */
 import { withoutPlaces } from "./places.ts";
 import type { Facts } from "./reasons/entry.ts";
+import { jobReasons } from "./reasons/jobs.ts";
 import { placeReasons } from "./reasons/places.ts";
 import { podReasons } from "./reasons/pods.ts";
 import { programReasons } from "./reasons/programs.ts";
@@ -21,13 +22,15 @@ export const reasonTables = {
   Programs: programReasons,
   Starts: startReasons,
   "Jobs that wait": waitReasons,
+  "Jobs that were ended": jobReasons,
   Workers: workerReasons,
   Pods: podReasons,
   Refusals: refusalReasons,
   "Older records": older,
 } as const;
 
-const worded = { ...placeReasons, ...programReasons, ...waitReasons, ...workerReasons, ...podReasons };
+const ofJobs = { ...waitReasons, ...jobReasons };
+const worded = { ...placeReasons, ...programReasons, ...ofJobs, ...workerReasons, ...podReasons };
 const catalogue = { ...worded, ...startReasons, ...refusalReasons, ...older };
 
 export type ReasonCode = keyof typeof catalogue;

@@ -75,6 +75,7 @@ export const migrations = [
    DROP INDEX outbox_due;
    CREATE INDEX outbox_of_endpoint ON outbox (endpoint, due_at);
    CREATE INDEX outbox_of_target ON outbox (endpoint, target, due_at);`,
+  `ALTER TABLE jobs ADD COLUMN reason_code text;`,
 ];
 
 /**
@@ -111,6 +112,7 @@ export const SETTABLE = {
   ended_at: "bigint",
   expires_at: "bigint",
   reason: "text",
+  reason_code: "text",
   error: "text",
   large: "jsonb",
   webhooks: "text[]",
@@ -137,6 +139,7 @@ const COLUMN_OF = {
   endedAt: "ended_at",
   expiresAt: "expires_at",
   reason: "reason",
+  reasonCode: "reason_code",
   error: "error",
   large: "large",
   webhooks: "webhooks",
@@ -159,25 +162,27 @@ type Numbers = [
   ...[startedAt: number | null, deadline: number | null, endedAt: number | null, expiresAt: number | null],
 ];
 
-/** Fields that few jobs have; each has a column of its name. */
+/** Fields that few jobs have. */
 const RARE = [
   "barred",
   "reason",
+  "reasonCode",
   "error",
   "large",
   "webhooks",
   "sealed",
   "cursor",
   "deliveries",
-] as const satisfies (keyof Job)[];
+] as const satisfies (keyof typeof COLUMN_OF)[];
 
 const listOf = (columns: readonly string[]) => columns.map((name) => `jobs.${name}`).join(", ");
-const rareObject = RARE.map((name) => `'${name}', jobs.${name}`).join(", ");
+const rareColumns = listOf(RARE.map((name) => COLUMN_OF[name]));
+const rareObject = RARE.map((name) => `'${name}', jobs.${COLUMN_OF[name]}`).join(", ");
 
 /** What a job consists of, without its payloads: what is read of it, and how that is made from its row. */
 export const FIELDS = "id, endpoint, state, holder, numbers, rare";
 export const COLUMNS = `jobs.id, jobs.endpoint, jobs.state, jobs.holder, ARRAY[${listOf(NUMBERS)}]::bigint[] AS numbers,
-  CASE WHEN num_nonnulls(${listOf(RARE)}) > 0 THEN json_build_object(${rareObject}) END AS rare`;
+  CASE WHEN num_nonnulls(${rareColumns}) > 0 THEN json_build_object(${rareObject}) END AS rare`;
 
 export interface JobRow {
   id: string;

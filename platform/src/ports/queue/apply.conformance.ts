@@ -24,11 +24,13 @@ import {
 import { jobLifecycle } from "./job.ts";
 import type { JobChange } from "./queue.ts";
 
+const WHY = { reason: "done", reasonCode: "job-overran", error: "why" } as const;
+
 export function applyConformance(open: OpenQueue): void {
   test("a change applies, and answers with the job it made", async () => {
     await using opened = await open();
     await running(opened.queue, newJob("j1"));
-    const outcome = await applyOne(opened.queue, finish("j1", { set: { reason: "done", error: "why" } }));
+    const outcome = await applyOne(opened.queue, finish("j1", { set: WHY }));
     const { job } = await reading(opened.queue, "j1");
     expect(outcome).toEqual({ applied: true, job });
     expect(job).toMatchObject({
@@ -36,8 +38,7 @@ export function applyConformance(open: OpenQueue): void {
       endedAt: NOW,
       holder: "w1",
       attempt: 1,
-      reason: "done",
-      error: "why",
+      ...WHY,
     });
     expect(job).not.toHaveProperty("deadline");
   });

@@ -1,5 +1,6 @@
 /** The job record and its lifecycle: what crosses the queue port. */
 import { lifecycle, type Moved } from "../../kernel/lifecycle.ts";
+import type { ReasonCode } from "../../kernel/reason.ts";
 
 export type JobState = "IN_QUEUE" | "IN_PROGRESS" | "COMPLETED" | "FAILED" | "CANCELLED" | "TIMED_OUT";
 
@@ -73,6 +74,8 @@ export interface Job {
   expiresAt?: number;
   /** Why the service itself ended the job, or why its last attempt was lost. */
   reason?: string;
+  /** Why the service itself ended the job, or could not take its result, for programs. */
+  reasonCode?: ReasonCode;
   /** How the handler's error begins, which its result has in full: lists are read without results. */
   error?: string;
   /** Where the output of an ended job is that is too long to be passed around: then the result has all but the output. */
@@ -98,6 +101,7 @@ const optionalFields: Record<OptionalField, true> = {
   endedAt: true,
   expiresAt: true,
   reason: true,
+  reasonCode: true,
   error: true,
   large: true,
   webhooks: true,

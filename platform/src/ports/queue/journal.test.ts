@@ -30,6 +30,7 @@ const ended: Required<Job> = {
   expiresAt: 16,
   error: 'an "error"',
   large: { key: "k", start: 10, bytes: 20 },
+  reasonCode: "job-overran",
   reason: 'a "quoted" reason with } and ünïcödé',
   webhooks: ["http://a/{}"],
   sealed: true,

@@ -139,6 +139,7 @@ function docOf(job: Job): string {
   if (job.deadline !== undefined) doc += `,"deadline":${job.deadline}`;
   if (job.endedAt !== undefined) doc += `,"endedAt":${job.endedAt}`;
   if (job.reason !== undefined) doc += `,"reason":${JSON.stringify(job.reason)}`;
+  if (job.reasonCode !== undefined) doc += `,"reasonCode":"${job.reasonCode}"`;
   if (job.error !== undefined) doc += `,"error":${JSON.stringify(job.error)}`;
   if (job.large !== undefined) doc += `,"large":${JSON.stringify(job.large)}`;
   if (job.webhooks !== undefined) doc += `,"webhooks":${JSON.stringify(job.webhooks)}`;

@@ -1,4 +1,5 @@
 /** A job in the embedded queue's memory: the record itself plus what the queue must know of it. */
+import type { ReasonCode } from "../../kernel/reason.ts";
 import type { Timed } from "./deadline-heap.ts";
 import { type Delivery, type Job, type JobPolicy, jobLifecycle, type LargeOutput } from "./job.ts";
 
@@ -39,6 +40,7 @@ export class LiveJob implements Job, Timed {
   declare endedAt?: number;
   declare expiresAt?: number;
   declare reason?: string;
+  declare reasonCode?: ReasonCode;
   declare error?: string;
   declare large?: LargeOutput;
   declare webhooks?: string[];
@@ -94,6 +96,7 @@ function copyOptional(from: Job, to: Job): void {
   if (from.endedAt !== undefined) to.endedAt = from.endedAt;
   if (from.expiresAt !== undefined) to.expiresAt = from.expiresAt;
   if (from.reason !== undefined) to.reason = from.reason;
+  if (from.reasonCode !== undefined) to.reasonCode = from.reasonCode;
   if (from.error !== undefined) to.error = from.error;
   if (from.large !== undefined) to.large = from.large;
   if (from.webhooks !== undefined) to.webhooks = from.webhooks;

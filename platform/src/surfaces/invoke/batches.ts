@@ -169,7 +169,9 @@ function standing({ job, end }: RequestState, isDraft: boolean) {
 }
 
 const errorOf = (job: Job | undefined, isEnded: boolean) =>
-  isEnded && job?.reason !== undefined ? { error: job.reason } : {};
+  isEnded && job?.reason !== undefined
+    ? { error: job.reason, ...(job.reasonCode !== undefined && { errorCode: job.reasonCode }) }
+    : {};
 
 async function readRequests(
   { reader }: BatchRouteParts,

@@ -80,10 +80,10 @@ describe("the fields of each state", () => {
     await worker.take();
     const late = await world.submit({}, { policy });
     await world.clock.advance(11_000);
-    const error = "job timed out: its time to live of 10000 ms passed";
-    expect(await world.status(late)).toEqual({ id: late, status: "TIMED_OUT", error });
+    const why = { error: "job timed out: its time to live of 10000 ms passed", errorCode: "job-expired" };
+    expect(await world.status(late)).toEqual({ id: late, status: "TIMED_OUT", ...why });
     const times = { delayTime: 0, executionTime: expect.any(Number), workerId: worker.id };
-    expect(await world.status(running)).toEqual({ id: running, status: "TIMED_OUT", error, ...times });
+    expect(await world.status(running)).toEqual({ id: running, status: "TIMED_OUT", ...why, ...times });
   });
 
   test("retries: how often it ran before, once it did", async () => {

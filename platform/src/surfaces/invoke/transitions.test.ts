@@ -219,6 +219,7 @@ describe("transitions that the service makes by itself:", () => {
     expect(await world.status(id)).toMatchObject({
       status: "TIMED_OUT",
       error: "job timed out: it ran longer than its execution timeout of 5000 ms",
+      errorCode: "job-overran",
     });
   });
 
@@ -240,9 +241,10 @@ describe("transitions that the service makes by itself:", () => {
     }
   });
 
-  test("a retried job has its whole ttl before it again", async () => {
+  test("a retried job has its whole ttl before it again, and nothing of why it ended", async () => {
     await using at = await jobIn("TIMED_OUT");
     await at.world.invoke("POST", `/retry/${at.id}`);
+    expect(await at.world.status(at.id)).not.toHaveProperty("errorCode");
     await at.world.clock.advance(9000);
     expect((await at.world.status(at.id)).status).toBe("IN_QUEUE");
     await at.world.clock.advance(2000);

@@ -31,6 +31,7 @@ async function lostJob(world: JobWorld): Promise<string> {
 
 const failed = {
   status: "FAILED",
+  errorCode: "credential-lost",
   error: expect.stringMatching(
     /^s3Config\.accessSecret can no longer be opened: the master key '\w+' .* not known here$/,
   ),

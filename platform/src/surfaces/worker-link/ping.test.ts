@@ -95,6 +95,7 @@ describe("alive", () => {
     expect(await world.status(id)).toMatchObject({
       status: "FAILED",
       error: `worker ${worker.id} was lost while processing the job; given up after 3 attempts`,
+      errorCode: "attempts-used-up",
       retries: 2,
     });
     expect((await world.invoke("GET", "/health")).json.jobs).toMatchObject({ failed: 1, retried: 2, inQueue: 0 });

@@ -254,7 +254,7 @@ async function opened(
     return { job, text: await openedText(claimed, parts, withAttempt) };
   } catch (error) {
     log.error({ err: error, job: job.id }, "a job's credential cannot be opened");
-    await desk.fail(call, job, `s3Config.accessSecret can no longer be opened: ${(error as Error).message}`);
+    await desk.fail(call, job, because("credential-lost", {}, (error as Error).message));
     return undefined;
   }
 }
