@@ -42,7 +42,7 @@ import { SpendBook } from "../resources/spending/service.ts";
 import { SshHostKey } from "../resources/ssh/host-key.ts";
 import { TemplateService } from "../resources/templates/service.ts";
 import { TerminalTickets } from "../resources/terminals/tickets.ts";
-import { usersOf } from "../resources/users.ts";
+import { usersIn } from "../resources/users.ts";
 import { Uses } from "../resources/uses.ts";
 import { VolumeRecords } from "../resources/volumes/records.ts";
 import { NetworkVolumeService, type VolumeUpkeep } from "../resources/volumes/service.ts";
@@ -140,7 +140,7 @@ export async function openBooks(
   const { quotas } = ofAccounts;
   const prices = new PriceBook(parts);
   const secrets = new SecretService({ ...parts, quotas });
-  const uses = new Uses();
+  const uses = new Uses(usersIn(parts.store));
   const registries = new RegistryService({ ...parts, quotas, uses });
   const s3Keys = new S3KeyService({ ...parts, quotas });
   const sshHostKey = new SshHostKey(parts);
@@ -180,7 +180,7 @@ export async function openServices(books: Books, around: Around = nobodyAround):
   // An installation hands its books over with the bare store beside them: what is written there has no audit entry and is told to nobody.
   const { store } = books.parts;
   const given = { ...books.parts, ...books, ...around, store };
-  const { accounts, removals, uses } = books;
+  const { accounts, removals } = books;
   const volumes = new NetworkVolumeService(given);
   const templates = new TemplateService({ ...given, isOwners: (account) => accounts.isFirst(account) });
   const endpoints = new EndpointService({ ...given, templates, volumes });
@@ -192,8 +192,6 @@ export async function openServices(books: Books, around: Around = nobodyAround):
   const clusters = new ClusterService({ ...given, pods });
   removals.register("account", accountRemovers({ endpoints, pods, volumes }));
   removals.register("cluster", clusterRemovers(pods));
-  const using = { ...books, endpoints };
-  for (const used of ["registry", "template", "network volume"] as const) uses.register(used, usersOf(used, using));
   await prepareAll({ templates, endpoints, pods, clusters });
   return { ...books, volumes, templates, endpoints, endings, yielding, placer, pods, clusters };
 }

@@ -1,20 +1,28 @@
 /** Who uses what: the one place where it is said which resources keep another one from being deleted. */
-import type { EndpointService } from "./endpoints/service.ts";
-import type { PodRecords } from "./pods/records.ts";
+import type { Kept } from "../kernel/document.ts";
+import { Collection } from "../ports/store/collection.ts";
+import type { Store } from "../ports/store/store.ts";
+import { endpoints } from "./endpoints/model.ts";
+import { pods } from "./pods/model.ts";
 import type { Used, Users } from "./uses.ts";
 
-interface Using {
-  endpoints: EndpointService;
-  podRecords: PodRecords;
-}
+/** By which its users are listed. */
+const KEYS: Record<Used, string> = { registry: "registry", template: "template", "network volume": "volume" };
 
-const KEYS = { registry: "registry", template: "template", "network volume": "volume" } as const;
+export const usersIn = (store: Store): Users[] => [usersOf("endpoint", store, endpoints), usersOf("Pod", store, pods)];
 
-/** Those that name such a thing as theirs. */
-export function usersOf(used: Used, { endpoints, podRecords }: Using): Users[] {
-  const named = KEYS[used];
-  return [
-    { what: "endpoint", of: (account, id, most) => endpoints.naming(account, named, id, most) },
-    { what: "Pod", of: (account, id, most) => podRecords.naming(account, named, id, most) },
-  ];
+/** Those that name a thing as theirs. */
+function usersOf<T extends { name: string } & Record<string, unknown>>(
+  what: string,
+  store: Store,
+  kept: Kept<T>,
+): Users {
+  const all = new Collection(store, kept);
+  return {
+    what,
+    async of(used, { account, id }, limit) {
+      const found = await all.list({ account, key: { name: KEYS[used], value: id }, limit });
+      return found.map(({ id, doc }) => ({ id, name: doc.name }));
+    },
+  };
 }

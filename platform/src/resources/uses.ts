@@ -1,8 +1,13 @@
-/** What uses something that must stay while it is used: whoever registered is asked before it is deleted, and named in the refusal. */
+/** What uses something that must stay while it is used: all who may use it are asked before it is deleted, and named in the refusal. */
 import { problem } from "../kernel/problem.ts";
 
 /** What is not deleted under whoever uses it. */
 export type Used = "registry" | "template" | "network volume";
+
+interface Thing {
+  id: string;
+  account: string;
+}
 
 interface User {
   id: string;
@@ -13,26 +18,25 @@ interface User {
 export interface Users {
   /** `endpoint`, in sentences. */
   what: string;
-  /** Those of the account, up to so many. */
-  of(account: string, id: string, most: number): Promise<User[]>;
+  /** Those of its account, up to so many. */
+  of(used: Used, thing: Thing, most: number): Promise<User[]>;
 }
 
 /** More are not named: a refusal is for people. */
 const NAMED_AT_MOST = 10;
 
 export class Uses {
-  readonly #users = new Map<Used, readonly Users[]>();
+  readonly #users: readonly Users[];
 
-  /** Says who may use such a thing. */
-  register(used: Used, users: readonly Users[]): void {
-    this.#users.set(used, users);
+  constructor(users: readonly Users[]) {
+    this.#users = users;
   }
 
   /** Throws while something of its account uses it. */
-  async refuseWhileUsed(used: Used, { id, account }: { id: string; account: string }): Promise<void> {
+  async refuseWhileUsed(used: Used, thing: Thing): Promise<void> {
     const named: string[] = [];
-    for (const { what, of } of this.#users.get(used) ?? []) {
-      const found = await of(account, id, NAMED_AT_MOST + 1);
+    for (const { what, of } of this.#users) {
+      const found = await of(used, thing, NAMED_AT_MOST + 1);
       named.push(...found.map((user) => `${what} '${user.name}' (${user.id})`));
     }
     if (named.length === 0) return;

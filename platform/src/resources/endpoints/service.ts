@@ -216,17 +216,6 @@ export class EndpointService {
     return { terms: withTemplate(template.doc, known, copying), bound, using: template.using };
   }
 
-  /** Those of an account that name something. */
-  async naming(
-    account: string,
-    what: "registry" | "template" | "volume",
-    id: string,
-    most: number,
-  ): Promise<{ id: string; name: string }[]> {
-    const found = await this.#endpoints.list({ account, key: { name: what, value: id }, limit: most });
-    return found.map(({ id, doc }) => ({ id, name: doc.name }));
-  }
-
   /** To be called for each that was written here, by whoever wrote it. */
   wasChanged(id: string): void {
     this.#remembered.delete(id);

@@ -70,17 +70,6 @@ export class PodRecords {
     return (await this.instances.all()).filter(isPodInstance);
   }
 
-  /** Those of an account that name something. */
-  async naming(
-    account: string,
-    what: "registry" | "template" | "volume",
-    id: string,
-    most: number,
-  ): Promise<{ id: string; name: string }[]> {
-    const found = await this.pods.list({ account, key: { name: what, value: id }, limit: most });
-    return found.map(({ id, doc }) => ({ id, name: doc.name }));
-  }
-
   /** The members of all clusters of an account. */
   async members(account: string): Promise<PodItem[]> {
     return Array.fromAsync(this.pods.all({ account, key: { name: "member", value: "yes" } }));
