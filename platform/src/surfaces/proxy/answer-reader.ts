@@ -1,4 +1,5 @@
 /** Reads answers from the bytes of a connection to a worker: the head is parsed, and of the body nothing but where it ends. */
+import { MIB } from "../../kernel/operation.ts";
 import { type AnswerHead, type Framing, notHttp, parseAnswerHead } from "./answer-head.ts";
 
 /** Whoever an answer is for. What it throws ends the connection. */
@@ -13,8 +14,9 @@ export interface Answers {
 
 /** Of a head, and of what may follow a body. */
 const LARGEST_HEAD = 64 * 1024;
-/** Of the size of a chunk with what may stand behind it. */
-const LARGEST_LINE = 4 * 1024;
+/** Of the size of a chunk with what may stand behind it, of which no more than the beginning is kept. */
+const LONGEST_LINE = 2 * MIB;
+const KEPT_OF_LINE = 64;
 const FIRST_PIECE = 4 * 1024;
 
 const HEAD_END = Buffer.from("\r\n\r\n");
@@ -22,7 +24,7 @@ const BEGINNING = "HTTP/";
 const NOTHING = Buffer.alloc(0);
 const CR = 0x0d;
 const LF = 0x0a;
-const SIZE = /^([0-9a-f]{1,12})[ \t]*(?:;[^\r]*)?$/i;
+const SIZE = /^([0-9a-f]{1,12})[ \t]*(?:;.*)?$/i;
 
 type State = "idle" | "head" | "length" | "size" | "chunk" | "chunk-end" | "trailer" | "end" | "over";
 
@@ -33,13 +35,19 @@ export class AnswerReader {
   #answersHead = false;
   #state: State = "idle";
   #isLasting = false;
+  /** Answers of a second often have the same head, to the letter. */
+  #lastText: string | undefined;
+  #lastHead: AnswerHead | undefined;
   /** Bytes of the body, or of its present chunk, that are still to come. */
   #left = 0;
   /** What has come of a head that is not whole. */
   #early = NOTHING;
   #earlyLength = 0;
-  /** What has come of a line between chunks, and how much of such lines there was behind the last one. */
+  /** The beginning of a line between chunks, how much of it has come, and whether only its last byte is missing. */
   #line = "";
+  #lineLength = 0;
+  #lineIsEnding = false;
+  /** How much has come behind the last chunk. */
   #trailing = 0;
 
   /** Of an answer to HEAD there is nothing but the head. */
@@ -138,7 +146,9 @@ export class AnswerReader {
   }
 
   #parse(text: string): void {
-    const head = parseAnswerHead(text);
+    const head = text === this.#lastText ? this.#lastHead! : parseAnswerHead(text);
+    this.#lastText = text;
+    this.#lastHead = head;
     const { status, framing, length } = head;
     if (status < 200) {
       this.#answers!.interim(status);
@@ -168,43 +178,57 @@ export class AnswerReader {
     return end;
   }
 
-  /** Lines that say where chunks end. What they say besides is nobody's. */
+  /** Lines that say where chunks end. What they say besides is nobody's, and is not kept. */
   #between(chunk: Buffer, at: number): number {
-    const end = chunk.indexOf(LF, at);
+    if (this.#lineIsEnding) return this.#endOfLine(chunk, at);
+    const end = chunk.indexOf(CR, at);
     const stop = end < 0 ? chunk.length : end;
+    const feed = chunk.indexOf(LF, at);
+    if (feed >= 0 && feed < stop) throw notHttp("a line between its chunks ends too early");
+    if (this.#lineLength < KEPT_OF_LINE) this.#line += chunk.toString("latin1", at, Math.min(stop, at + KEPT_OF_LINE));
+    this.#lineLength += stop - at;
     this.#trailing += stop - at;
-    if (this.#line.length + stop - at > LARGEST_LINE || this.#trailing > LARGEST_HEAD)
+    if (this.#lineLength > LONGEST_LINE || (this.#state === "trailer" && this.#trailing > LARGEST_HEAD))
       throw notHttp("what stands between its chunks is too long");
-    this.#line += chunk.toString("latin1", at, stop);
     if (end < 0) return stop;
-    const line = this.#line;
-    this.#line = "";
-    if (line.charCodeAt(line.length - 1) !== CR) throw notHttp("a line between its chunks does not end");
-    this.#sawLine(line.slice(0, -1));
+    this.#lineIsEnding = true;
     return end + 1;
   }
 
-  #sawLine(line: string): void {
+  #endOfLine(chunk: Buffer, at: number): number {
+    if (chunk[at] !== LF) throw notHttp("a line between its chunks does not end");
+    const [line, length] = [this.#line, this.#lineLength];
+    this.#line = "";
+    this.#lineLength = 0;
+    this.#lineIsEnding = false;
+    this.#sawLine(line, length);
+    return at + 1;
+  }
+
+  #sawLine(line: string, length: number): void {
     if (this.#state === "trailer") {
-      if (line === "") this.#finish(NOTHING, 0, 0);
-      return;
-    }
-    this.#trailing = 0;
-    if (this.#state === "chunk-end") {
-      if (line !== "") throw notHttp("a chunk is longer than it says");
+      if (length === 0) this.#finish(NOTHING, 0, 0);
+    } else if (this.#state === "chunk-end") {
+      if (length > 0) throw notHttp("a chunk is longer than it says");
       this.#state = "size";
-      return;
+    } else {
+      this.#left = sizeIn(line, length);
+      this.#trailing = 0;
+      this.#state = this.#left === 0 ? "trailer" : "chunk";
     }
-    const size = SIZE.exec(line)?.[1];
-    if (size === undefined) throw notHttp("a chunk does not say how long it is");
-    this.#left = Number.parseInt(size, 16);
-    this.#state = this.#left === 0 ? "trailer" : "chunk";
   }
 
   #finish(chunk: Buffer, from: number, to: number): void {
     this.#state = "over";
     this.#answers!.body(chunk, from, to, true);
   }
+}
+
+function sizeIn(line: string, length: number): number {
+  const size = SIZE.exec(line)?.[1];
+  if (size === undefined || (length > line.length && !line.includes(";")))
+    throw notHttp("a chunk does not say how long it is");
+  return Number.parseInt(size, 16);
 }
 
 const tooLong = () => notHttp(`its head is longer than ${LARGEST_HEAD} bytes`);
