@@ -144,37 +144,44 @@ export class EndpointProxy implements Ahead {
     return surface;
   }
 
-  async #pass({ caller, item, address, request, reply, pass }: Admission): Promise<Reply> {
-    const { endpoints, clock } = this.#parts;
-    const { doc } = item ?? (await endpoints.ownForInvocation(caller, address.endpoint));
-    const endpoint = admitted(caller, address, doc);
+  /** No async function where the endpoint is known, which would be a promise and a turn more for every request. */
+  #pass(admission: Admission): Promise<Reply> {
+    const { caller, item, address } = admission;
+    if (item) return this.#send(admission, item.doc);
+    const found = Promise.resolve(this.#parts.endpoints.ownForInvocation(caller, address.endpoint));
+    return found.then(({ doc }) => this.#send(admission, doc));
+  }
+
+  #send({ caller, address, request, reply, pass }: Admission, doc: KeptEndpoint): Promise<Reply> {
+    const { clock } = this.#parts;
+    const { scaling, env } = admitted(caller, address, doc);
     refuseTooLarge(request, LIMITS.bodyBytes);
     const seeking: Seeking = {
       endpoint: address.endpoint,
-      perWorker: endpoint.scaling.type === "REQUEST_COUNT" ? endpoint.scaling.requestCount : 1,
+      perWorker: scaling.type === "REQUEST_COUNT" ? scaling.requestCount : 1,
       affinity: parseAffinity(affinityIn(request)),
       since: clock.monotonic(),
       reply,
     };
-    const { target, form, headers } = way(address, endpoint, request);
-    await this.#untilAccepted(seeking, (slot) => {
+    const { target, form, headers } = way(address, env, request);
+    return this.#untilAccepted(seeking, (slot) => {
       for (const name of WORKER_HEADERS) reply.header(name, slot.backend.worker);
       const receiver = new WorkerReceiver(slot);
       return pass({ receiver, target, form, headers, request, response: reply.raw, own: reply.headers, clock });
     });
-    return reply;
   }
 
   /**
    * A worker that accepts no connection has got nothing of the request, so that another one, or the same one once it is well, can
    * have it. One that refuses it again although it was said to be well listens somewhere else, and nothing is to be waited for.
    */
-  async #untilAccepted(seeking: Seeking, send: (slot: Slot) => Promise<void>): Promise<void> {
+  async #untilAccepted(seeking: Seeking, send: (slot: Slot) => Promise<void>): Promise<Reply> {
     for (let refusedBy: Set<Backend> | undefined; ; ) {
       const slot = this.#slotNow(seeking) ?? (await this.#slotLater(seeking));
       let isAway = false;
       try {
-        return await send(slot);
+        await send(slot);
+        return seeking.reply;
       } catch (error) {
         isAway = isNodeAway(error);
         if (!isAway && (!wasNotSent(error) || refusedBy?.has(slot.backend))) throw error;
@@ -235,7 +242,7 @@ function admitted(caller: Caller, { endpoint, form }: Address, doc: KeptEndpoint
   });
 }
 
-function way({ target, form, prefix }: Address, { env }: KeptEndpoint, { rawHeaders, headers, socket }: Request) {
+function way({ target, form, prefix }: Address, env: KeptEndpoint["env"], { rawHeaders, headers, socket }: Request) {
   const key = keyOf(headers.authorization);
   const keepsAuthorization = env[KEEPS_AUTHORIZATION] === "true";
   const sender = { remote: socket.remoteAddress, key, keepsAuthorization, prefix };
