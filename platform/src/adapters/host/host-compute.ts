@@ -2,6 +2,7 @@
 
 import { dirname, join } from "node:path";
 import type { Duplex } from "node:stream";
+import { allDone } from "../../kernel/all-done.ts";
 import { type Duty, every } from "../../kernel/background.ts";
 import { type Failed, failedTo } from "../../kernel/failed.ts";
 import { floating } from "../../kernel/floating.ts";
@@ -265,19 +266,21 @@ export class HostCompute implements Compute {
     const segment = before?.kept.segment ?? this.#places.segmentOfNext();
     const undo = before && (await folder.beginAgain());
     const unseen = (await this.#isOwners(spec.account)) ? await this.#launcher.unseen(spec, app) : undefined;
-    const about = { segment, address: place, group, gpus: given, published, unseen };
-    const kept = keptFrom(spec, this.#options.clock.now(), about);
+    const now = this.#options.clock.now();
+    const kept = keptFrom(spec, now, { segment, address: place, group, gpus: given, published, unseen });
     try {
       const cgroups = this.#cgroups?.folders(id) ?? [];
       // What the one before was counted with is not counted for this one.
       if (before) await this.#clear(id);
-      await this.#cgroups?.create(id, spec.limits);
-      await folder.make(kept, cgroups);
-      if (place !== undefined) await this.#network.published?.open(place, published);
-      const devices = this.#gpus.filter((device) => given.includes(device.id));
-      const member = group && { ...group, index: place! };
-      const enter = (command: readonly string[]) => this.#network.enter(place, command, member);
-      await this.#groups.settle(group);
+      const scratching = spec.kind === "worker" ? undefined : this.#scratches.place(id, folder, spec.limits.diskGb);
+      // Whatever a crash leaves of these, the next server finds and removes. All of them are there before the program is.
+      await allDone([
+        this.#cgroups?.create(id, spec.limits),
+        folder.make(kept, cgroups),
+        place === undefined ? undefined : this.#network.published?.open(place, published),
+        scratching,
+        this.#groups.settle(group),
+      ]);
       const launched = await this.#launcher.launch({
         id,
         spec,
@@ -285,11 +288,11 @@ export class HostCompute implements Compute {
         app,
         cgroups,
         segment,
-        devices,
+        devices: this.#gpus.filter((device) => given.includes(device.id)),
         volumes: this.volumeFolders,
-        scratches: this.#scratches,
+        scratch: await scratching,
         names: this.#groups.namesFile(group),
-        enter,
+        enter: (command) => this.#network.enter(place, command, group && { ...group, index: place! }),
         ownNetwork: this.#network.own,
       });
       before?.letGo();
@@ -381,6 +384,7 @@ export class HostCompute implements Compute {
   async #close(): Promise<void> {
     await Promise.allSettled([...this.#starting.values()].map(({ done }) => done));
     await this.#duty?.[Symbol.asyncDispose]();
+    await this.#scratches.close();
     this.#exec.close();
     this.#listeners.clear();
     for (const instance of this.#instances.values()) instance.letGo();

@@ -11,8 +11,9 @@ for kept in "$folder"/output.*; do
   [ -e "$kept" ] && [ "${kept##*.}" -gt "$number" ] && number=${kept##*.} file=$kept
 done
 
+# A program is run only where there is a file: a new one is empty.
 size() {
-  { wc -c <"$file" || echo 0; } 2>/dev/null
+  [ ! -e "$file" ] && echo 0 || { wc -c <"$file" || echo 0; } 2>/dev/null
 }
 
 # Where there is no room the program goes on, and what it writes is lost. The server holds some room for its own, which is not for this: it

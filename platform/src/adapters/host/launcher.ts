@@ -32,7 +32,6 @@ import {
   type View,
   withEnvironment,
 } from "./sandbox.ts";
-import type { Scratches } from "./scratches.ts";
 import { isFiltered, seccompFilter } from "./seccomp.ts";
 import { unseenProgram } from "./unseen-program.ts";
 
@@ -77,7 +76,8 @@ export interface Launch {
   segment: number;
   devices: readonly Device[];
   volumes: VolumeFolders;
-  scratches: Scratches;
+  /** The folder of its own disk, where that is not in memory. */
+  scratch: string | undefined;
   /** The file of names that its group shares. */
   names?: string | undefined;
   ownNetwork: boolean;
@@ -182,8 +182,6 @@ export class Launcher {
     const over = this.refusedOver((launch.spec.mounts ?? []).map(({ path }) => path));
     if (over) throw new StartRefused(over);
     const mounts = await launch.volumes.mounted(launch.spec.mounts, HOST_RESERVED);
-    const { id, spec, folder: own } = launch;
-    const scratch = spec.kind === "worker" ? undefined : await launch.scratches.place(id, own, spec.limits.diskGb);
     const given: [number, Given][] = [
       [VARIABLES_FD, { text: environmentText(this.#environmentFor(launch)), owner: user }],
     ];
@@ -193,7 +191,10 @@ export class Launcher {
       app: this.sandboxed ? launch.app?.identity : undefined,
     });
     if (this.sandboxed) {
-      given.push([ARGUMENTS_FD, { text: this.#viewOf(launch, user, { library, mounts, scratch }).join("\0") }]);
+      given.push([
+        ARGUMENTS_FD,
+        { text: this.#viewOf(launch, user, { library, mounts, scratch: launch.scratch }).join("\0") },
+      ]);
       const etc = etcFor(user ?? process.getuid!(), launch.ownNetwork);
       for (const name of ETC_NAMES) given.push([ETC_FDS[name], { text: etc[name] }]);
     }

@@ -73,6 +73,10 @@ export class Scratches {
     await rm(join(this.#parent, id), { recursive: true, force: true });
   }
 
+  async close(): Promise<void> {
+    await this.#images?.[Symbol.asyncDispose]();
+  }
+
   /** Of instances that are no more. */
   async sweep(isKnown: (id: string) => boolean): Promise<void> {
     for (const id of (await this.#images?.list()) ?? []) if (!isKnown(id)) await this.remove(id);

@@ -3,7 +3,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
-import { realClock } from "../../kernel/clock.ts";
+import { FakeClock, realClock } from "../../kernel/clock.ts";
 import { realRandom } from "../../kernel/random.ts";
 import { runTool } from "./forker.ts";
 import { VolumeFolders } from "./volume-folders.ts";
@@ -115,4 +115,35 @@ test("one that nobody uses rests when the server ends, and is there again when i
   await world.volumes.rest();
   expect(await world.mounts()).toBe(0);
   expect(await readFile(join(await world.at("v"), "file"), "utf8")).toBe("kept");
+});
+
+test("copies are disks of their own: several are mounted at once, none takes the room of its log, and the next lies ready", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "millrace-copies-"));
+  const clock = new FakeClock();
+  const images = (await VolumeImages.open(folder, { copies: clock })) as VolumeImages;
+  const ids = ["a", "b", "c"];
+  const lying = async () => (await readdir(join(folder, ".copies"))).length;
+  try {
+    for (const id of ids.slice(0, 2)) {
+      await images.make(id, 1);
+      await writeFile(join(await images.mount(id), "file"), id);
+    }
+    expect(await lying()).toBe(1);
+    await clock.advance(1_000);
+    await expect.poll(lying, { timeout: 60_000 }).toBe(2);
+    await images.make("c", 1);
+    expect(await lying()).toBe(1);
+    await writeFile(join(await images.mount("c"), "file"), "c");
+    for (const id of ids) {
+      expect(await readFile(join(folder, id, "file"), "utf8")).toBe(id);
+      expect((await images.sizeOf(id))!.bytes).toBe(2 ** 30);
+      expect((await images.sizeOf(id))!.takenBytes).toBeLessThan(8 * 2 ** 20);
+    }
+    expect(await images.list()).toEqual(ids);
+  } finally {
+    await images[Symbol.asyncDispose]();
+    for (const id of ids) await images.remove(id);
+    expect((await readdir(folder)).includes(".copies")).toBe(false);
+    await rm(folder, { recursive: true });
+  }
 });

@@ -1,9 +1,11 @@
 /** Volumes as files with a file system of their own, mounted where the folder of the volume is: by that programs are held to a size. */
 import { chmod, mkdir, mkdtemp, open, readdir, readFile, realpath, rename, rm, stat, truncate } from "node:fs/promises";
 import { join } from "node:path";
+import type { Clock } from "../../kernel/clock.ts";
 import { ifNotThere } from "../../kernel/not-there.ts";
 import { OneAtATimeEach } from "../../kernel/one-at-a-time.ts";
 import { runTool } from "./forker.ts";
+import { ImageCopies } from "./image-copies.ts";
 import { parseMounts } from "./mounts.ts";
 import { find } from "./tools.ts";
 
@@ -12,6 +14,7 @@ const MB = 2 ** 20;
 /** Beside the volumes; no volume's name begins with a dot. */
 const IMAGES = ".images";
 const DRAFT = ".new";
+const COPIES = ".copies";
 /** Device files and programs that change the user are none there; what is deleted gives its room back to the machine. */
 const OPTIONS = "loop,nosuid,nodev,noatime,discard";
 /** What `stat` counts in. */
@@ -41,8 +44,10 @@ const FILE_SYSTEMS = {
   xfs: { make: (file) => runTool("mkfs.xfs", ["-q", "-f", file]) },
 } satisfies Record<string, FileSystem>;
 
-export class VolumeImages {
+export class VolumeImages implements AsyncDisposable {
   readonly #folder: string;
+  /** New ones are copies where many of few sizes are made. */
+  #copies: ImageCopies | undefined;
   /** An ext4 that is mounted is made larger only by those whom the kernel lets use what is kept for it; an XFS by every root. */
   readonly #prefersXfs: boolean;
 
@@ -52,14 +57,21 @@ export class VolumeImages {
   }
 
   /** Those below this folder, or why there can be none on this machine. */
-  static async open(folder: string): Promise<VolumeImages | { cannot: string }> {
+  static async open(folder: string, { copies }: { copies?: Clock } = {}): Promise<VolumeImages | { cannot: string }> {
     // One probe for a process: the answer is the machine's.
     probed ??= probe(folder);
     const { cannot, growsExt4 } = await probed;
     if (cannot !== undefined) return { cannot };
     await mkdir(folder, { recursive: true, mode: 0o700 });
     // As the kernel names it where it tells of mounts.
-    return new VolumeImages(await realpath(folder), !growsExt4);
+    const images = new VolumeImages(await realpath(folder), !growsExt4);
+    if (copies) await images.#copyFrom(copies);
+    return images;
+  }
+
+  async #copyFrom(clock: Clock): Promise<void> {
+    const make = (file: string, bytes: number) => this.#format(file, bytes);
+    this.#copies = await ImageCopies.open({ folder: join(this.#folder, COPIES), clock, make });
   }
 
   /** Makes it whole or not at all; one that is there stays as it is. */
@@ -70,13 +82,21 @@ export class VolumeImages {
       const draft = this.#file(id) + DRAFT;
       await rm(draft, { force: true });
       const bytes = Math.ceil(sizeGb * GB);
-      await stretch(draft, bytes);
-      const kind = this.#prefersXfs && bytes >= SMALLEST_XFS ? "xfs" : "ext4";
-      await FILE_SYSTEMS[kind].make(draft, bytes);
+      const copied = await this.#copies?.place(draft, bytes).then(
+        () => true,
+        () => false,
+      );
+      if (!copied) await this.#format(draft, bytes);
       await rename(draft, this.#file(id));
       await this.#mount(id);
       await rm(join(this.#folder, id, "lost+found"), { recursive: true, force: true });
     });
+  }
+
+  async #format(file: string, bytes: number): Promise<void> {
+    await stretch(file, bytes);
+    const kind = this.#prefersXfs && bytes >= SMALLEST_XFS ? "xfs" : "ext4";
+    await FILE_SYSTEMS[kind].make(file, bytes);
   }
 
   /** Mounts it if it is not, as after a restart of the machine. Resolves with the folder of its contents. */
@@ -147,7 +167,9 @@ export class VolumeImages {
     const folder = join(this.#folder, id);
     await mkdir(folder, { recursive: true, mode: 0o700 });
     if ((await typeAt(folder)) === undefined) {
-      await runTool("mount", ["-o", OPTIONS, this.#file(id), folder]);
+      // The kernel tells XFS file systems apart by their ids, which copies share.
+      const options = (await isXfs(this.#file(id))) ? `${OPTIONS},nouuid` : OPTIONS;
+      await runTool("mount", ["-o", options, this.#file(id), folder]);
       await chmod(folder, 0o777);
     }
     return folder;
@@ -159,6 +181,10 @@ export class VolumeImages {
 
   #file(id: string): string {
     return join(this.#folder, IMAGES, id);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#copies?.[Symbol.asyncDispose]();
   }
 
   #turn<T>(id: string, task: () => Promise<T>): Promise<T> {
@@ -214,6 +240,12 @@ async function stretch(file: string, bytes: number): Promise<void> {
   await using handle = await open(file, "a", 0o600);
   await handle.truncate(bytes);
   await handle.sync();
+}
+
+async function isXfs(file: string): Promise<boolean> {
+  await using handle = await open(file, "r");
+  const { buffer } = await handle.read(Buffer.alloc(4), 0, 4, 0);
+  return buffer.toString("latin1") === "XFSB";
 }
 
 /** Somebody may stand in it, such as a shell of the operator's: it then goes when he leaves. */
