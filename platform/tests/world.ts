@@ -9,12 +9,12 @@ import { parseInvokeLimits } from "../src/guards/invoke-policy.ts";
 import type { Answered } from "../src/guards/perform.ts";
 import { parsePolicy } from "../src/guards/rate-policy.ts";
 import { parsePayloadLimits } from "../src/jobs/payload-limits.ts";
+import { BodyMemory } from "../src/kernel/body-memory.ts";
 import type { Clock } from "../src/kernel/clock.ts";
 import { failedTo } from "../src/kernel/failed.ts";
 import type { Log } from "../src/kernel/log.ts";
 import { parseOrigins } from "../src/kernel/origins.ts";
 import { SeededRandom } from "../src/kernel/random.ts";
-import { Room } from "../src/kernel/room.ts";
 import type { Grant } from "../src/kernel/scope.ts";
 import type { Compute } from "../src/ports/compute/compute.ts";
 import { MemoryLimits } from "../src/ports/limits/memory-limits.ts";
@@ -73,7 +73,7 @@ export interface World extends AsyncDisposable {
   key: string;
   /** Every line logged so far, as text. */
   logged: string[];
-  room: Room;
+  memory: BodyMemory;
   newKey(options?: KeyOptions): Promise<string>;
   /** A key of another account that may do everything there. */
   strangersKey(): Promise<string>;
@@ -176,7 +176,7 @@ export async function setup({
   const handed = { ...books, store, vault };
   const owner = await books.accounts.firstOwner();
   const limits = new MemoryLimits();
-  const room = new Room({ clock, bytes: bodiesMb * 1024 * 1024 });
+  const memory = new BodyMemory({ clock, bytes: bodiesMb * 1024 * 1024 });
   const parts = {
     store,
     limits,
@@ -188,7 +188,7 @@ export async function setup({
     random,
     log,
     machines: machine ? [machine] : [],
-    room,
+    memory,
     buckets,
     ...(refusesImage && { refusesImage }),
     resources: resources?.({ store, clock, random }),
@@ -235,7 +235,7 @@ export async function setup({
     owner,
     key,
     logged,
-    room,
+    memory,
     newKey,
     strangersKey: async () => newKey({ of: await services.accounts.create("stranger", "s@localhost") }),
     call: (method, path, options) => call(url, method, path, { key, ...options }),

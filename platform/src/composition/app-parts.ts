@@ -2,10 +2,10 @@
 
 import type { Answered } from "../guards/perform.ts";
 import type { Post } from "../jobs/webhooks.ts";
+import type { BodyMemory } from "../kernel/body-memory.ts";
 import type { Duties } from "../kernel/duties.ts";
 import { resourceId } from "../kernel/ids.ts";
 import type { Reason } from "../kernel/reason.ts";
-import type { Room } from "../kernel/room.ts";
 import type { NodeIdentity } from "../machines/machines.ts";
 import type { OwnMachine } from "../machines/own-machine.ts";
 import type { Limits } from "../ports/limits/limits.ts";
@@ -31,7 +31,7 @@ export interface AppParts extends Surroundings {
   /** Tells the target of a webhook. */
   post: Post;
   /** Memory for bodies and results; by default what the settings say. */
-  room?: Room;
+  memory?: BodyMemory;
   /** What this node runs workers on. Without any, workers are started by hand, or by other nodes. */
   machines?: readonly OwnMachine[];
   /** Who this node is to others on the same store. */

@@ -1,7 +1,7 @@
 /** The front of a server, which every request passes: who asks, how often, with how much, and how that is answered. */
 import { Authenticator } from "../guards/authenticate.ts";
 import { RateLimiter } from "../guards/rate-limit.ts";
-import { Room } from "../kernel/room.ts";
+import { BodyMemory } from "../kernel/body-memory.ts";
 import { bodyMemory } from "../surfaces/http/body-memory.ts";
 import { Doorkeeper } from "../surfaces/http/doorkeeper.ts";
 import { Pipeline } from "../surfaces/http/pipeline.ts";
@@ -17,8 +17,8 @@ export function openFront(ground: Ground, services: Services) {
   const authenticator = new Authenticator({ ...ground, ...services });
   const limiter = new RateLimiter({ ...ground, policy, anonymous });
   const doorkeeper = new Doorkeeper({ ...ground, most: connections });
-  const { room = new Room({ clock, bytes: bodyMemory(bodiesMb, payloadLimits) }) } = ground;
+  const { memory = new BodyMemory({ clock, bytes: bodyMemory(bodiesMb, payloadLimits) }) } = ground;
   const large = new LargeJson();
-  const pipeline = new Pipeline({ ...ground, limiter, audit: services.audit, doorkeeper, room, large });
-  return { authenticator, doorkeeper, room, large, pipeline };
+  const pipeline = new Pipeline({ ...ground, limiter, audit: services.audit, doorkeeper, memory, large });
+  return { authenticator, doorkeeper, memory, large, pipeline };
 }

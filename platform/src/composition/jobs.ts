@@ -20,7 +20,7 @@ import type { Services } from "./services.ts";
 
 export type Jobs = ReturnType<typeof openJobs>;
 
-export function openJobs(ground: Ground, services: Services, bells: Bells, { isKept }: Roll, { large, room }: Front) {
+export function openJobs(ground: Ground, services: Services, bells: Bells, { isKept }: Roll, { large, memory }: Front) {
   const { clock, queue, failed, settings } = ground;
   const { endpoints, workerRecords, batchRecords } = services;
   const engine = new Engine({ ...ground, wanted: bells.wanted.ring });
@@ -37,7 +37,7 @@ export function openJobs(ground: Ground, services: Services, bells: Bells, { isK
   const streams = new Streams({ ...ground, engine, outputs, readOutput: (result, ask) => large.output(result, ask) });
   const webhooks = new Webhooks({
     ...ground,
-    room,
+    memory,
     secret: settings.webhookSecret,
     record: (reading) => recordPieces({ ...reading, link: outputs.link(reading.job) }),
     findInput: (body, id) => large.input(body, id),

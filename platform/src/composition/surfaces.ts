@@ -65,7 +65,7 @@ export function openSurfaces(behind: Behind) {
 function openInvocation({ ground, services, roll, jobs, keeping, access, front }: Behind) {
   const { clock, queue, settings } = ground;
   const { endpoints, workerKeys } = services;
-  const { pipeline, authenticator, large, doorkeeper, room } = front;
+  const { pipeline, authenticator, large, doorkeeper, memory } = front;
   const { corsOrigins, domain, payloadLimits } = settings;
   const { desk } = jobs;
   const { fleet } = keeping;
@@ -83,7 +83,7 @@ function openInvocation({ ground, services, roll, jobs, keeping, access, front }
     limiter: invokeLimiter(ground),
   };
   const limits = { outputLimit: payloadLimits.output, largeLimit: payloadLimits.large };
-  const link = { ...ground, desk, keys: workerKeys, large, doorkeeper, room, ...limits };
+  const link = { ...ground, desk, keys: workerKeys, large, doorkeeper, memory, ...limits };
   return {
     proxy,
     crossOrigin,

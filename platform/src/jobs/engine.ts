@@ -1,5 +1,6 @@
 /** The job engine as its clients see it: submit, wait, read, cancel, retry, purge. */
 
+import type { Admit } from "../kernel/body-memory.ts";
 import type { Clock } from "../kernel/clock.ts";
 import type { Failed } from "../kernel/failed.ts";
 import type { Gone } from "../kernel/gone.ts";
@@ -7,7 +8,6 @@ import { jobId, jobIdParts } from "../kernel/ids.ts";
 import { type Problem, problem } from "../kernel/problem.ts";
 import type { Random } from "../kernel/random.ts";
 import { because } from "../kernel/reason.ts";
-import type { Admit } from "../kernel/room.ts";
 import { type Job, jobLifecycle, type NewJob, type Payload } from "../ports/queue/job.ts";
 import type { Counts, Due, JobChange, Outcome, Part, Queue, Reading } from "../ports/queue/queue.ts";
 import type { Signals } from "../ports/signals/signals.ts";

@@ -1,9 +1,9 @@
 /** Reading a stream: chunks after a position, waiting for the next on an event. */
 
+import { type Admit, UNCOUNTED_BYTES } from "../kernel/body-memory.ts";
 import type { Clock } from "../kernel/clock.ts";
 import type { Gone } from "../kernel/gone.ts";
 import { MIB } from "../kernel/operation.ts";
-import { type Admit, UNCOUNTED_BYTES } from "../kernel/room.ts";
 import { wait } from "../kernel/wait.ts";
 import { type Job, jobLifecycle, type Payload } from "../ports/queue/job.ts";
 import type { Chunk, Queue } from "../ports/queue/queue.ts";

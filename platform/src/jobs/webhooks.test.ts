@@ -2,11 +2,11 @@
 import { createHmac } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { idle } from "../../tests/idle.ts";
+import { BodyMemory } from "../kernel/body-memory.ts";
 import { FakeClock } from "../kernel/clock.ts";
 import { silentLog } from "../kernel/log.ts";
 import { MIB } from "../kernel/operation.ts";
 import { SeededRandom } from "../kernel/random.ts";
-import { Room } from "../kernel/room.ts";
 import { MemoryQueue } from "../ports/queue/memory-queue.ts";
 import { MemorySignals } from "../ports/signals/memory-signals.ts";
 import { Engine } from "./engine.ts";
@@ -26,7 +26,7 @@ function setup({ secret, mine, silent }: Pick<WebhookParts, "secret" | "mine"> &
   };
   const engine = new Engine({ ...parts, failed });
   const desk = new WorkerDesk({ ...parts, failed, waiters: engine.waiters });
-  const room = new Room({ bytes: 100 * MIB, clock });
+  const memory = new BodyMemory({ bytes: 100 * MIB, clock });
   const sent: { url: string; body: string; headers: Record<string, string> }[] = [];
   const watches: { count: number; resolve: () => void }[] = [];
   const answers: (number | Error)[] = [];
@@ -38,7 +38,7 @@ function setup({ secret, mine, silent }: Pick<WebhookParts, "secret" | "mine"> &
     new Webhooks({
       ...parts,
       failed,
-      room,
+      memory,
       secret,
       mine,
       accountOf: async (endpoint) => endpoint.split("-")[0],
@@ -57,7 +57,7 @@ function setup({ secret, mine, silent }: Pick<WebhookParts, "secret" | "mine"> &
   return {
     clock,
     engine,
-    room,
+    memory,
     sent,
     refusals,
     answers,
@@ -243,19 +243,19 @@ test("a long message is counted for its account while it is being sent", async (
   await world.submit();
   await world.finish(JSON.stringify({ output: "x".repeat(MIB) }));
   await idle();
-  expect([world.sent.length, world.room.held > MIB]).toEqual([1, true]);
+  expect([world.sent.length, world.memory.held > MIB]).toEqual([1, true]);
   for (const refuse of world.refusals) refuse();
   await idle();
-  expect(world.room.held).toBe(0);
+  expect(world.memory.held).toBe(0);
 });
 
 test("a long message for which there is no room is put off, as often as it takes, and then sent", async () => {
   const world = setup();
-  const full = world.room.note("others", 100 * MIB);
+  const full = world.memory.note("others", 100 * MIB);
   const { id } = await world.submit();
   await world.finish(JSON.stringify({ output: "x".repeat(MIB) }));
   await world.clock.advance(120_000);
-  expect([world.sent.length, world.room.waiting]).toEqual([0, 1]);
+  expect([world.sent.length, world.memory.waiting]).toEqual([0, 1]);
   full[Symbol.dispose]();
   await world.clock.advance(15_000);
   expect(world.sent).toHaveLength(1);

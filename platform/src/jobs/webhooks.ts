@@ -1,13 +1,13 @@
 /** Webhooks: the outbox read and sent, three times at most, until each target has been told; accounts and targets take turns. */
 
 import { type Duty, every } from "../kernel/background.ts";
+import type { BodyMemory } from "../kernel/body-memory.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { type Failed, named } from "../kernel/failed.ts";
 import { floating } from "../kernel/floating.ts";
 import type { Log } from "../kernel/log.ts";
 import { MIB } from "../kernel/operation.ts";
 import { Remembered } from "../kernel/remembered.ts";
-import type { Room } from "../kernel/room.ts";
 import { type Delivery, type Job, jobLifecycle } from "../ports/queue/job.ts";
 import type { Outgoing, Queue, Reading } from "../ports/queue/queue.ts";
 import type { Signals } from "../ports/signals/signals.ts";
@@ -42,7 +42,7 @@ const MANY_ENDPOINTS = 100;
 /** The original input goes along when it is small. */
 const INPUT_BYTES = MIB;
 /** Well before it is due again. */
-const ROOM_WAIT_MS = 5000;
+const MEMORY_WAIT_MS = 5000;
 const SHOWN_OF_ERROR = 200;
 
 export interface WebhookParts {
@@ -50,7 +50,7 @@ export interface WebhookParts {
   signals: Signals;
   clock: Clock;
   log: Log;
-  room: Pick<Room, "take">;
+  memory: Pick<BodyMemory, "take">;
   post: Post;
   /** The job as `/status` shows it, as JSON in pieces, of which the last ends with the closing brace. */
   record: (reading: Reading) => Uint8Array[];
@@ -224,11 +224,11 @@ export class Webhooks implements AsyncDisposable {
     account: string,
     holds: DisposableStack,
   ): Promise<Awaited<ReturnType<Queue["read"]>> | "no room"> {
-    const { queue, room } = this.#parts;
+    const { queue, memory } = this.#parts;
     let refusal: unknown;
     const admit = async (bytes: number) => {
       try {
-        return holds.use(await room.take(account, bytes, { waitMs: ROOM_WAIT_MS }));
+        return holds.use(await memory.take(account, bytes, { waitMs: MEMORY_WAIT_MS }));
       } catch (error) {
         refusal = error;
         throw error;

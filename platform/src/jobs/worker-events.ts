@@ -1,8 +1,8 @@
 /** What the desk hears of workers beyond their jobs, for the fleet. */
 
+import type { Admit } from "../kernel/body-memory.ts";
 import type { Gone } from "../kernel/gone.ts";
 import type { Reason } from "../kernel/reason.ts";
-import type { Admit } from "../kernel/room.ts";
 
 export interface WorkerCall {
   endpoint: string;

@@ -1,9 +1,9 @@
 /** The queue in PostgreSQL, for any number of nodes: every decision is a statement, and what comes in together goes out together. */
 
+import { type Admit, UNCOUNTED_BYTES } from "../../kernel/body-memory.ts";
 import { realClock } from "../../kernel/clock.ts";
 import { isProblem } from "../../kernel/problem.ts";
 import type { Random } from "../../kernel/random.ts";
-import { type Admit, UNCOUNTED_BYTES } from "../../kernel/room.ts";
 import { isStorable } from "../../kernel/storable.ts";
 import { isAdmitted } from "../../ports/queue/fitting.ts";
 import { isKept, type Job, type NewJob } from "../../ports/queue/job.ts";

@@ -1,8 +1,8 @@
 /** The journal in one SQLite file: written by group commit, read on the calling thread. */
 import type { DatabaseSync } from "node:sqlite";
+import { type Admit, UNCOUNTED_BYTES } from "../../kernel/body-memory.ts";
 import { realClock } from "../../kernel/clock.ts";
 import type { Random } from "../../kernel/random.ts";
-import { type Admit, UNCOUNTED_BYTES } from "../../kernel/room.ts";
 import { anyDisk, type Disk } from "../../ports/disk.ts";
 import { fittingChunks } from "../../ports/queue/fitting.ts";
 import { jobLifecycle, type Payload } from "../../ports/queue/job.ts";

@@ -1,6 +1,6 @@
 /** What every Queue asks before it loads what is long. */
 import { expect, test } from "vitest";
-import { type Admit, UNCOUNTED_BYTES } from "../../kernel/room.ts";
+import { type Admit, UNCOUNTED_BYTES } from "../../kernel/body-memory.ts";
 import {
   apply,
   claim,

@@ -1,5 +1,5 @@
 /** The queue of a single process: decisions in memory, made durable by a journal before anyone sees them. */
-import type { Admit } from "../../kernel/room.ts";
+import type { Admit } from "../../kernel/body-memory.ts";
 import { slicesOf } from "../../kernel/slices.ts";
 import { DeadlineHeap } from "./deadline-heap.ts";
 import {
@@ -24,7 +24,7 @@ import { isKept, isLive, type Job, type NewJob } from "./job.ts";
 import { fromRow, type Journal, rowReader } from "./journal.ts";
 import { LaneBook } from "./lane-book.ts";
 import { LateClaims } from "./late-claims.ts";
-import { BodyRoom, beginAttempt, deadlineOf, LiveJob, PolicyBook, snapshot } from "./live-job.ts";
+import { beginAttempt, deadlineOf, KeptBodies, LiveJob, PolicyBook, snapshot } from "./live-job.ts";
 import type {
   Ask,
   Chunk,
@@ -53,7 +53,7 @@ export class EmbeddedQueue implements Queue {
   readonly #lateClaims: LateClaims;
   /** Keys of jobs that are not on the disk yet. */
   readonly #newKeys = new Map<string, { job: LiveJob; digest: string }>();
-  readonly #room = new BodyRoom();
+  readonly #bodies = new KeptBodies();
   /** Endpoints whose removal is under way. */
   readonly #removing = new Set<string>();
   /** Up to when results were asked to be removed: those that are still on the disk are gone all the same. */
@@ -164,7 +164,7 @@ export class EmbeddedQueue implements Queue {
 
   reseal(change: Parameters<Queue["reseal"]>[0]): Promise<number> {
     // The copy in memory is older from now on; the journal has the body.
-    return resealBodies(this.#journal, change, (id) => this.#room.release(this.#live.get(id)));
+    return resealBodies(this.#journal, change, (id) => this.#bodies.release(this.#live.get(id)));
   }
 
   renew: Queue["renew"] = async (...call) => this.#holders.renew(...call);
@@ -235,7 +235,7 @@ export class EmbeddedQueue implements Queue {
   #insert(job: NewStashedJob, decision: Decision): Enqueued {
     const { endpoint, body, idempotency } = job;
     const record = waitingJob(job, this.#lanes.of(endpoint).endpoint, this.#policies.shared(job.policy));
-    const live = new LiveJob(record, ++this.#highest, this.#room.admit(body));
+    const live = new LiveJob(record, ++this.#highest, this.#bodies.admit(body));
     live.shown = null;
     this.#admit(live);
     const key = idempotency && { scoped: scoped(endpoint, idempotency.key), digest: idempotency.digest };
@@ -267,7 +267,7 @@ export class EmbeddedQueue implements Queue {
     if (job.shown === undefined) lanes.count(job, -1);
     beginAttempt(job, holder, now);
     if (job.shown === undefined) lanes.count(job, 1);
-    this.#room.release(job);
+    this.#bodies.release(job);
     this.#deadlines.update(job);
     this.#holders.add(job);
     this.#lateClaims.add(job);
@@ -346,20 +346,20 @@ export class EmbeddedQueue implements Queue {
     this.#holders.forgetJobs();
     this.#newKeys.clear();
     this.#lateClaims.clear();
-    this.#room.clear();
+    this.#bodies.clear();
     this.#load();
   }
 
   #load(running?: (job: LiveJob) => void): void {
     ({ lowest: this.#lowest, highest: this.#highest } = this.#journal.positions());
     const read = rowReader((policy) => this.#policies.shared(policy));
-    const wantsBody = () => this.#room.isOpen;
+    const wantsBody = () => this.#bodies.isOpen;
     this.#journal.live(wantsBody, (row, body) => {
       const lanes = this.#lanes.of(row.endpoint);
       const isWaiting = row.state === "IN_QUEUE";
       // Rows bring texts of their own; a million jobs share this one.
       row.endpoint = lanes.endpoint;
-      const live = new LiveJob(read(row), row.position, isWaiting ? this.#room.admit(body) : undefined);
+      const live = new LiveJob(read(row), row.position, isWaiting ? this.#bodies.admit(body) : undefined);
       this.#admit(live);
       lanes.count(live, 1);
       if (isWaiting) lanes.put(live);
@@ -379,7 +379,7 @@ export class EmbeddedQueue implements Queue {
   #drop(job: LiveJob): void {
     this.#live.delete(job.id);
     this.#deadlines.remove(job);
-    this.#room.release(job);
+    this.#bodies.release(job);
     this.#holders.remove(job);
     this.#lateClaims.delete(job);
     if (job.lane === "waiting") job.lane = "left";

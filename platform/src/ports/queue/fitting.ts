@@ -1,5 +1,5 @@
 /** What is read together, as much as fits: the bodies of claimed jobs, none read before that is known, and chunks. */
-import { type Admit, UNCOUNTED_BYTES } from "../../kernel/room.ts";
+import { type Admit, UNCOUNTED_BYTES } from "../../kernel/body-memory.ts";
 import type { Job } from "./job.ts";
 import type { Journal, StoredBody } from "./journal.ts";
 import type { LiveJob } from "./live-job.ts";

@@ -1,5 +1,5 @@
 /** What the embedded queue needs from its journal: entries written in order, and what was written read back. */
-import type { Admit } from "../../kernel/room.ts";
+import type { Admit } from "../../kernel/body-memory.ts";
 import type { Job, JobPolicy, Payload } from "./job.ts";
 import type {
   Chunk,

@@ -135,7 +135,7 @@ const KEPT_BODY_LENGTH = 4096;
 const KEPT_BODIES_LENGTH = 64 * 1024 * 1024;
 
 /** Decides which bodies stay in memory. */
-export class BodyRoom {
+export class KeptBodies {
   #used = 0;
 
   /** The body if it may stay. */

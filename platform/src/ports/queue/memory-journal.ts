@@ -1,5 +1,5 @@
 /** A journal that writes nothing down: the queue's rules without a disk, for tests and simulations. */
-import { type Admit, UNCOUNTED_BYTES } from "../../kernel/room.ts";
+import { type Admit, UNCOUNTED_BYTES } from "../../kernel/body-memory.ts";
 import { fittingChunks } from "./fitting.ts";
 import { jobLifecycle, type Payload } from "./job.ts";
 import {

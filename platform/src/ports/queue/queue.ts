@@ -1,5 +1,5 @@
 /** The queue port: jobs, payloads, chunks, idempotency keys, endpoint counters and the webhook outbox, changed together. */
-import type { Admit } from "../../kernel/room.ts";
+import type { Admit } from "../../kernel/body-memory.ts";
 import type { Job, JobState, LargeOutput, NewJob, Payload } from "./job.ts";
 
 /** Fields that a change may set. What `large` names must be staged, and belongs to the job from then on. */

@@ -11,7 +11,7 @@ import { readBody, refuseTooLarge } from "../http/body.ts";
 import { wantsPage } from "../http/page.ts";
 import { type Pipeline, requireJson, searchOf } from "../http/pipeline.ts";
 import type { Reply, Request } from "../http/reply.ts";
-import type { RequestRoom } from "../http/request-room.ts";
+import type { RequestMemory } from "../http/request-memory.ts";
 import type { Router } from "../http/router.ts";
 import type { Credentials, Surface } from "../http/surface.ts";
 import { isTooLarge, mostFor, tooLarge } from "./answer-size.ts";
@@ -47,8 +47,8 @@ export function mountGraphql(router: Router, parts: GraphParts, schema: GraphQLS
   const surface = graphSurface(parts.authenticator);
   const documents = new Documents(schema, parts);
   router.add(["POST"], GRAPHQL_PATH, (request, reply) =>
-    pipeline.answer(surface, request, reply, async (caller, room) => {
-      const asked = await readAsked(request, reply, room, parts.clock);
+    pipeline.answer(surface, request, reply, async (caller, memory) => {
+      const asked = await readAsked(request, reply, memory, parts.clock);
       const auditing = (name: string) => pipeline.auditing(name, request);
       const context = new GraphContext({ caller, services: parts.services, auditing });
       const { status, answer } = await answerTo(asked, { schema, documents, context, ...parts });
@@ -95,10 +95,10 @@ function stranger({ socket }: Credentials): Caller {
   return { anonymous: true, account: "", user, key: "", grants, exempt: false };
 }
 
-async function readAsked(request: Request, reply: Reply, room: RequestRoom, clock: Clock): Promise<Asked> {
+async function readAsked(request: Request, reply: Reply, memory: RequestMemory, clock: Clock): Promise<Asked> {
   refuseTooLarge(request, BODY_LIMIT);
   requireJson(request);
-  const bytes = await readBody(request, reply.raw, { limit: BODY_LIMIT, clock, room });
+  const bytes = await readBody(request, reply.raw, { limit: BODY_LIMIT, clock, memory });
   const body = bytes.length === 0 ? undefined : parseJson(bytes);
   if (!isMap(body)) throw problem("unreadable", "The body must be a JSON object with 'query'.");
   const { query, variables, operationName } = body;

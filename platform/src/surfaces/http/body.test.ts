@@ -3,21 +3,21 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { expect, test } from "vitest";
+import { BodyMemory, MEMORY_WAIT_MS } from "../../kernel/body-memory.ts";
 import { FakeClock, turn } from "../../kernel/clock.ts";
-import { ROOM_WAIT_MS, Room } from "../../kernel/room.ts";
 import { readBody, STALL_MS, waitsForContinue } from "./body.ts";
-import { RequestRoom } from "./request-room.ts";
+import { RequestMemory } from "./request-memory.ts";
 
 const LIMIT = 100_000;
 
 /** A server that reads bodies as the pipeline does, and a client's bare connection to it. */
 async function setup({ came = () => {} }: { came?: (request: IncomingMessage) => void } = {}) {
   const clock = new FakeClock();
-  const room = new Room({ bytes: 3 * LIMIT, clock });
+  const memory = new BodyMemory({ bytes: 3 * LIMIT, clock });
   const bodies: Promise<Buffer>[] = [];
   const server = createServer((request, response) => {
-    const ofRequest = new RequestRoom(room, "sender", response);
-    const body = readBody(request, response, { limit: LIMIT, clock, room: ofRequest }).finally(() =>
+    const ofRequest = new RequestMemory(memory, "sender", response);
+    const body = readBody(request, response, { limit: LIMIT, clock, memory: ofRequest }).finally(() =>
       ofRequest[Symbol.dispose](),
     );
     bodies.push(body);
@@ -38,7 +38,7 @@ async function setup({ came = () => {} }: { came?: (request: IncomingMessage) =>
   });
   return {
     clock,
-    room,
+    memory,
     socket,
     there,
     /** Resolves when the server has this piece, so that the next one comes by itself. */
@@ -114,31 +114,31 @@ const LAST_CHUNK = "0\r\n\r\n";
 test("a long body has its place in memory from the beginning, and until it is answered", async () => {
   await using world = await setup();
   await world.send(`${head(LIMIT)}x`);
-  while (world.room.held === 0) await turn();
-  expect(world.room.held).toBe(LIMIT);
+  while (world.memory.held === 0) await turn();
+  expect(world.memory.held).toBe(LIMIT);
   const answered = once(world.socket, "data");
   await world.send(LONG.slice(1));
   expect((await world.firstBody()).toString()).toBe(LONG);
   await answered;
-  while (world.room.held > 0) await turn();
+  while (world.memory.held > 0) await turn();
 });
 
 test("a client that hangs up in the middle of a long body gives its place back", async () => {
   await using world = await setup();
   await world.send(`${head(LIMIT)}x`);
-  while (world.room.held === 0) await turn();
+  while (world.memory.held === 0) await turn();
   world.socket.end();
   await expect(world.firstBody()).rejects.toThrow("ended before");
-  while (world.room.held > 0) await turn();
+  while (world.memory.held > 0) await turn();
 });
 
 test("short bodies, and those in chunks while they are short, are not counted", async () => {
   await using world = await setup();
-  const full = world.room.note("others", 3 * LIMIT);
+  const full = world.memory.note("others", 3 * LIMIT);
   await world.send(`${CHUNKED}${chunk("x".repeat(60_000))}`);
   await world.send(LAST_CHUNK);
   expect(await world.firstBody()).toHaveLength(60_000);
-  expect(world.room.held).toBe(3 * LIMIT);
+  expect(world.memory.held).toBe(3 * LIMIT);
   full[Symbol.dispose]();
 });
 
@@ -147,7 +147,7 @@ test.each([
   ["in chunks", [CHUNKED, chunk(LONG.slice(0, 70_000))], [chunk(LONG.slice(70_000)), LAST_CHUNK]],
 ])("a long body %s waits for its place, and does not stall meanwhile", async (_kind, before, after) => {
   await using world = await setup();
-  const full = world.room.note("others", 3 * LIMIT);
+  const full = world.memory.note("others", 3 * LIMIT);
   for (const piece of before) await world.send(piece);
   const body = world.firstBody();
   while (world.clock.waiting === 0) await turn();
@@ -163,17 +163,17 @@ test.each([
   ["in chunks", [CHUNKED, chunk(LONG.slice(0, 70_000))]],
 ])("a long body %s for which there is no room in time is refused with the reason", async (_kind, pieces) => {
   await using world = await setup();
-  world.room.note("others", 3 * LIMIT);
+  world.memory.note("others", 3 * LIMIT);
   for (const piece of pieces) await world.send(piece);
   const refused = expect(world.firstBody()).rejects.toMatchObject({ code: "unavailable", retryAfterS: 5 });
   while (world.clock.waiting === 0) await turn();
-  await world.clock.advance(ROOM_WAIT_MS);
+  await world.clock.advance(MEMORY_WAIT_MS);
   await refused;
 });
 
 test("a client that waits for `100 Continue` is told to go on when there is room", async () => {
   await using world = await setup();
-  const full = world.room.note("others", 3 * LIMIT);
+  const full = world.memory.note("others", 3 * LIMIT);
   await world.send(head(LIMIT).replace("\r\n\r\n", "\r\nExpect: 100-continue\r\n\r\n"));
   while (world.clock.waiting === 0) await turn();
   let said = "";

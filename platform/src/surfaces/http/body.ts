@@ -1,11 +1,11 @@
 /** Request bodies: refused before they are read, or read with a limit. */
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { UNCOUNTED_BYTES } from "../../kernel/body-memory.ts";
 import { type Clock, sharedTurn } from "../../kernel/clock.ts";
 import { MIB } from "../../kernel/operation.ts";
 import { type Problem, problem } from "../../kernel/problem.ts";
-import { UNCOUNTED_BYTES } from "../../kernel/room.ts";
 import { FilledBody, GatheredBody } from "./arriving-bytes.ts";
-import type { RequestRoom } from "./request-room.ts";
+import type { RequestMemory } from "./request-memory.ts";
 import { StallWatch } from "./stall-watch.ts";
 
 /** A client that sends nothing for this long is given up. */
@@ -25,17 +25,17 @@ interface Reading {
   limit: number;
   clock: Clock;
   /** What the request may have of the memory. */
-  room: Pick<RequestRoom, "take">;
+  memory: Pick<RequestMemory, "take">;
   /** Given what came of a body that is too large, before it is refused. */
   overflow?: (came: Buffer) => void;
 }
 
 /** Nothing more of a long body is read, nor asked for, before there is room for it. */
 export async function readBody(request: IncomingMessage, response: ServerResponse, reading: Reading): Promise<Buffer> {
-  const { limit, room, overflow } = reading;
+  const { limit, memory, overflow } = reading;
   const announced = Math.min(announcedLength(request), limit);
   if (announced > UNCOUNTED_BYTES) {
-    const taken = room.take(announced);
+    const taken = memory.take(announced);
     if (taken instanceof Promise) await taken;
   }
   if (waitsForContinue.delete(request)) response.writeContinue();
@@ -46,7 +46,7 @@ export async function readBody(request: IncomingMessage, response: ServerRespons
   return arrivingBody(request, reading);
 }
 
-function arrivingBody(request: IncomingMessage, { limit, clock, room, overflow }: Reading): Promise<Buffer> {
+function arrivingBody(request: IncomingMessage, { limit, clock, memory, overflow }: Reading): Promise<Buffer> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
   const watch = watchOf(clock);
   const arriving = { heardAt: clock.monotonic(), stalled };
@@ -66,7 +66,7 @@ function arrivingBody(request: IncomingMessage, { limit, clock, room, overflow }
 
   function count(): void {
     isCounted = true;
-    const taken = room.take(limit);
+    const taken = memory.take(limit);
     if (!(taken instanceof Promise)) return;
     // It is not the client that keeps us waiting.
     watch.delete(arriving);

@@ -2,6 +2,7 @@
 import type { Auditing } from "../../guards/deeds.ts";
 import { type Handler, type Input, perform, ValidBody } from "../../guards/perform.ts";
 import type { RateLimiter } from "../../guards/rate-limit.ts";
+import type { BodyMemory } from "../../kernel/body-memory.ts";
 import type { Caller } from "../../kernel/caller.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { EventBlock } from "../../kernel/event-block.ts";
@@ -17,14 +18,13 @@ import {
 } from "../../kernel/operation.ts";
 import { isOutOfDescriptors, isProblem, outOfDescriptors, type Problem, problem } from "../../kernel/problem.ts";
 import type { Random } from "../../kernel/random.ts";
-import type { Room } from "../../kernel/room.ts";
 import { hasBody, readBody, refuseTooLarge } from "./body.ts";
 import type { Doorkeeper } from "./doorkeeper.ts";
 import { EventStream } from "./events.ts";
 import { readQuery } from "./query.ts";
 import { sendRefusal } from "./refusal.ts";
 import type { Params, Reply, Request } from "./reply.ts";
-import { RequestRoom } from "./request-room.ts";
+import { RequestMemory } from "./request-memory.ts";
 import type { RoutedMethod, Router } from "./router.ts";
 import type { Surface } from "./surface.ts";
 
@@ -38,7 +38,7 @@ interface PipelineParts {
   limiter: RateLimiter;
   audit: Auditing["audit"];
   doorkeeper: Doorkeeper;
-  room: Room;
+  memory: BodyMemory;
   /** Reads long bodies beside everything else. */
   large: { body(bytes: Uint8Array, schema: object, whose: string): Promise<unknown> };
   clock: Clock;
@@ -51,14 +51,14 @@ interface Sender {
   reply: Reply;
   /** The account that it is sent for. */
   whose: string;
-  room: RequestRoom;
+  memory: RequestMemory;
 }
 
 export class Pipeline {
   readonly #limiter: RateLimiter;
   readonly #audit: Auditing["audit"];
   readonly #doorkeeper: Doorkeeper;
-  readonly #room: Room;
+  readonly #memory: BodyMemory;
   readonly #large: PipelineParts["large"];
   readonly #clock: Clock;
   readonly #random: Random;
@@ -72,7 +72,7 @@ export class Pipeline {
     this.#limiter = parts.limiter;
     this.#audit = parts.audit;
     this.#doorkeeper = parts.doorkeeper;
-    this.#room = parts.room;
+    this.#memory = parts.memory;
     this.#clock = parts.clock;
     this.#random = parts.random;
     this.#log = parts.log;
@@ -117,8 +117,8 @@ export class Pipeline {
     reply: Reply,
     params: Params,
   ): Promise<Reply> {
-    return this.answer(surface, request, reply, async (caller, room) => {
-      const sender = { request, reply, whose: caller.account, room };
+    return this.answer(surface, request, reply, async (caller, memory) => {
+      const sender = { request, reply, whose: caller.account, memory };
       const input: Input = {
         params,
         query: () => readQuery(operation.query, searchOf(request)),
@@ -161,7 +161,7 @@ export class Pipeline {
     surface: Surface,
     request: Request,
     reply: Reply,
-    work: (caller: Caller, room: RequestRoom) => Promise<unknown>,
+    work: (caller: Caller, memory: RequestMemory) => Promise<unknown>,
   ): Promise<Reply> {
     const startedMs = surface.logged ? this.#clock.monotonic() : 0;
     const id = requestId(this.#random);
@@ -169,31 +169,31 @@ export class Pipeline {
     if (surface.headers) Object.assign(reply.headers, surface.headers(request));
     if (surface.crossOrigin) Object.assign(reply.headers, surface.crossOrigin(request.headers.origin));
     let caller: Caller | undefined;
-    let room: RequestRoom | undefined;
+    let memory: RequestMemory | undefined;
     try {
       const recognised = surface.authenticate(request);
       caller = recognised instanceof Promise ? await recognised : recognised;
       this.#doorkeeper.admit(request.socket, caller.account);
       if (surface.limited) Object.assign(reply.headers, await this.#limiter.count(caller));
-      room = new RequestRoom(this.#room, caller.account, reply.raw);
-      const result = await work(caller, room);
+      memory = new RequestMemory(this.#memory, caller.account, reply.raw);
+      const result = await work(caller, memory);
       return result instanceof EventStream ? await result.send(reply) : render(reply, result);
     } catch (error) {
       const refusal = this.#asProblem(error, id);
       if (reply.raw.headersSent) return cutOff(reply);
       return sendRefusal(reply, refusal, surface.refusal(refusal));
     } finally {
-      room?.[Symbol.dispose]();
+      memory?.[Symbol.dispose]();
       if (surface.logged) this.#logRequest(request, reply, { id, caller, ms: this.#clock.monotonic() - startedMs });
     }
   }
 
   /** Limits before reading, then the media type, then the bytes. */
-  async #body(surface: Surface, operation: Operation, { request, reply, whose, room }: Sender): Promise<unknown> {
+  async #body(surface: Surface, operation: Operation, { request, reply, whose, memory }: Sender): Promise<unknown> {
     const limit = operation.bodyLimit ?? DEFAULT_BODY_LIMIT;
     refuseTooLarge(request, limit);
     if (surface.strictMediaType && hasBody(request)) requireJson(request);
-    const bytes = await readBody(request, reply.raw, { limit, clock: this.#clock, room });
+    const bytes = await readBody(request, reply.raw, { limit, clock: this.#clock, memory });
     if (bytes.length === 0 && operation.isBodyOptional) return {};
     if (bytes.length === 0) throw problem("unreadable", "The request body is empty; a JSON object is required.");
     return bytes.length > LONG_BODY

@@ -3,11 +3,11 @@
 import { sealFound } from "../../jobs/credential.ts";
 import type { Outputs } from "../../jobs/outputs.ts";
 import { splice } from "../../jobs/record.ts";
+import type { Admit } from "../../kernel/body-memory.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { parseJson } from "../../kernel/json.ts";
 import { MIB } from "../../kernel/operation.ts";
 import { isProblem, problem } from "../../kernel/problem.ts";
-import type { Admit } from "../../kernel/room.ts";
 import { Slices } from "../../kernel/slices.ts";
 import { type Job, jobLifecycle } from "../../ports/queue/job.ts";
 import type { Queue } from "../../ports/queue/queue.ts";
@@ -88,10 +88,10 @@ async function removeRequest({ batches }: BatchRouteParts, { endpoint, params }:
   return { id: params.request_id!, batchId: params.batch_id! };
 }
 
-async function rename({ batches, clock }: BatchRouteParts, { endpoint, params, request, reply, room }: Asked) {
+async function rename({ batches, clock }: BatchRouteParts, { endpoint, params, request, reply, memory }: Asked) {
   await batches.own(endpoint, params.batch_id!);
   refuseTooLarge(request, ATTRIBUTES_LIMIT);
-  const bytes = await readBody(request, reply.raw, { limit: ATTRIBUTES_LIMIT, clock, room });
+  const bytes = await readBody(request, reply.raw, { limit: ATTRIBUTES_LIMIT, clock, memory });
   const { displayName, ...others } = (bytes.length === 0 ? {} : (parseJson(bytes) ?? {})) as Record<string, unknown>;
   const isName = typeof displayName === "string" && displayName.length <= BATCH_LIMITS.displayName;
   if (!isName || Object.keys(others).length > 0)
@@ -108,7 +108,7 @@ async function list({ batches }: BatchRouteParts, { endpoint, request }: Asked) 
   return { batches: shown, total, ...asked, hasMore: asked.offset + shown.length < total };
 }
 
-async function listRequests(parts: BatchRouteParts, { endpoint, params, request, room }: Asked): Promise<JsonText> {
+async function listRequests(parts: BatchRouteParts, { endpoint, params, request, memory }: Asked): Promise<JsonText> {
   const asked = pageAsked(request);
   const { states, status, total } = await parts.batches.requests(endpoint, params.batch_id!, asked);
   const shown: Buffer[] = [];
@@ -116,7 +116,7 @@ async function listRequests(parts: BatchRouteParts, { endpoint, params, request,
   for (const state of states) {
     if (length > RESULTS_LENGTH) break;
     // One that has results already does not wait for room: it ends here.
-    const admit: Admit = (bytes) => (length === 0 ? room.take(bytes) : room.takeAtOnce(bytes));
+    const admit: Admit = (bytes) => (length === 0 ? memory.take(bytes) : memory.takeAtOnce(bytes));
     const read = await shownRequest(parts, state, status === "DRAFT", admit).catch(isFullAfter(length));
     if (read === undefined) break;
     const text = Buffer.from(read);
@@ -175,10 +175,10 @@ const errorOf = (job: Job | undefined, isEnded: boolean) =>
 
 async function readRequests(
   { reader }: BatchRouteParts,
-  { caller, request, reply, room }: Asked,
+  { caller, request, reply, memory }: Asked,
 ): Promise<RequestText[]> {
   refuseTooLarge(request, BODY_LIMIT);
-  const bytes = await readBody(request, reply.raw, { limit: BODY_LIMIT, clock: reader.clock, room });
+  const bytes = await readBody(request, reply.raw, { limit: BODY_LIMIT, clock: reader.clock, memory });
   if (bytes.length === 0)
     throw problem("unreadable", "the request body is empty; a JSON array of requests is required");
   const requests =

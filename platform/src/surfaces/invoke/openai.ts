@@ -12,7 +12,7 @@ import { ClientGone } from "../http/gone.ts";
 import { writeHead } from "../http/head.ts";
 import { JsonText } from "../http/pipeline.ts";
 import type { Params, Reply, Request } from "../http/reply.ts";
-import { countedIn, type RequestRoom } from "../http/request-room.ts";
+import { countedIn, type RequestMemory } from "../http/request-memory.ts";
 import { LARGE_BYTES } from "./large-json.ts";
 import { type OpenAiInput, openAiBody, wantsStream } from "./openai-input.ts";
 import type { SubmissionReader } from "./submission.ts";
@@ -31,7 +31,7 @@ interface Asked {
   request: Request;
   reply: Reply;
   params: Params;
-  room: RequestRoom;
+  memory: RequestMemory;
 }
 
 const KEEP_ALIVE_MS = 15_000;
@@ -54,22 +54,22 @@ export async function openAi(parts: OpenAiParts, asked: Asked): Promise<unknown>
 
 /** Of the body nothing is left in memory when the job is stored: its end may take minutes. */
 async function submitted(parts: OpenAiParts, asked: Asked): Promise<{ job: Job; wantsStream: boolean }> {
-  const { endpoint, request, params, room } = asked;
+  const { endpoint, request, params, memory } = asked;
   const input = request.method === "POST" ? await readInput(parts, asked) : undefined;
   const body = openAiBody(routeOf(request, params["*"]!), input?.text);
   const terms = { errorRetries: 0, lowPriority: false, webhooks: [], hasCredential: false };
   const job = await parts.engine.submit({ endpoint, terms, body, mode: "runsync" });
-  room.release();
+  memory.release();
   return { job, wantsStream: input?.wantsStream ?? false };
 }
 
 async function readInput(
   { clock, reader }: OpenAiParts,
-  { caller, request, reply, room }: Asked,
+  { caller, request, reply, memory }: Asked,
 ): Promise<OpenAiInput> {
   const limit = reader.limits.runsync;
   refuseTooLarge(request, limit);
-  const bytes = await readBody(request, reply.raw, { limit, clock, room });
+  const bytes = await readBody(request, reply.raw, { limit, clock, memory });
   if (bytes.length === 0) return { text: "{}", wantsStream: false };
   if (bytes.length > LARGE_BYTES) {
     const { bytes: text, ...asked } = await reader.large.openAi(bytes, caller.account);
@@ -87,11 +87,11 @@ function routeOf(request: Request, path: string): string {
 
 async function whole(
   { engine, outputs, reader }: OpenAiParts,
-  { endpoint, reply, room }: Asked,
+  { endpoint, reply, memory }: Asked,
   id: string,
   gone: ClientGone,
 ): Promise<unknown> {
-  const waiting: Waiting = { waitMs: endpoint.executionTimeoutMs, gone, ...countedIn(room) };
+  const waiting: Waiting = { waitMs: endpoint.executionTimeoutMs, gone, ...countedIn(memory) };
   const { job, result } = await engine.waitFor(endpoint.id, id, waiting);
   if (gone.aborted) return reply;
   if (!jobLifecycle.isFinal(job.state)) {
@@ -107,11 +107,11 @@ async function whole(
 /** Text goes out as it comes in; the status stays open until the first of it, so that an early failure can still be told by it. */
 async function streamed(
   { streams, outputs, reader }: OpenAiParts,
-  { endpoint, reply, room }: Asked,
+  { endpoint, reply, memory }: Asked,
   id: string,
   gone: ClientGone,
 ): Promise<unknown> {
-  const waiting: Waiting = { waitMs: KEEP_ALIVE_MS, gone, ...countedIn(room) };
+  const waiting: Waiting = { waitMs: KEEP_ALIVE_MS, gone, ...countedIn(memory) };
   let position: StreamPosition = BEGINNING;
   let closing = "";
   while (!gone.aborted) {
@@ -130,7 +130,7 @@ async function streamed(
       reply.raw.write(text);
     }
     await drained(reply.raw, gone);
-    room.release();
+    memory.release();
     position = view.chunks.at(-1) ?? position;
     if (isOver || isLetGo) break;
     if (view.chunks.length === 0) reply.raw.write(": waiting\n\n");

@@ -2,7 +2,7 @@
 import type { Caller } from "../../kernel/caller.ts";
 import type { RawOperations } from "../../kernel/raw-operation.ts";
 import type { Params, Reply, Request } from "../http/reply.ts";
-import type { RequestRoom } from "../http/request-room.ts";
+import type { RequestMemory } from "../http/request-memory.ts";
 
 export interface Asked {
   caller: Caller;
@@ -11,7 +11,7 @@ export interface Asked {
   request: Request;
   reply: Reply;
   params: Params;
-  room: RequestRoom;
+  memory: RequestMemory;
 }
 
 /** What is done for each operation. */

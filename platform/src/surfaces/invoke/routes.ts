@@ -28,7 +28,7 @@ import { ClientGone } from "../http/gone.ts";
 import { writeHead } from "../http/head.ts";
 import { JSON_TYPE, JsonText, type Pipeline, searchOf } from "../http/pipeline.ts";
 import type { Answering, Reply, Request } from "../http/reply.ts";
-import { countedIn } from "../http/request-room.ts";
+import { countedIn } from "../http/request-memory.ts";
 import type { Router } from "../http/router.ts";
 import type { Surface } from "../http/surface.ts";
 import { batchWorks } from "./batches.ts";
@@ -96,13 +96,13 @@ function answerToCallers(
   const limited = limitedAs(path);
   return (request, reply, params) =>
     // Not an async function: nearly always the endpoint is known, and nothing is waited for.
-    pipeline.answer(surface, request, reply, (caller, room) => {
+    pipeline.answer(surface, request, reply, (caller, memory) => {
       const { endpoint_id: id = "", job_id: job = "" } = params;
       const answered = ({ doc }: EndpointItem) => {
         // A key that may submit jobs may read what became of them.
         requireScope(caller, scope!, "serverless:invoke");
         const endpoint = { id, release: doc.release, executionTimeoutMs: doc.timeout };
-        const asked = { caller, endpoint, job, request, reply, params, room };
+        const asked = { caller, endpoint, job, request, reply, params, memory };
         if (!limiter) return work(asked);
         return limiter.within(caller, { id, workersMax: doc.workers.max }, limited, () => work(asked));
       };
@@ -185,9 +185,9 @@ async function statusSync(parts: InvokeParts, asked: Asked): Promise<unknown> {
   return held(parts, asked, waitMs, (waiting) => parts.engine.waitFor(endpoint.id, job, waiting));
 }
 
-async function status(parts: InvokeParts, { endpoint, job, request, room }: Asked): Promise<JsonText> {
+async function status(parts: InvokeParts, { endpoint, job, request, memory }: Asked): Promise<JsonText> {
   const ttlMs = integerIn("ttl", queryValue(request, "ttl"), RESULT_TTL);
-  const reading = await parts.engine.read(endpoint.id, job, ["result", "progress"], countedIn(room).admit);
+  const reading = await parts.engine.read(endpoint.id, job, ["result", "progress"], countedIn(memory).admit);
   if (ttlMs !== undefined) await parts.engine.shorten(endpoint.id, job, ttlMs);
   return new JsonText(await recordOf(parts, reading));
 }
@@ -225,7 +225,7 @@ function workerCounts(workers: readonly Worker[]) {
 /** Holds a request while a job runs. The client's going away ends the waiting at once; the job goes on. */
 async function held(
   parts: InvokeParts,
-  { reply, room }: Asked,
+  { reply, memory }: Asked,
   waitMs: number,
   wait: (waiting: Waiting) => Promise<Ended>,
 ): Promise<unknown> {
@@ -233,12 +233,12 @@ async function held(
   // Not before the job is known to be there: a 200 cannot be taken back.
   const known = (id: string) => {
     // The body that made it is stored.
-    room.release();
+    memory.release();
     reply.header("X-Job-Id", id);
     early = parts.clock.after(EARLY_HEADERS_MS, () => sendHeadersEarly(reply));
   };
   try {
-    const ended = await wait({ waitMs, gone: new ClientGone(reply), known, ...countedIn(room) });
+    const ended = await wait({ waitMs, gone: new ClientGone(reply), known, ...countedIn(memory) });
     const record = await recordOf(parts, ended);
     if (!reply.raw.headersSent) return new JsonText(record);
     return endEarlyReply(reply, record);
@@ -288,12 +288,12 @@ async function waitFacts({ engine, queue, fleet, overruns }: InvokeParts, endpoi
 
 async function submissionOf(
   { reader, endpoints }: InvokeParts,
-  { caller, endpoint, request, reply, room }: Asked,
+  { caller, endpoint, request, reply, memory }: Asked,
   mode: Submission["mode"],
 ): Promise<Submission> {
   const limit = mode === "run" ? reader.limits.run : reader.limits.runsync;
   const whose = caller.account;
-  const { terms, body, sealed, sent } = await readSubmission(reader, request, reply.raw, { limit, whose, room });
+  const { terms, body, sealed, sent } = await readSubmission(reader, request, reply.raw, { limit, whose, memory });
   // The body may have taken its time: a job must not come to an endpoint that was deleted meanwhile.
   const own = endpoints.ownForInvocation(caller, endpoint.id);
   if (own instanceof Promise) await own;

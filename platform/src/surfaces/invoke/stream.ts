@@ -13,7 +13,7 @@ import { ClientGone } from "../http/gone.ts";
 import { writeHead } from "../http/head.ts";
 import { JsonText, searchOf } from "../http/pipeline.ts";
 import type { Reply, Request } from "../http/reply.ts";
-import { countedIn, type RequestRoom } from "../http/request-room.ts";
+import { countedIn, type RequestMemory } from "../http/request-memory.ts";
 import type { LargeJson } from "./large-json.ts";
 import { type StreamStandard, streamForm } from "./stream-form.ts";
 
@@ -30,7 +30,7 @@ interface Asked {
   job: string;
   request: Request;
   reply: Reply;
-  room: RequestRoom;
+  memory: RequestMemory;
 }
 
 export async function stream(parts: StreamParts, asked: Asked): Promise<unknown> {
@@ -40,10 +40,14 @@ export async function stream(parts: StreamParts, asked: Asked): Promise<unknown>
 }
 
 /** One cursor per job, moved after the answer is written: a client that vanished before has lost nothing. */
-async function poll(parts: StreamParts, { endpoint, job: id, request, reply, room }: Asked, form: "array" | "object") {
+async function poll(
+  parts: StreamParts,
+  { endpoint, job: id, request, reply, memory }: Asked,
+  form: "array" | "object",
+) {
   const search = searchOf(request);
   const from = search.get("from");
-  const waiting = { waitMs: holdMs(search.get("wait")), gone: new ClientGone(reply), ...countedIn(room) };
+  const waiting = { waitMs: holdMs(search.get("wait")), gone: new ClientGone(reply), ...countedIn(memory) };
   const view =
     from === null
       ? await nextUnread(parts, { endpoint: endpoint.id, id, waiting }, reply)
@@ -110,14 +114,14 @@ function objectForm(view: StreamView, items: readonly string[]): string {
 /** Every chunk once, in order, from `Last-Event-ID` on; `reset` when a new attempt begins; `end` with the record. */
 async function events(
   { engine, streams, outputs, large }: StreamParts,
-  { endpoint, job: id, request, reply, room }: Asked,
+  { endpoint, job: id, request, reply, memory }: Asked,
 ): Promise<Reply> {
   const resumed = request.headers["last-event-id"];
   let position = typeof resumed === "string" ? parsePosition(resumed) : BEGINNING;
   const { job } = await engine.read(endpoint.id, id);
   const gone = new ClientGone(reply);
   const { raw } = reply;
-  const waiting = { waitMs: KEEP_ALIVE_MS, gone, ...countedIn(room) };
+  const waiting = { waitMs: KEEP_ALIVE_MS, gone, ...countedIn(memory) };
   writeHead(raw, 200, { ...reply.headers, ...eventHeaders, "x-job-status": job.state });
   raw.flushHeaders();
   while (!gone.aborted && !streams.closed) {
@@ -139,7 +143,7 @@ async function events(
       raw.write("\n\n");
       break;
     } else raw.write(": waiting\n\n");
-    room.release();
+    memory.release();
   }
   raw.end();
   return reply;

@@ -11,7 +11,7 @@ import { problem } from "../../kernel/problem.ts";
 import type { Payload } from "../../ports/queue/job.ts";
 import type { Vault } from "../../ports/vault/vault.ts";
 import { readBody, refuseTooLarge } from "../http/body.ts";
-import type { RequestRoom } from "../http/request-room.ts";
+import type { RequestMemory } from "../http/request-memory.ts";
 import { LARGE_BYTES, type LargeJson } from "./large-json.ts";
 
 export interface SubmissionReader {
@@ -32,10 +32,10 @@ export async function readSubmission(
   { large, vault, clock }: SubmissionReader,
   request: IncomingMessage,
   response: ServerResponse,
-  { limit, whose, room }: { limit: number; whose: string; room: RequestRoom },
+  { limit, whose, memory }: { limit: number; whose: string; memory: RequestMemory },
 ): Promise<Read> {
   refuseTooLarge(request, limit);
-  const bytes = await readBody(request, response, { limit, clock, room });
+  const bytes = await readBody(request, response, { limit, clock, memory });
   if (bytes.length === 0)
     throw problem("unreadable", "the request body is empty; a JSON object with 'input' is required");
   const read = bytes.length > LARGE_BYTES ? await readLarge(large, bytes, whose) : readSmall(bytes);

@@ -11,12 +11,12 @@ import {
   MOST_TAKEN,
   workerLinkOperations,
 } from "../../jobs/worker-link-operations.ts";
+import type { BodyMemory } from "../../kernel/body-memory.ts";
 import { type Clock, sleep } from "../../kernel/clock.ts";
 import { jobIdParts } from "../../kernel/ids.ts";
 import type { Log } from "../../kernel/log.ts";
 import { isProblem, problem } from "../../kernel/problem.ts";
 import { because } from "../../kernel/reason.ts";
-import type { Room } from "../../kernel/room.ts";
 import { storable } from "../../kernel/storable.ts";
 import type { Job } from "../../ports/queue/job.ts";
 import type { Queue } from "../../ports/queue/queue.ts";
@@ -29,7 +29,7 @@ import { ClientGone } from "../http/gone.ts";
 import { JSON_TYPE, searchOf } from "../http/pipeline.ts";
 import { sendRefusal } from "../http/refusal.ts";
 import type { Params, Reply, Request } from "../http/reply.ts";
-import { RequestRoom } from "../http/request-room.ts";
+import { RequestMemory } from "../http/request-memory.ts";
 import type { Router } from "../http/router.ts";
 import { LARGE_BYTES, type LargeJson } from "../invoke/large-json.ts";
 import { flatError, keyOf } from "../invoke/surface.ts";
@@ -48,7 +48,7 @@ export interface WorkerLinkGiven {
   queue: Pick<Queue, "outputs">;
   large: LargeJson;
   doorkeeper: Doorkeeper;
-  room: Room;
+  memory: BodyMemory;
   /** Bytes of a result that is read as a whole. */
   outputLimit: number;
   /** Bytes that a result may have at all. */
@@ -72,7 +72,7 @@ class Asked {
   readonly reply: Reply;
   /** Whose worker it is. */
   account = "";
-  room!: RequestRoom;
+  memory!: RequestMemory;
   readonly #pathQuery: string;
 
   constructor(request: Request, reply: Reply, params: Params) {
@@ -126,13 +126,13 @@ async function answer(
   reply: Reply,
   params: Params,
 ): Promise<Reply> {
-  let room: RequestRoom | undefined;
+  let memory: RequestMemory | undefined;
   try {
     const asked = new Asked(request, reply, params);
     const account = accountOf(parts, asked);
     asked.account = (account instanceof Promise ? await account : account) ?? (await refuseStranger(parts, asked));
-    room = new RequestRoom(parts.room, asked.account, reply.raw);
-    asked.room = room;
+    memory = new RequestMemory(parts.memory, asked.account, reply.raw);
+    asked.memory = memory;
     return await work(parts, asked);
   } catch (error) {
     if (!isProblem(error))
@@ -140,7 +140,7 @@ async function answer(
     const refusal = isProblem(error) ? error : problem("fault", "the server had a fault; try again");
     return sendRefusal(reply, refusal, flatError(refusal, linkStatuses));
   } finally {
-    room?.[Symbol.dispose]();
+    memory?.[Symbol.dispose]();
   }
 }
 
@@ -192,10 +192,10 @@ async function exchange(parts: WorkerLinkParts, asked: Asked): Promise<Reply> {
 }
 
 /** Of the lines nothing is left in memory while the worker waits for jobs. */
-async function reportLines(parts: WorkerLinkParts, { call, request, reply, room }: Asked): Promise<void> {
-  const bytes = await sentAgain(readBody(request, reply.raw, { limit: BATCH_LIMIT, clock: parts.clock, room }));
+async function reportLines(parts: WorkerLinkParts, { call, request, reply, memory }: Asked): Promise<void> {
+  const bytes = await sentAgain(readBody(request, reply.raw, { limit: BATCH_LIMIT, clock: parts.clock, memory }));
   for await (const reports of readLines({ ...parts, whose: call.endpoint }, bytes)) await report(parts, call, reports);
-  room.release();
+  memory.release();
 }
 
 /** Staged outputs that no job came to have, since nobody waits for these results any more, are let go of. */
@@ -222,8 +222,8 @@ async function claim(
   asked: Asked,
   { limit, waitMs, withAttempt = false }: { limit: number; waitMs: number; withAttempt?: boolean },
 ): Promise<Handed[]> {
-  const { call, reply, room } = asked;
-  const admission = new Admission(room);
+  const { call, reply, memory } = asked;
+  const admission = new Admission(memory);
   const gone = new ClientGone(reply);
   const taking = () => parts.desk.take(call, { limit, waitMs, gone, admit: (bytes) => admission.ask(bytes) });
   const claimed = await held(parts, asked, taking);
@@ -322,7 +322,7 @@ class Overflow {
 
 async function bodyOrOverflow(
   { clock, outputLimit: limit }: WorkerLinkParts,
-  { request, reply, room }: Asked,
+  { request, reply, memory }: Asked,
 ): Promise<Buffer | Overflow> {
   let came: Buffer = Buffer.alloc(0);
   const overflow = (bytes: Buffer) => {
@@ -330,7 +330,7 @@ async function bodyOrOverflow(
     request.pause();
   };
   try {
-    return await sentAgain(readBody(request, reply.raw, { limit, clock, room, overflow }));
+    return await sentAgain(readBody(request, reply.raw, { limit, clock, memory, overflow }));
   } catch (error) {
     if (isProblem(error, "too-large")) return new Overflow(came);
     throw error;

@@ -4,8 +4,8 @@ import { connect, type Socket } from "node:net";
 import { afterEach, expect, test } from "vitest";
 import { finalized } from "../../../tests/batch-world.ts";
 import { type JobWorld, setupJobs } from "../../../tests/job-world.ts";
+import type { Hold } from "../../kernel/body-memory.ts";
 import { turn } from "../../kernel/clock.ts";
-import type { Hold } from "../../kernel/room.ts";
 
 const MB = 1024 * 1024;
 const LONG = { text: "x".repeat(2 * MB) };
@@ -33,8 +33,8 @@ async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
 }
 
 /** Runs the work while others have all the room. */
-async function inFullRoom<T>({ room }: JobWorld, work: (full: Hold) => Promise<T>): Promise<T> {
-  using full = room.note("others", 1000 * MB);
+async function inFullMemory<T>({ memory }: JobWorld, work: (full: Hold) => Promise<T>): Promise<T> {
+  using full = memory.note("others", 1000 * MB);
   return await work(full);
 }
 
@@ -43,24 +43,24 @@ async function longResult(world: JobWorld): Promise<string> {
   const worker = await world.worker();
   const job = await world.begun(worker);
   await worker.done(job, { output: LONG.text });
-  await until(() => world.room.held === 0);
+  await until(() => world.memory.held === 0);
   return job;
 }
 
 test("a body that is announced has its room, for as long as its client is there", async () => {
   await using world = await setupJobs({ bodiesMb: 100 });
   const socket = await sent(world, requestText(world.key, "POST", `/v2/${world.endpoint}/runsync`, 20 * MB));
-  await until(() => world.room.held > 0);
-  expect(world.room.held).toBe(20 * MB);
+  await until(() => world.memory.held > 0);
+  expect(world.memory.held).toBe(20 * MB);
   socket.destroy();
-  await until(() => world.room.held === 0);
+  await until(() => world.memory.held === 0);
 });
 
 test("an account that has announced as much as others have left waits, and is told why; another one does not", async () => {
   await using world = await setupJobs({ bodiesMb: 100 });
-  using _held = world.room.note(world.owner.account, 49 * MB);
+  using _held = world.memory.note(world.owner.account, 49 * MB);
   const refused = world.invoke("POST", "/runsync", { body: { input: LONG } });
-  await until(() => world.room.waiting === 1);
+  await until(() => world.memory.waiting === 1);
   const created = await world.call("POST", "/v2/account/secrets", {
     key: await world.strangersKey(),
     body: { name: "long", value: LONG.text },
@@ -76,9 +76,9 @@ test("the body of a /runsync gives its room back when the job is stored, and not
   await using world = await setupJobs({ bodiesMb: 100 });
   const worker = await world.worker();
   const answer = world.invoke("POST", "/runsync", { body: { input: LONG } });
-  await until(() => world.room.held > 0);
+  await until(() => world.memory.held > 0);
   await until(async () => (await world.queue.counts(world.endpoint)).inQueue === 1);
-  await until(() => world.room.held === 0);
+  await until(() => world.memory.held === 0);
   const { id } = (await worker.take())!;
   await worker.done(id, { output: 1 });
   expect((await answer).json.output).toBe(1);
@@ -89,7 +89,7 @@ test("so does that of an OpenAI request", async () => {
   const worker = await world.worker();
   const answer = world.invoke("POST", "/openai/v1/chat/completions", { body: LONG });
   await until(async () => (await world.queue.counts(world.endpoint)).inQueue === 1);
-  await until(() => world.room.held === 0);
+  await until(() => world.memory.held === 0);
   const { id } = (await worker.take())!;
   await worker.done(id, { output: [{ choices: [] }] });
   expect((await answer).status).toBe(200);
@@ -104,14 +104,14 @@ test.each([
   async (_name, method, path) => {
     await using world = await setupJobs({ bodiesMb: 100 });
     const job = await longResult(world);
-    const socket = await inFullRoom(world, async () => {
+    const socket = await inFullMemory(world, async () => {
       const socket = await sent(world, requestText(world.key, method, `/v2/${world.endpoint}${path(job)}`));
-      await until(() => world.room.waiting === 1);
+      await until(() => world.memory.waiting === 1);
       return socket;
     });
-    await until(() => world.room.held >= 2 * MB);
+    await until(() => world.memory.held >= 2 * MB);
     socket.resume();
-    await until(() => world.room.held === 0);
+    await until(() => world.memory.held === 0);
   },
 );
 
@@ -120,13 +120,13 @@ test("an answer that is not read keeps its room until its connection is closed",
   const worker = await world.worker();
   const job = await world.begun(worker);
   await worker.done(job, { output: "x".repeat(15 * MB) });
-  await until(() => world.room.held === 0);
+  await until(() => world.memory.held === 0);
   const socket = await sent(world, requestText(world.key, "GET", `/v2/${world.endpoint}/status/${job}`));
-  await until(() => world.room.held > 0);
+  await until(() => world.memory.held > 0);
   await world.status(await world.submit());
-  expect(world.room.held).toBeGreaterThan(15 * MB);
+  expect(world.memory.held).toBeGreaterThan(15 * MB);
   socket.destroy();
-  await until(() => world.room.held === 0);
+  await until(() => world.memory.held === 0);
 });
 
 test("a long result that a /runsync waited for is counted for who waits", async () => {
@@ -137,39 +137,39 @@ test("a long result that a /runsync waited for is counted for who waits", async 
   const socket = await sent(world, requestText(world.key, "POST", path, body.length) + body);
   const { id } = (await worker.take())!;
   await worker.done(id, { output: "x".repeat(15 * MB) });
-  await until(() => world.room.held > 15 * MB && world.room.held < 20 * MB);
+  await until(() => world.memory.held > 15 * MB && world.memory.held < 20 * MB);
   socket.destroy();
-  await until(() => world.room.held === 0);
+  await until(() => world.memory.held === 0);
 });
 
 test("a job whose body finds no room goes back to the queue, and its worker is told why", async () => {
   await using world = await setupJobs({ bodiesMb: 100 });
   const worker = await world.worker();
   const job = await world.submit(LONG);
-  await until(() => world.room.held === 0);
-  await inFullRoom(world, async () => {
+  await until(() => world.memory.held === 0);
+  await inFullMemory(world, async () => {
     const taking = worker.ask("GET job-take");
-    await until(() => world.room.waiting === 1);
+    await until(() => world.memory.waiting === 1);
     await world.clock.advance(5000);
     const { status, json } = await taking;
     expect([status, json.error]).toEqual([503, expect.stringContaining("no memory free for 2 MB more")]);
     expect(await world.status(job)).toMatchObject({ status: "IN_QUEUE" });
   });
   expect(await worker.take()).toMatchObject({ id: job, input: LONG });
-  await until(() => world.room.held === 0);
+  await until(() => world.memory.held === 0);
 });
 
 test("a job whose worker hangs up while there is no room goes back at once", async () => {
   await using world = await setupJobs({ bodiesMb: 100 });
   const worker = await world.worker();
   const job = await world.submit(LONG);
-  await until(() => world.room.held === 0);
-  await inFullRoom(world, async () => {
+  await until(() => world.memory.held === 0);
+  await inFullMemory(world, async () => {
     const socket = await sent(
       world,
       requestText(worker.key, "GET", `/v2/${world.endpoint}/job-take/${worker.id}?gpu=none`),
     );
-    await until(() => world.room.waiting === 1);
+    await until(() => world.memory.waiting === 1);
     socket.destroy();
     await until(async () => (await world.queue.counts(world.endpoint)).inQueue === 1);
   });
@@ -183,9 +183,9 @@ test("a result that finds no room is never refused for good: its worker sends it
   const { account } = world.owner;
   // Also where it is the account's own that is in the way.
   for (const whose of ["others", account]) {
-    using _full = world.room.note(whose, 99 * MB);
+    using _full = world.memory.note(whose, 99 * MB);
     const done = worker.done(job, { output: LONG.text });
-    await until(() => world.room.waiting === 1);
+    await until(() => world.memory.waiting === 1);
     await world.clock.advance(30_000);
     expect(await done).toBe(503);
   }
@@ -201,13 +201,13 @@ test("a page of a batch ends early where there is no room for more of it", async
     const { id } = (await worker.take())!;
     await worker.done(id, { output: LONG.text });
   }
-  await until(() => world.room.held === 0);
+  await until(() => world.memory.held === 0);
   const page = async (offset: number) => {
     const { json: shown } = await world.invoke("GET", `/batch/${batch}/requests?offset=${offset}`);
     return [shown.requests.length, shown.hasMore];
   };
   expect(await page(0)).toEqual([2, true]);
-  await until(() => world.room.held === 0);
+  await until(() => world.memory.held === 0);
   expect(await page(2)).toEqual([1, false]);
 });
 
@@ -215,8 +215,8 @@ test("what a client left behind while it was being read is counted until that is
   await using world = await setupJobs({ bodiesMb: 100 });
   const body = JSON.stringify({ input: LONG });
   const socket = await sent(world, requestText(world.key, "POST", `/v2/${world.endpoint}/run`, LENGTH) + body);
-  await until(() => world.room.held > 0);
+  await until(() => world.memory.held > 0);
   await until(() => socket.bytesWritten > LENGTH && socket.writableLength === 0);
   socket.destroy();
-  await until(() => world.room.held === 0);
+  await until(() => world.memory.held === 0);
 });

@@ -9,7 +9,7 @@ import { wait } from "./wait.ts";
 export const UNCOUNTED_BYTES = 64 * 1024;
 
 /** A body or result that waits longer than this is refused. */
-export const ROOM_WAIT_MS = 30_000;
+export const MEMORY_WAIT_MS = 30_000;
 
 const RETRY_AFTER_S = 5;
 
@@ -39,7 +39,7 @@ interface Patience {
   waitMs?: number;
 }
 
-export class Room {
+export class BodyMemory {
   readonly #total: number;
   readonly #clock: Clock;
   readonly #parties = new Map<string, Party>();
@@ -64,7 +64,7 @@ export class Room {
   }
 
   /** The hold itself where there is room. Others are served in turns, each account's own in their order. */
-  take(whose: string, bytes: number, { gone, waitMs = ROOM_WAIT_MS }: Patience = {}): Hold | Promise<Hold> {
+  take(whose: string, bytes: number, { gone, waitMs = MEMORY_WAIT_MS }: Patience = {}): Hold | Promise<Hold> {
     const party = this.#party(whose);
     // What is longer than all the room has it to itself.
     const asked = Math.min(bytes, this.#total);

@@ -1,28 +1,28 @@
 /** Memory for bodies and results: bounded in all, divided fairly, and refused with the reason. */
 import { expect, test } from "vitest";
+import { BodyMemory, type Hold, MEMORY_WAIT_MS } from "./body-memory.ts";
 import { FakeClock, turn } from "./clock.ts";
 import { floating } from "./floating.ts";
-import { type Hold, ROOM_WAIT_MS, Room } from "./room.ts";
 
 const MB = 1024 * 1024;
 
 function setup(mb = 100) {
   const clock = new FakeClock();
-  const room = new Room({ bytes: mb * MB, clock });
+  const memory = new BodyMemory({ bytes: mb * MB, clock });
   const given: string[] = [];
   return {
     clock,
-    room,
+    memory,
     /** Names of those who waited and were given theirs, in that order. */
     given,
     /** Fails the test where it has to wait. */
     now(whose: string, size: number): Hold {
-      const hold = room.take(whose, size * MB);
+      const hold = memory.take(whose, size * MB);
       if (hold instanceof Promise) throw new Error(`${whose} has to wait`);
       return hold;
     },
     later(whose: string, size: number, gone?: AbortSignal, name = whose): Promise<Hold> {
-      const hold = room.take(whose, size * MB, gone ? { gone } : {});
+      const hold = memory.take(whose, size * MB, gone ? { gone } : {});
       if (!(hold instanceof Promise)) throw new Error(`${whose} does not have to wait`);
       hold.then(
         () => given.push(name),
@@ -35,7 +35,7 @@ function setup(mb = 100) {
       floating(this.later(whose, size, undefined, name), () => {});
     },
     get heldMb() {
-      return room.held / MB;
+      return memory.held / MB;
     },
   };
 }
@@ -108,7 +108,7 @@ test("whoever waited too long is refused, and is told whether its own is in the 
   const far = expect(own).rejects.toMatchObject({ code: "too-much", retryAfterS: 5 });
   world.now("b", 40);
   const others = expect(world.later("c", 20)).rejects.toMatchObject({ code: "unavailable", retryAfterS: 5 });
-  await world.clock.advance(ROOM_WAIT_MS - 1);
+  await world.clock.advance(MEMORY_WAIT_MS - 1);
   expect(world.given).toEqual([]);
   await world.clock.advance(1);
   await Promise.all([far, others]);
@@ -121,7 +121,7 @@ test("where others have what it asks for, an account that holds something is not
   world.now("a", 5);
   world.now("b", 90);
   const refused = expect(world.later("a", 20)).rejects.toMatchObject({ code: "unavailable" });
-  await world.clock.advance(ROOM_WAIT_MS);
+  await world.clock.advance(MEMORY_WAIT_MS);
   await refused;
 });
 
@@ -135,7 +135,7 @@ test("whoever is gone leaves the line, and those behind it go on", async () => {
   await left;
   expect(world.given).toEqual(["long refused", "short"]);
   expect(world.clock.waiting).toBe(0);
-  await expect(world.room.take("a", 90 * MB, { gone: gone.signal })).rejects.toThrow("gone");
+  await expect(world.memory.take("a", 90 * MB, { gone: gone.signal })).rejects.toThrow("gone");
 });
 
 test("what turns out to be shorter gives back the rest", async () => {
@@ -151,7 +151,7 @@ test("what turns out to be shorter gives back the rest", async () => {
 
 test("what is there already is counted beyond the bound, and others wait for it", async () => {
   const world = setup();
-  const noted = world.room.note("a", 150 * MB);
+  const noted = world.memory.note("a", 150 * MB);
   expect(world.heldMb).toBe(150);
   world.queued("b", 1);
   release(noted);
@@ -170,9 +170,9 @@ test("what is longer than all the room has it to itself", async () => {
 
 test("whoever cannot wait is refused at once, and holds nothing", () => {
   const world = setup();
-  const hold = world.room.takeAtOnce("a", 50 * MB);
-  expect(() => world.room.takeAtOnce("a", 1)).toThrow(expect.objectContaining({ code: "too-much" }));
-  expect(() => world.room.takeAtOnce("b", 60 * MB)).toThrow(expect.objectContaining({ code: "unavailable" }));
+  const hold = world.memory.takeAtOnce("a", 50 * MB);
+  expect(() => world.memory.takeAtOnce("a", 1)).toThrow(expect.objectContaining({ code: "too-much" }));
+  expect(() => world.memory.takeAtOnce("b", 60 * MB)).toThrow(expect.objectContaining({ code: "unavailable" }));
   release(hold);
   expect(world.heldMb).toBe(0);
 });

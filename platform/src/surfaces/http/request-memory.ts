@@ -1,18 +1,18 @@
 /** What one request has of the server's memory: counted for its account until the work is over and the answer has left. */
 import type { ServerResponse } from "node:http";
-import { type Admit, type Hold, type Room, UNCOUNTED_BYTES } from "../../kernel/room.ts";
+import { type Admit, type BodyMemory, type Hold, UNCOUNTED_BYTES } from "../../kernel/body-memory.ts";
 import { ClientGone } from "./gone.ts";
 
-export class RequestRoom implements Disposable {
-  readonly #room: Room;
+export class RequestMemory implements Disposable {
+  readonly #memory: BodyMemory;
   readonly #whose: string;
   readonly #response: ServerResponse;
   /** Most requests have nothing that counts, and need no list. */
   #holds: Hold[] | undefined;
   #gone: ClientGone | undefined;
 
-  constructor(room: Room, whose: string, response: ServerResponse) {
-    this.#room = room;
+  constructor(memory: BodyMemory, whose: string, response: ServerResponse) {
+    this.#memory = memory;
     this.#whose = whose;
     this.#response = response;
   }
@@ -20,19 +20,19 @@ export class RequestRoom implements Disposable {
   /** Before so many bytes are read. A client that hangs up waits no longer. */
   take(bytes: number, waitMs?: number): Hold | Promise<Hold> {
     this.#gone ??= new ClientGone({ raw: this.#response });
-    const taken = this.#room.take(this.#whose, bytes, { gone: this.#gone, waitMs });
+    const taken = this.#memory.take(this.#whose, bytes, { gone: this.#gone, waitMs });
     if (!(taken instanceof Promise)) return this.#kept(taken);
     return taken.then((hold) => this.#kept(hold));
   }
 
   /** For a request that has some already: it must not wait for more while it keeps others waiting for these. */
   takeAtOnce(bytes: number): Hold {
-    return this.#kept(this.#room.takeAtOnce(this.#whose, bytes));
+    return this.#kept(this.#memory.takeAtOnce(this.#whose, bytes));
   }
 
   /** Of what is in memory already. */
   note(bytes: number): void {
-    if (bytes > UNCOUNTED_BYTES) this.#kept(this.#room.note(this.#whose, bytes));
+    if (bytes > UNCOUNTED_BYTES) this.#kept(this.#memory.note(this.#whose, bytes));
   }
 
   /** All that it has so far is no longer in memory. */
@@ -57,7 +57,7 @@ export class RequestRoom implements Disposable {
 }
 
 /** For the queue that loads what the answer is made of, and for a handler that has it already. */
-export const countedIn = (room: RequestRoom): { admit: Admit; note: (bytes: number) => void } => ({
-  admit: (bytes) => room.take(bytes),
-  note: (bytes) => room.note(bytes),
+export const countedIn = (memory: RequestMemory): { admit: Admit; note: (bytes: number) => void } => ({
+  admit: (bytes) => memory.take(bytes),
+  note: (bytes) => memory.note(bytes),
 });
