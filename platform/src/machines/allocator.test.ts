@@ -70,7 +70,7 @@ describe("two kinds that compete for the last GPU", () => {
     const { node } = setup([machine(1)]);
     const [first, second] = [node(), node()];
     await first.allocator.allocate([wish("pod", "p")]);
-    await first.records.remove("p");
+    await first.records.remove("p", ({ state }) => state);
     second.records.forget();
     expect(isPlaced(await second.allocator.allocate([wish("worker", "w")]))).toBe(true);
   });

@@ -1,5 +1,6 @@
 /** The records of all instances, as those that place and keep them read and write them: each change in one commit with the room and the spans that it moves. */
 import type { Clock } from "../kernel/clock.ts";
+import type { Moved } from "../kernel/lifecycle.ts";
 import { commitMetered } from "../metering/commit.ts";
 import { Meter, type Metered } from "../metering/meter.ts";
 import type { PricesInTime } from "../metering/prices.ts";
@@ -156,11 +157,16 @@ export class InstanceRecords {
     return written && (this.#noted(written[0]!) as InstanceItem<T>);
   }
 
-  /** One that is already gone is no error. Its open span ends with it. */
-  async remove(id: string, metered: Metered = {}): Promise<void> {
+  /** One that is already gone is no error. Its open span ends with it. `leaves` makes the last move of its lifecycle. */
+  async remove<T extends KeptInstance>(
+    id: string,
+    leaves: (doc: T) => Moved<string>,
+    metered: Metered = {},
+  ): Promise<void> {
     for (;;) {
       const item = await this.#instances.get(id);
       if (!item) return this.#note(id, undefined);
+      leaves(item.doc as T);
       const writes = this.#meter.end(item, this.#momentOf(metered), metered);
       const removed = await this.#commit([this.#instances.removing(id, item.version), ...writes]);
       if (removed) return this.#note(id, undefined);

@@ -73,8 +73,8 @@ export function podActionsOf({
   return podActions.filter((action) => podLifecycle.can(status, action) && !(locked && action === "stop"));
 }
 
-export type PodInstanceState = "PLACED" | "RUNNING" | "CRASHED" | "RESTARTING" | "ENDING";
-export type PodInstanceMove = "keep" | "run" | "crash" | "revive" | "restart" | "clear" | "end";
+export type PodInstanceState = "PLACED" | "RUNNING" | "CRASHED" | "RESTARTING" | "ENDING" | "GONE";
+export type PodInstanceMove = "keep" | "run" | "crash" | "revive" | "restart" | "clear" | "end" | "leave";
 
 export const podInstanceLifecycle = lifecycle<PodInstanceState, PodInstanceMove>({
   of: "instance of a Pod",
@@ -84,6 +84,7 @@ export const podInstanceLifecycle = lifecycle<PodInstanceState, PodInstanceMove>
     CRASHED: "Its program ended by itself, and is started again on the same disk when the Pod says so.",
     RESTARTING: "What runs of it is ended, and it is booted afresh.",
     ENDING: "It is ended, and leaves its place.",
+    GONE: "Nothing of it is left.",
   },
   begins: ["PLACED"],
   moves: {
@@ -94,5 +95,7 @@ export const podInstanceLifecycle = lifecycle<PodInstanceState, PodInstanceMove>
     restart: { from: ["PLACED", "RUNNING", "CRASHED", "RESTARTING"], to: "RESTARTING" },
     clear: { from: ["RESTARTING", "CRASHED"], to: "PLACED" },
     end: { from: ["PLACED", "RUNNING", "CRASHED", "RESTARTING", "ENDING"], to: "ENDING" },
+    // The Pod may have another by then, or be gone, in whichever state this one was left.
+    leave: { from: ["PLACED", "RUNNING", "CRASHED", "RESTARTING", "ENDING"], to: "GONE" },
   },
 });

@@ -140,6 +140,12 @@ export class PodRecords {
     return Array.isArray(placed) ? placed[0] : placed;
   }
 
+  /** Nothing of it is on its machine any more. One that is already gone is no error. */
+  leave({ id }: PodInstance, metered: Metered): Promise<void> {
+    const leaves = ({ state }: KeptPodInstance) => podInstanceLifecycle.move(id, state, "leave");
+    return this.instances.remove(id, leaves, metered);
+  }
+
   /** Its disks are metered at the prices of now, from when they hold, and where nothing of them was metered yet, from now on. */
   async renew(id: string): Promise<void> {
     for (;;) {

@@ -29,7 +29,8 @@ export const workerLifecycle = lifecycle<WorkerState, WorkerMove>({
     thaw: { from: ["FROZEN"], to: "READY" },
     drain: { from: ["PLACED", "STARTING", "READY", "FROZEN"], to: "DRAINING" },
     fail: { from: ["PLACED", "STARTING", "READY", "FROZEN", "DRAINING"], to: "FAILED" },
-    end: { from: ["WANTED", "PLACED", "DRAINING", "FAILED"], to: "GONE" },
+    // Its record goes with what it stands for, which may be lost with its machine in any state.
+    end: { from: ["WANTED", "PLACED", "STARTING", "READY", "FROZEN", "DRAINING", "FAILED"], to: "GONE" },
   },
 });
 

@@ -84,7 +84,7 @@ export class WorkerRecords {
 
   /** One that is already gone is no error. */
   remove(id: string, metered?: Metered): Promise<void> {
-    return this.instances.remove(id, metered);
+    return this.instances.remove<KeptWorker>(id, ({ state }) => workerLifecycle.move(id, state, "end"), metered);
   }
 }
 

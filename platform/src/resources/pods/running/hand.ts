@@ -311,7 +311,7 @@ export class PodHand implements Hand<KeptPodInstance> {
     await this.#log.ended(item);
     if (pod) this.#log.say(item, `ended: ${(pod.doc.reason ?? because("unwanted")).text}`);
     if (!pod || pod.doc.instance === null) await podKeys.removeOf(item.doc.owner);
-    await this.#records.instances.remove(item.id, { at });
+    await this.#records.leave(item, { at });
     this.forget(item.id);
     left();
   }
