@@ -67,6 +67,8 @@ export class FakeCompute implements Compute {
   readonly ports: FakePorts;
   /** While true, a stop never resolves: the program neither ends nor can be ended. */
   hangsOnStop = false;
+  /** While true, a start neither resolves nor comes to anything, as where its server dies before it could ask. */
+  hangsOnStart = false;
 
   /** What it has accepted and not begun, where it plays a cluster. */
   queue: FakeQueue;
@@ -82,7 +84,6 @@ export class FakeCompute implements Compute {
   #ears = new Set([this.#listeners]);
   readonly #executions = new Executions();
   readonly #failures = new Map<Verb, Error>();
-  readonly #hanging = new Set<Verb>();
   #refusal: ((image: string, spec?: InstanceSpec) => string | undefined) | undefined;
 
   constructor(clock: Clock, options: FakeOptions = {}, instances = new Map<string, FakeInstance>()) {
@@ -142,11 +143,6 @@ export class FakeCompute implements Compute {
   fail(verb: Verb, error: Error | undefined): void {
     if (error) this.#failures.set(verb, error);
     else this.#failures.delete(verb);
-  }
-
-  /** Every call of this verb from now on never ends, and does nothing: as of a server that dies before it could. */
-  hang(verb: "start" | "stop"): void {
-    this.#hanging.add(verb);
   }
 
   /** What the machine, or its first box, has from now on. Instances that run keep what they have. */
@@ -219,7 +215,7 @@ export class FakeCompute implements Compute {
 
   async start(id: string, spec: InstanceSpec): Promise<Instance> {
     this.#mayFail("start");
-    if (this.#hanging.has("start")) return new Promise(() => {});
+    if (this.hangsOnStart) return new Promise(() => {});
     const known = this.queue.view(id) ?? this.#instances.get(id)?.view();
     if (known) return known;
     if (this.#isCluster) return this.queue.accept(id, spec);
@@ -283,7 +279,6 @@ export class FakeCompute implements Compute {
 
   async stop(id: string, graceMs: number): Promise<void> {
     this.#mayFail("stop");
-    if (this.#hanging.has("stop")) return new Promise(() => {});
     this.queue.stop(id);
     const instance = this.#instances.get(id);
     if (!instance || instance.exited) return;

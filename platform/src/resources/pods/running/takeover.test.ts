@@ -81,7 +81,7 @@ test("a Pod that was accepted and waited for room begins once, under the other n
 
 test("a Pod that was placed and never reached the driver is started by the other node", async () => {
   const nodes = await twoNodes();
-  nodes.first.compute.hang("start");
+  nodes.first.compute.hangsOnStart = true;
   const { id } = await nodes.first.create();
   expect(await nodes.first.compute.list()).toEqual([]);
   await using second = await taken(nodes);
@@ -94,7 +94,7 @@ test("a stop that was begun is finished, and so is a deletion, with what was sto
   const nodes = await twoNodes();
   const mounts = { persistent: { size: 10, path: "/workspace" } };
   const [stopped, deleted] = [await nodes.first.create(), await nodes.first.create({ ...GPU_POD, mounts })];
-  nodes.first.compute.hang("stop");
+  nodes.first.compute.hangsOnStop = true;
   expect((await nodes.first.act(stopped.id, "stop")).json.status).toBe("EXITED");
   expect((await nodes.first.call("DELETE", `/v2/pods/${deleted.id}`)).status).toBe(204);
   expect(await nodes.first.compute.list()).toHaveLength(2);
@@ -111,7 +111,7 @@ test("a restart that was begun is finished with a program anew", async () => {
   const nodes = await twoNodes();
   const { id } = await nodes.first.create();
   const [before] = nodes.first.running();
-  nodes.first.compute.hang("stop");
+  nodes.first.compute.hangsOnStop = true;
   await nodes.first.act(id, "restart");
   await using second = await taken(nodes);
   await second.pass(2);
@@ -159,7 +159,7 @@ test("a cluster whose deletion was begun is gone, with its network", async () =>
   const nodes = await twoNodes();
   const { json } = await nodes.first.call("POST", "/v2/clusters", { body: CLUSTER });
   await nodes.first.settle();
-  nodes.first.compute.hang("stop");
+  nodes.first.compute.hangsOnStop = true;
   void nodes.first.call("DELETE", `/v2/clusters/${json.id}`).catch(() => {});
   await nodes.first.settle();
   expect(await nodes.first.compute.networks!.list()).toHaveLength(1);
