@@ -64,3 +64,14 @@ test("sources that cannot be built run as they are, and so does whatever asks fo
   await repository.writeProgram("two");
   expect((await repository.start()).stdout).toBe("two true\n");
 });
+
+test("where the machine cannot list the sources, they run as they are", async () => {
+  await using repository = await smallRepository();
+  await repository.writeProgram("one");
+  await mkdir(repository.at("bin"));
+  await writeFile(repository.at("bin/find"), "#!/bin/sh\nexit 1\n", { mode: 0o755 });
+  const PATH = `${repository.at("bin")}:${process.env.PATH}`;
+  expect((await repository.start({ PATH })).stdout).toBe("one true\n");
+  await repository.writeProgram("two");
+  expect((await repository.start({ PATH })).stdout).toBe("two true\n");
+});
