@@ -191,7 +191,7 @@ describe("a start command that was given as a line and is sent back as lists", (
     expect(world.started).toHaveLength(1);
   });
 
-  test("rolls no endpoint of a template", async () => {
+  test("reaches no endpoint of a template", async () => {
     await using scene = await setup();
     const { world, unchanged } = scene;
     const said = { name: "t", imageName: "host:/app", isServerless: true, dockerArgs: "python run.py" };

@@ -162,7 +162,7 @@ describe("a change", () => {
 });
 
 describe("its template", () => {
-  test("is shown where it is asked for, and an edit of it rolls the endpoint", async () => {
+  test("is shown where it is asked for, and an edit of it reaches the endpoint", async () => {
     await using there = await world();
     const { id } = await there.made();
     const read = async () => (await there.call("GET", `${ENDPOINTS}/${id}?includeTemplate=true`)).json;

@@ -10,7 +10,7 @@ import type { RegistryService } from "../registries/service.ts";
 import type { ReleaseRecords } from "../releases/records.ts";
 import { withTemplate } from "../templates/copy.ts";
 import type { TemplateTerms } from "../templates/fields.ts";
-import type { Followers, Roll, SeenTemplate } from "../templates/followers.ts";
+import type { Followers, Reach, SeenTemplate } from "../templates/followers.ts";
 import type { KeptTemplate } from "../templates/model.ts";
 import { changesNothing, updated } from "./fields.ts";
 import { endpoints, type KeptEndpoint } from "./model.ts";
@@ -24,7 +24,7 @@ interface Edited {
 }
 
 /** What one commit may have: an account's endpoints are bounded by its quota, and each may be a megabyte long. */
-export const MOST_ROLLED_BYTES = 32 * 1024 * 1024;
+export const MOST_REACHED_BYTES = 32 * 1024 * 1024;
 /** Few, for the same reason. */
 const READ_AT_ONCE = 20;
 
@@ -49,7 +49,7 @@ export class EndpointFollowers implements Followers {
     this.#clock = parts.clock;
   }
 
-  async rolling(caller: Caller, template: Edited): Promise<Roll> {
+  async reaching(caller: Caller, template: Edited): Promise<Reach> {
     const made = { at: this.#clock.now(), user: caller.user };
     const writes: Write[] = [];
     const reached: string[] = [];
@@ -61,7 +61,7 @@ export class EndpointFollowers implements Followers {
       permitted(caller, item.id, item);
       const its = [this.#endpoints.patching(item, set), ...this.#releases.ofChange(item, set, made)];
       bytes += JSON.stringify(its).length;
-      if (bytes > MOST_ROLLED_BYTES) throw tooMuch();
+      if (bytes > MOST_REACHED_BYTES) throw tooMuch();
       writes.push(...its);
       reached.push(item.id);
     }
@@ -129,5 +129,5 @@ function requireScope({ grants }: Caller, needed: Scope): void {
 const tooMuch = () =>
   problem(
     "rule-broken",
-    `More follows this template than can be changed at once: ${MOST_ROLLED_BYTES / 1024 / 1024} MiB with what it says. Let some follow another one.`,
+    `More follows this template than can be changed at once: ${MOST_REACHED_BYTES / 1024 / 1024} MiB with what it says. Let some follow another one.`,
   );

@@ -56,8 +56,8 @@ test.each([
       const { id } = await endpoints.create(caller, { name: "n", templateId: random.pick(ids) }, FOLLOWS);
       known.push(id);
     },
-    () => templates.update(caller, random.pick(ids), { image: `i:${random.below(1000)}` }, { rolls: true }),
-    () => templates.update(caller, random.pick(ids), { env: { A: `${random.below(1000)}` } }, { rolls: true }),
+    () => templates.update(caller, random.pick(ids), { image: `i:${random.below(1000)}` }, { reaches: true }),
+    () => templates.update(caller, random.pick(ids), { env: { A: `${random.below(1000)}` } }, { reaches: true }),
     () => endpoints.update(caller, random.pick(known), { templateId: random.pick(ids) }, FOLLOWS),
     () => endpoints.update(caller, random.pick(known), { workers: { max: 3 + random.below(9) } }),
     () => endpoints.update(caller, random.pick(known), { disk: 1 + random.below(99) }),

@@ -7,12 +7,12 @@ import { MemoryStore } from "../../ports/store/memory-store.ts";
 import type { TemplateTerms } from "../templates/fields.ts";
 import { type Binding, templateIdOf } from "./binding.ts";
 import type { EndpointTerms } from "./fields.ts";
-import { MOST_ROLLED_BYTES } from "./followers.ts";
+import { MOST_REACHED_BYTES } from "./followers.ts";
 
 const SERVERLESS = { name: "t", image: "example/t:1", serverless: true, env: { A: "1" }, disk: 7 };
 const OFFICIAL = "millrace-echo";
 const FOLLOWS: Binding = { follows: true };
-const ROLLS = { rolls: true };
+const REACHES = { reaches: true };
 
 async function setup(options: WorldOptions = {}) {
   const world = await setupWorld(options);
@@ -30,7 +30,7 @@ async function setup(options: WorldOptions = {}) {
     templates,
     follower: (name = "e", terms: EndpointTerms = {}) => make({ name, templateId: template, ...terms }),
     make,
-    edit: (terms: TemplateTerms, options = ROLLS) => templates.update(caller, template, terms, options),
+    edit: (terms: TemplateTerms, options = REACHES) => templates.update(caller, template, terms, options),
     read,
     patch: (id: string, body: object) => world.call("PATCH", `/v2/serverless/${id}`, { body }),
     releasesOf: async (id: string) => (await world.call("GET", `/v2/serverless/${id}/releases`)).json.releases,
@@ -43,7 +43,7 @@ const callerOf = ({ owner }: World, more: Partial<Caller> = {}): Caller => ({
   ...more,
 });
 
-describe("an edit of a template that rolls", () => {
+describe("an edit of a template that reaches its followers", () => {
   test("reaches what follows it in the same commit, with a release for each", async () => {
     const store = new InterceptedStore();
     const { world, follower, edit, read, releasesOf } = await setup({ store });
@@ -87,7 +87,7 @@ describe("an edit of a template that rolls", () => {
     expect(await read(before.id)).toEqual(before);
   });
 
-  test("reaches nothing through REST v2, and what was said there comes with the next that rolls", async () => {
+  test("reaches nothing through REST v2, and what was said there comes with the next that reaches them", async () => {
     const { world, template, follower, edit, read } = await setup();
     await using _ = world;
     const made = await follower();
@@ -128,14 +128,14 @@ describe("an edit of a template that rolls", () => {
     const { world, template, templates, follower } = await setup();
     await using _ = world;
     const editor = callerOf(world, { grants: ["templates:write"] });
-    await templates.update(editor, template, { disk: 8 }, ROLLS);
+    await templates.update(editor, template, { disk: 8 }, REACHES);
     await follower();
-    const refused = templates.update(editor, template, { disk: 9 }, ROLLS);
+    const refused = templates.update(editor, template, { disk: 9 }, REACHES);
     await expect(refused).rejects.toMatchObject({
       code: "not-allowed",
       message: expect.stringContaining("serverless:write"),
     });
-    await templates.update(editor, template, { name: "renamed" }, ROLLS);
+    await templates.update(editor, template, { name: "renamed" }, REACHES);
     await templates.update(editor, template, { disk: 9 });
   });
 
@@ -157,7 +157,7 @@ describe("an edit of a template that rolls", () => {
     const { world, follower, edit, read } = await setup();
     await using _ = world;
     const [made] = await Promise.all(Array.from({ length: 17 }, (_, i) => follower(`e${i}`)));
-    const env = { LONG: "x".repeat(MOST_ROLLED_BYTES / 32) };
+    const env = { LONG: "x".repeat(MOST_REACHED_BYTES / 32) };
     await expect(edit({ env })).rejects.toThrow("More follows this template than can be changed at once: 32 MiB");
     expect(await read(made!.id)).toEqual(made);
   });
@@ -266,7 +266,7 @@ describe("the binding", () => {
       image: "example/o:1",
       release: 2,
     });
-    await templates.update(caller, template, { disk: 31 }, ROLLS);
+    await templates.update(caller, template, { disk: 31 }, REACHES);
     expect((await read(made.id)).doc.release).toBe(2);
   });
 
@@ -282,7 +282,7 @@ describe("the binding", () => {
     await using _ = world;
     const made = await endpoints.create(caller, { templateId: OFFICIAL }, FOLLOWS);
     expect(templateIdOf(made)).toBe(OFFICIAL);
-    await expect(templates.update(caller, OFFICIAL, { disk: 9 }, ROLLS)).rejects.toThrow("template not found");
+    await expect(templates.update(caller, OFFICIAL, { disk: 9 }, REACHES)).rejects.toThrow("template not found");
   });
 
   test("keeps the template: it is not deleted, and the refusal names who follows", async () => {

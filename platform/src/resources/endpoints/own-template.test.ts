@@ -6,7 +6,7 @@ import type { TemplateTerms } from "../templates/fields.ts";
 
 const OWN = { name: "e", image: "example/own:1", env: { A: "1" }, disk: 7, args: "run it", gpu: { pools: ["ADA_24"] } };
 const BOUND = { bound: true };
-const ROLLS = { rolls: true };
+const REACHES = { reaches: true };
 
 async function setup() {
   const world = await setupWorld();
@@ -19,7 +19,7 @@ async function setup() {
     id,
     templates,
     see: (by = caller) => templates.visible(by, id, BOUND),
-    edit: (terms: TemplateTerms, by = caller) => templates.update(by, id, terms, ROLLS),
+    edit: (terms: TemplateTerms, by = caller) => templates.update(by, id, terms, REACHES),
     endpoint: async () => (await world.call("GET", `/v2/serverless/${id}`)).json,
   };
 }

@@ -13,7 +13,7 @@ export interface SeenTemplate {
 }
 
 /** An edit of a template on its way to what follows it. */
-export interface Roll {
+export interface Reach {
   /** For the commit of the edit: what follows gets all of it, or the template keeps what it was. */
   writes: Write[];
   /** To be said once that is written. */
@@ -22,7 +22,7 @@ export interface Roll {
 
 export interface Followers {
   /** Gives the container of a template to what follows it. Throws where the caller may not, or one of them cannot have it. */
-  rolling(caller: Caller, template: { id: string; account: string; doc: KeptTemplate }): Promise<Roll>;
+  reaching(caller: Caller, template: { id: string; account: string; doc: KeptTemplate }): Promise<Reach>;
   /** The own container of an endpoint that follows none, as a template under the endpoint's id. */
   own(caller: Caller, id: string): Promise<SeenTemplate | undefined>;
   /** All of those that the caller may see. */
@@ -32,7 +32,7 @@ export interface Followers {
 }
 
 export const noFollowers: Followers = {
-  rolling: async () => ({ writes: [], written: () => {} }),
+  reaching: async () => ({ writes: [], written: () => {} }),
   own: async () => undefined,
   allOwn: async () => [],
   changeOwn: async () => undefined,

@@ -14,7 +14,7 @@ export function templateHandlersV1(templates: TemplateService): Handlers<Operati
   const update = async ({ caller, params, body }: Call<Operations["updateTemplate"]>) => {
     const { doc } = await templates.visible(caller, params.templateId!, BOUND);
     const terms = templateShapes.updated(containerFrom(body), doc);
-    return shownTemplate(await templates.update(caller, params.templateId!, terms, { rolls: true }));
+    return shownTemplate(await templates.update(caller, params.templateId!, terms, { reaches: true }));
   };
   return {
     async listTemplates({ caller, query }) {

@@ -14,7 +14,7 @@ import { type RefusesImage, refuseImage } from "../endpoints/images.ts";
 import type { RegistryService } from "../registries/service.ts";
 import type { Uses } from "../uses.ts";
 import { created, type TemplateTerms, updated } from "./fields.ts";
-import { type Followers, noFollowers, type Roll, type SeenTemplate } from "./followers.ts";
+import { type Followers, noFollowers, type Reach, type SeenTemplate } from "./followers.ts";
 import { type KeptTemplate, type TemplateSource, templates } from "./model.ts";
 import { officialTemplate, officialTemplates } from "./official.ts";
 
@@ -83,37 +83,37 @@ export class TemplateService {
     }
   }
 
-  /** With `rolls` it reaches what follows the template, in the same commit; without, that stays as it is. */
+  /** With `reaches` it reaches what follows the template, in the same commit; without, that stays as it is. */
   async update(
     caller: Caller,
     id: string,
     terms: TemplateTerms,
-    { rolls = false }: { rolls?: boolean } = {},
+    { reaches = false }: { reaches?: boolean } = {},
   ): Promise<SeenTemplate> {
     await refuseImage(this.#parts.refusesImage, terms.image, caller.account);
-    const own = rolls && !(await this.#templates.get(id)) && (await this.#followers.changeOwn(caller, id, terms));
+    const own = reaches && !(await this.#templates.get(id)) && (await this.#followers.changeOwn(caller, id, terms));
     if (own) return own;
     try {
-      let roll: Roll | undefined;
+      let reach: Reach | undefined;
       const changed = await this.#templates.changeOwned(caller, id, async (item) => {
         if (terms.registry) await this.#parts.registries.get(caller, terms.registry);
         const set = changedIn(item.doc, updated(item.doc, terms));
         const after = { ...item, doc: { ...item.doc, ...set } };
         if (isMountedOtherwise(item.doc, after.doc))
           await refuseImage(this.#parts.refusesImage, after.doc.image, caller.account, mountPaths(after.doc.mounts));
-        roll = rolls && saysContainer(terms) ? await this.#rolling(caller, after) : undefined;
-        const also = roll?.writes ?? [];
+        reach = reaches && saysContainer(terms) ? await this.#reaching(caller, after) : undefined;
+        const also = reach?.writes ?? [];
         return isEmpty(set) && also.length === 0 ? undefined : { set, also };
       });
-      roll?.written();
+      reach?.written();
       return await this.#asItIs(changed);
     } catch (error) {
       throw nameTaken(error, terms.name ?? "");
     }
   }
 
-  async #rolling(caller: Caller, after: TemplateItem): Promise<Roll> {
-    return this.#followers.rolling(caller, await this.#asItIs(after));
+  async #reaching(caller: Caller, after: TemplateItem): Promise<Reach> {
+    return this.#followers.reaching(caller, await this.#asItIs(after));
   }
 
   /** With `bound`, what is an endpoint's own is known, and refused: it goes with the endpoint. */

@@ -103,7 +103,7 @@ test("type and compute stay what they were", async () => {
   });
 });
 
-test("an endpoint follows the template that it names, and rolls with it", async () => {
+test("an endpoint follows the template that it names, and changes with it", async () => {
   await using world = await setup();
   const [first, second] = [await template(world, "first"), await template(world, "second")];
   const made = await save(world, { name: "e", templateId: first, gpuIds: "ADA_24" });

@@ -82,7 +82,9 @@ export const templateMutations = {
       if (params.id === undefined)
         return templateRow(await templates.create(caller, templateDialect.terms(body) as NewTemplate));
       const { doc } = await templates.visible(caller, params.id, { bound: true });
-      return templateRow(await templates.update(caller, params.id, templateDialect.terms(body, doc), { rolls: true }));
+      return templateRow(
+        await templates.update(caller, params.id, templateDialect.terms(body, doc), { reaches: true }),
+      );
     },
   },
   deleteTemplate: {
