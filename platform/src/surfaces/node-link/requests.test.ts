@@ -168,7 +168,7 @@ describe("how busy workers are is known to both nodes:", () => {
 
 describe("a worker that is not well", () => {
   test("gets nothing from the other node either, until its own node finds it well", async () => {
-    await using nodes = await setupNodes({ workers: { max: 1 } });
+    await using nodes = await setupNodes({ workers: { max: 1, idleTimeout: 60 } });
     const { text: worker } = await nodes.ask();
     nodes.answerHealth(500);
     await nodes.pass(16);
