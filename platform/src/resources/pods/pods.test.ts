@@ -1,6 +1,7 @@
 /** Pods through the API, on a machine that the test plays. */
 import { expect, test } from "vitest";
 import { CPU_POD, GPU_POD, setupPods, TWO_GPUS } from "../../../tests/pod-world.ts";
+import type { FakeInstance } from "../../ports/compute/fake-instance.ts";
 import { standardQuotas } from "../account/quotas.ts";
 
 test("a new Pod has its place before the answer, and then runs", async () => {
@@ -74,6 +75,20 @@ test("an end with 0 is EXITED; its log stays", async () => {
   });
   expect(await world.log(id)).toContain("done");
   expect(await world.services.instanceRecords.all()).toEqual([]);
+});
+
+test("what it wrote is told also where it has ended before its driver says that it was started, at each of its starts", async () => {
+  let starts = 0;
+  const behaviour = (instance: FakeInstance) => {
+    instance.write(`no model ${++starts}\n`);
+    instance.exit({ code: 7 });
+  };
+  await using world = await setupPods({ machine: { behaviour } });
+  const { id } = (await world.call("POST", "/v2/pods", { body: CPU_POD })).json;
+  await world.settle();
+  expect((await world.pod(id)).statusReason).toMatch(/^exit 7, last lines: no model 1; starts again/);
+  await world.pass(2);
+  expect(await world.log(id)).toEqual(expect.arrayContaining(["no model 1", "no model 2"]));
 });
 
 test("any other end restarts it with back-off, and is an ERROR after the brake", async () => {

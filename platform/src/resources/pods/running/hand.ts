@@ -114,8 +114,9 @@ export class PodHand implements Hand<KeptPodInstance> {
     if (hindrance !== undefined) return this.#waitFor(pod, hindrance);
     try {
       const instance = await this.#booter.boot(item, pod, () => this.#keeper.isClosed);
-      if (instance?.state === "running") await this.#runs(item, instance);
-      else if (instance) await this.#keeper.accepted(instance);
+      if (!instance) return;
+      if (instance.state !== "pending") await this.#runs(item, instance);
+      if (instance.state !== "running") await this.#keeper.accepted(instance);
     } catch (error) {
       // What accounts are told of it is less: it names no places.
       this.#parts.log.warn({ err: error, pod: pod.id }, "a Pod could not be started");
@@ -159,8 +160,9 @@ export class PodHand implements Hand<KeptPodInstance> {
     this.#keeper.forget(item.id);
     try {
       const instance = await this.#booter.again(item, pod);
-      if (instance.state === "running") await this.#revived(item, instance);
-      else await this.#keeper.accepted(instance);
+      // One that has ended already ran: its end is dealt with as every other, with a pause before the next start.
+      if (instance.state !== "pending") await this.#revived(item, instance);
+      if (instance.state !== "running") await this.#keeper.accepted(instance);
     } catch (error) {
       if (!(error instanceof StartRefused)) return this.#fail(item, failedStart(error));
       await this.#anew(item, error);
@@ -223,6 +225,8 @@ export class PodHand implements Hand<KeptPodInstance> {
   }
 
   async #ended(item: PodInstance, pod: PodItem, exit: Exit): Promise<void> {
+    // A quick one had ended before its start was on record, and nobody has read its lines yet.
+    this.#log.follow(item);
     await this.#log.ended(item);
     const { bootedAt = Number.NEGATIVE_INFINITY } = this.#parts;
     // Programs are asked to end when their machine is switched off, and many then say that all went well.

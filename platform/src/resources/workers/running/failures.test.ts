@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { setupFleet } from "../../../../tests/fleet-world.ts";
 import { pause } from "../../../kernel/wait.ts";
 import { exitsAfter } from "../../../ports/compute/fake-compute.ts";
+import type { FakeInstance } from "../../../ports/compute/fake-instance.ts";
 import { MemoryStore } from "../../../ports/store/memory-store.ts";
 
 const SECRET = { name: "hub", value: "hf_first" };
@@ -28,6 +29,17 @@ describe("a handler that exits at start", () => {
       "no such model",
       "[failed: exit 7, last lines: loading | no such model]",
     ]);
+  });
+
+  test("is told with its last lines also where it has ended before its driver says that it was started", async () => {
+    const behaviour = (instance: FakeInstance) => {
+      instance.write("no such model\n");
+      instance.exit({ code: 7 });
+    };
+    await using world = await setupFleet({ machine: { behaviour } });
+    const job = await world.submit();
+    await world.pass(3);
+    expect((await world.status(job)).waitReason).toBe("crash loop: exit 7, last lines: no such model");
   });
 
   test("is told with its last lines also where those come seconds late, as from an engine that has much to do", async () => {

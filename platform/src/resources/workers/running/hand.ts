@@ -220,6 +220,8 @@ export class WorkerHand implements Hand<KeptWorker> {
 
   async #failed(worker: WorkerItem, how: Reason): Promise<void> {
     const { workerLog } = this.#parts;
+    // A quick one had ended before its start was on record, and nobody has read its lines yet.
+    workerLog.follow(worker);
     await workerLog.ended(worker);
     const reason = this.#givenUp.get(worker.id) ?? (await workerLog.ending(worker, how));
     await this.#fail(worker, reason, `ended (${how.text})`);
