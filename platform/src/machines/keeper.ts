@@ -219,7 +219,13 @@ export class Keeper {
     const isAboutToBegin = ABOUT_TO_BEGIN.includes(item.doc.state);
     const begun = this.#begun.get(item.id);
     this.#begun.delete(item.id);
-    if (isAboutToBegin && begun) return hand.adopt(item, begun);
+    if (isAboutToBegin && begun) {
+      await hand.adopt(item, begun);
+      // It may have ended since it began: what became of it is seen next.
+      const tended = this.#tended.get(item.id);
+      if (tended && this.#exits.has(item.id)) tended.again = true;
+      return;
+    }
     const pending = this.#pending.get(item.id);
     if (!isAboutToBegin || !pending) return hand.round(item);
     if (pending.waitsFor !== undefined) await hand.waits(item, pending.waitsFor);
