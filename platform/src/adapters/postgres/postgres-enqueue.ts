@@ -1,6 +1,7 @@
 /** Enqueueing in PostgreSQL: jobs, their keys and their counts in one statement. */
 import { storable } from "../../kernel/storable.ts";
-import { type Job, jobLifecycle, type NewJob } from "../../ports/queue/job.ts";
+import { waitingJob } from "../../ports/queue/decision.ts";
+import type { Job, NewJob } from "../../ports/queue/job.ts";
 import type { Enqueued } from "../../ports/queue/queue.ts";
 import { bigintArray, textArray } from "./arrays.ts";
 import type { Sql, Statement } from "./pool.ts";
@@ -157,21 +158,6 @@ export async function findKnown(sql: Sql, jobs: readonly NewJob[]): Promise<(Enq
 }
 
 /** The job as the statement makes it. */
-export function newlyQueued({ id, endpoint, policy, createdAt, webhooks, sealed }: NewJob): Job {
-  const job: Job = {
-    id: storable(id),
-    endpoint,
-    state: jobLifecycle.begin("IN_QUEUE"),
-    policy,
-    createdAt,
-    ttlAt: createdAt + policy.ttlMs,
-    queuedAt: createdAt,
-    attempt: 0,
-    spent: 0,
-    errorsRetried: 0,
-    retried: 0,
-  };
-  if (webhooks) job.webhooks = webhooks;
-  if (sealed) job.sealed = sealed;
-  return job;
+export function newlyQueued(job: NewJob): Job {
+  return waitingJob({ ...job, id: storable(job.id) }, job.endpoint, job.policy);
 }

@@ -81,7 +81,7 @@ const QUEUED = jobLifecycle.begin("IN_QUEUE");
 
 /** A job as it is when it has just been accepted. */
 export function waitingJob(
-  { id, createdAt, webhooks, sealed }: NewStashedJob,
+  { id, createdAt, webhooks, sealed }: Omit<NewJob, "body">,
   endpoint: string,
   policy: JobPolicy,
 ): Job {
