@@ -1,4 +1,4 @@
-/** What `npm run bench -- --check` makes of figures and of the best that was kept. */
+/** How `npm run bench -- --check` compares figures with the best ones kept. */
 import { expect, test } from "vitest";
 import { bestOf, type Checked, compare } from "../bench/src/check.ts";
 

@@ -1,4 +1,4 @@
-/** Writes the tables and diagrams of lifecycles into the documentation from their tables; a test fails when it was forgotten. */
+/** Writes the tables and diagrams of lifecycles into the documentation. A test fails if this was forgotten. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { lifecycles } from "../platform/src/contract.ts";
 import type { Lifecycle } from "../platform/src/kernel/lifecycle.ts";
@@ -7,7 +7,7 @@ type Life = Lifecycle<string, string>;
 
 const lives = Object.values(lifecycles) as unknown as Life[];
 
-/** Words of code, or nothing. */
+/** The names as inline code, or an empty text. */
 const words = (names: readonly string[]) => names.map((name) => `\`${name}\``).join(", ");
 
 const row = (...cells: string[]) => `| ${cells.join(" | ")} |`;
@@ -43,7 +43,7 @@ const diagram = (life: Life) => `\`\`\`mermaid\n${life.diagram()}\n\`\`\``;
 
 const { jobs, workers, pods } = lifecycles as unknown as Record<keyof typeof lifecycles, Life>;
 
-/** What stands between the marks of each document. */
+/** The text between the marks of each document. */
 export const shown: Record<string, string> = {
   "docs/jobs.md": diagram(jobs),
   "docs/workers.md": diagram(workers),

@@ -1,4 +1,4 @@
-/** Writes the checked-in OpenAPI documents from the operations; a test fails when it was forgotten. */
+/** Writes the checked-in OpenAPI documents from the operations. A test fails if this was forgotten. */
 import { writeFileSync } from "node:fs";
 import { invokeDocument } from "../platform/src/surfaces/invoke/openapi.ts";
 import { restV1Document } from "../platform/src/surfaces/rest-v1/openapi.ts";

@@ -1,4 +1,4 @@
-/** Packs the worker library as npm users get it: plain JavaScript with types, since Node strips no types below node_modules. */
+/** Packs the worker library for npm: plain JavaScript with types, because Node strips no types below node_modules. */
 import { execFile } from "node:child_process";
 import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -42,7 +42,7 @@ async function compile(stage: string): Promise<void> {
   };
   const project = join(stage, "tsconfig.json");
   await writeFile(project, JSON.stringify(options));
-  // By this Node: the first one on the path may be too old for the compiler.
+  // This uses the current Node, because the first one on the path may be too old for the compiler.
   await execute(process.execPath, [join(root, "node_modules/.bin/tsc"), "-p", project]);
   await rm(project);
 }

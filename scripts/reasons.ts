@@ -1,4 +1,4 @@
-/** Writes the tables of docs/reasons.md from the catalogue of reasons; a test fails when it was forgotten. */
+/** Writes the tables of docs/reasons.md from the catalog of reasons. A test fails if this was forgotten. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { reasonTables } from "../platform/src/kernel/reason.ts";
 import type { Entry } from "../platform/src/kernel/reasons/entry.ts";

@@ -1,4 +1,4 @@
-/** Writes a small data folder as this release makes it; a test opens the folders of all releases with the code of today. */
+/** Writes a small data folder in this release's format. A test opens the folders of all releases with the current code. */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
@@ -14,7 +14,7 @@ if (existsSync(folder))
   throw new Error(`${folder} is there already: what a release has written is never written again`);
 await mkdir(folder, { recursive: true });
 
-// Nothing in here protects anything: the same clock and randomness give the same folder, keys included, every time.
+// This protects nothing: the same clock and randomness give the same folder every time, including the keys.
 const parts = { clock: new FakeClock(), random: new SeededRandom(1), thread: false };
 const ownerKey = `release-${version}-owner-key`;
 const sshKeys = ["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5 someone@somewhere"];

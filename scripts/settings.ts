@@ -1,4 +1,4 @@
-/** Writes the README's table of settings from the settings themselves; a test fails when it was forgotten. */
+/** Writes the README's table of settings from the settings. A test fails if this was forgotten. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { isAbsolute, relative } from "node:path";
@@ -18,7 +18,7 @@ function settingsTable(): string {
 
 const code = (text: string) => `\`${text}\``;
 
-/** The table must not depend on whose machine writes it. */
+/** The table must be the same whichever user writes it. */
 const fromHome = (text: string) => (isAbsolute(text) ? `~/${relative(homedir(), text)}` : text);
 
 export function withSettings(text: string): string {

@@ -1,10 +1,10 @@
-/** Writes into the documents of the older surfaces what each cannot say of REST v2; a test fails when it was forgotten. */
+/** Writes into the documents of the older surfaces which parts of REST v2 each cannot express. A test fails if this was forgotten. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { type Unsayable, unsayable } from "../platform/src/resources/unsayable.ts";
 
 const MARKED = /(<!-- unsayable -->\n)[\s\S]*?(<!-- end of unsayable -->)/;
 
-/** The documents, and which surface each is about. */
+/** The surface of each document. */
 export const unsayableIn = { "docs/rest-v1.md": "restV1", "docs/graphql.md": "graphql" } as const satisfies Record<
   string,
   keyof Unsayable

@@ -1,10 +1,10 @@
-/** Two checkouts side by side: both servers stay up and take turns in short slices, so that a noisy machine troubles both alike. */
+/** Compares two checkouts: both servers stay up and take turns in short slices, so that a noisy machine affects both alike. */
 import { median } from "./figures.ts";
 import type { Databases } from "./postgres.ts";
 import { echoSide, jobSide, SIDE_ROWS, type Side, type SideRow, sideName } from "./sides.ts";
 import type { Line } from "./table.ts";
 
-/** Requests before anything counts, and in each slice. */
+/** The number of requests before anything counts, and in each slice. */
 const WARM_UP = 15_000;
 const SLICE = 640;
 
@@ -33,7 +33,7 @@ async function compareRow(row: SideRow, asked: Comparing): Promise<Line> {
   const [mine, standard, bare]: [number[], number[], number[]] = [[], [], []];
   for (const side of [ours, theirs, echo]) await side.slice(WARM_UP);
   for (let number = 0; number < slices; number++) {
-    // The one that comes first finds colder caches: they take turns in that too.
+    // The first one finds colder caches, so they take turns in that as well.
     const order = number % 2 === 0 ? [ours, theirs] : [theirs, ours];
     const costs = new Map<Side, number>();
     for (const side of [...order, echo]) costs.set(side, (await side.slice(SLICE)).all);
@@ -53,7 +53,7 @@ async function compareRow(row: SideRow, asked: Comparing): Promise<Line> {
 
 const sum = (values: readonly number[]) => values.reduce((a, b) => a + b, 0);
 
-/** The lower quartile: others on the machine can make a slice dearer, and never cheaper. */
+/** Uses the lower quartile, because other programs can make a slice dearer but never cheaper. */
 function undisturbed(costs: readonly number[]): number {
   return costs.toSorted((a, b) => a - b)[costs.length >> 2]!;
 }

@@ -7,10 +7,10 @@ import { type Child, freePort, startCommand, startProgram } from "./child.ts";
 import type { Running, Stack } from "./stack.ts";
 import type { Target } from "./workload.ts";
 
-/** A whole server over memory, told where its worker is: what is measured is the way of a request, not the start of a worker. */
+/** A whole server in memory that is told where its worker is, because the path of a request is measured and not the start of a worker. */
 const server = fileURLToPath(new URL("../../platform/tests/fixtures/balanced-server.ts", import.meta.url));
 const EXPECTED = '"prompt"';
-/** Idle connections that nginx keeps to the worker: as many as the generator has. */
+/** How many idle connections nginx keeps to the worker: as many as the generator has. */
 const KEPT = 64;
 
 export type BalancedName = "lb-millrace" | "lb-nginx" | "lb-direct";
@@ -20,7 +20,7 @@ export function balancedStack(name: BalancedName, options: { nodeOptions?: strin
   return name === "lb-nginx" ? nginxStack() : millraceStack(options);
 }
 
-/** The worker without anything before it. */
+/** The worker with nothing in front of it. */
 function directStack(): Stack {
   return {
     name: "direct",
@@ -53,7 +53,7 @@ function millraceStack({ nodeOptions }: { nodeOptions?: string }): Stack {
 }
 
 function nginxStack(): Stack {
-  // It says its version on the wrong stream.
+  // nginx prints its version to standard error.
   const version = execFileSync("sh", ["-c", "nginx -v 2>&1"]).toString().trim().replace("nginx version: ", "");
   return {
     name: "nginx",

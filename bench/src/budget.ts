@@ -1,15 +1,15 @@
-/** Where the time of one request goes: a table of functions, allocations and system calls for each row of the job path, beside echo. */
+/** Where the time of a request goes: functions, allocations and system calls for each row of the job path, compared with echo. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { freePort } from "./child.ts";
 import { type CpuProfile, type HeapNode, Inspector, type ProfileNode } from "./inspector.ts";
 import { echoSide, jobSide, SIDE_ROWS, type Side, sideName } from "./sides.ts";
 
-/** Requests before anything counts, and while the process is looked at. */
+/** The number of requests before anything counts, and while the process is observed. */
 const WARM_UP = 30_000;
 const PROFILED = 20_000;
 const TRACED = 3000;
-/** Functions that cost less than this share are counted together. */
+/** Functions with a smaller share than this are shown as one line. */
 const LEAST_SHARE = 0.01;
 
 export interface BudgetParts {
@@ -64,7 +64,7 @@ function sayTable(rows: Row[], say: (line: string) => void): void {
 
 const sumOf = (amounts: Map<string, number>) => [...amounts.values()].reduce((a, b) => a + b, 0);
 
-/** The shares of what all of them are for one request. */
+/** Splits the cost of one request by share. */
 function shares(amounts: Map<string, number>, all: number, unit: string): Row[] {
   const sum = sumOf(amounts);
   const sorted = [...amounts].sort(([, a], [, b]) => b - a);
@@ -83,7 +83,10 @@ function shares(amounts: Map<string, number>, all: number, unit: string): Row[] 
   ];
 }
 
-/** A sample counts for the nearest function of ours on its stack, with what of Node it calls; without one, for Node's own part. */
+/**
+ * A sample counts for the nearest function of ours on its stack, including the Node code it calls. Without one, it counts for a part of
+ * Node.
+ */
 function spentIn({ nodes, samples, timeDeltas }: CpuProfile): Map<string, number> {
   const names = new Map<number, string>();
   const byId = new Map(nodes.map((node) => [node.id, node]));
@@ -115,7 +118,7 @@ function allocatedIn(head: HeapNode): Map<string, number> {
   return allocated;
 }
 
-/** `surfaces/http/reply.ts send`, for what is ours or a package's. */
+/** Names code of ours or of a package, such as `surfaces/http/reply.ts send`. */
 function nameOf({ url, functionName, lineNumber }: ProfileNode["callFrame"]): string | undefined {
   const place = /\/(?:platform\/src|node_modules)\/(.*)$/.exec(url)?.[1];
   if (place === undefined) return url.startsWith("file:") ? `${url.split("/").at(-1)}:${lineNumber + 1}` : undefined;
@@ -125,7 +128,7 @@ function nameOf({ url, functionName, lineNumber }: ProfileNode["callFrame"]): st
 const nodePart = ({ url, functionName }: ProfileNode["callFrame"]) =>
   url.startsWith("node:") ? `Node: ${url.slice(5)}` : `Node: ${functionName || "native"}`;
 
-/** Of all threads of the server. Empty where strace cannot be had. */
+/** The system calls of all threads of the server. Empty if strace is not available. */
 async function systemCalls(side: Side, count: number): Promise<Row[]> {
   const strace = spawn("strace", ["-c", "-f", "-p", String(side.pid)], { stdio: ["ignore", "ignore", "pipe"] });
   let said = "";

@@ -1,4 +1,4 @@
-/** Whether the job path, the proxy and the start are as fast as the best that was kept for this kind of machine. */
+/** Checks whether the job path, the proxy and the start are as fast as the best kept for this kind of machine. */
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -24,12 +24,12 @@ export type Kept = Record<string, number>;
 
 export interface Compared extends Checked {
   best: number | undefined;
-  /** 1 where it is as good as the best, less where it is worse. */
+  /** 1 if it is as good as the best, less if it is worse. */
   share: number;
   verdict: "better" | "as before" | "warning" | "failed" | "new";
 }
 
-/** Of row 13 the share alone: the others take as long again to measure. */
+/** Only the share of row 13 is checked, because the others take as long again to measure. */
 export const isChecked = ({ of, against, by }: Figure) =>
   by === "work" && (against === "echo" ? of.startsWith("sqlite/") : of === "lb-millrace/forward");
 
@@ -63,7 +63,7 @@ function verdictOf(share: number): Compared["verdict"] {
   return share > 1 ? "better" : "as before";
 }
 
-/** What is kept from now on: the better of both, and what was kept of figures that were not measured. */
+/** Returns the values to keep: the better of old and new, and the old ones of figures that were not measured. */
 export function bestOf(compared: readonly Compared[], kept: Kept): Kept {
   const best = { ...kept };
   for (const { name, value, best: before, verdict } of compared)

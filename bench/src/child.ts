@@ -1,4 +1,4 @@
-/** Processes that the bench starts: each says when it is ready, each wait has a limit, each is ended by its own pid. */
+/** Processes that the bench starts: each reports when it is ready, each wait has a limit, and each is ended by its own pid. */
 import { type ChildProcess, fork, type Serializable, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:net";
@@ -11,13 +11,13 @@ const END_LIMIT_MS = 15_000;
 export interface Child extends AsyncDisposable {
   pid: number;
   process: ChildProcess;
-  /** The next message of this kind. */
+  /** Resolves with the next message of this kind. */
   message<T>(kind: string, limitMs: number): Promise<T>;
   send(message: Serializable): void;
   end(signal?: NodeJS.Signals): Promise<void>;
 }
 
-/** A program of the bench in a process of its own, started with settings and ready when it has said so. */
+/** Starts a program of the bench in its own process with settings. It is ready when it says so. */
 export async function startProgram(name: string, settings: Serializable, execArgv: string[] = []): Promise<Child> {
   const file = resolve(fileURLToPath(new URL(".", import.meta.url)), name);
   const child = fork(file, [JSON.stringify(settings)], {
@@ -29,7 +29,7 @@ export async function startProgram(name: string, settings: Serializable, execArg
   return started;
 }
 
-/** Any other program; ready when a line of its output matches. */
+/** Starts any other program. It is ready when a line of its output matches. */
 export async function startCommand(
   command: string,
   args: string[],
@@ -56,7 +56,7 @@ export async function startCommand(
 }
 
 const alive = new Set<ChildProcess>();
-// A bench that is broken off leaves nothing running.
+// An interrupted bench leaves nothing running.
 process.once("exit", () => {
   for (const child of alive) child.kill("SIGKILL");
 });
@@ -121,7 +121,7 @@ export async function limited<T>(promise: Promise<T>, ms: number, what: string):
 const FIRST_PORT = 20_000;
 const PORTS = 12_000;
 
-/** A free port below those that Linux gives to outgoing connections. */
+/** Finds a free port below those that Linux uses for outgoing connections. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = FIRST_PORT + Math.floor(Math.random() * PORTS);

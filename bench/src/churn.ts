@@ -1,4 +1,4 @@
-/** The churn: a long time at half the peak rate with results that expire, to see that memory, disk and latency stay flat. */
+/** The churn: runs long at half the peak rate with expiring results, to see that memory, disk and latency stay flat. */
 import { mkdtemp, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { startProgram } from "./child.ts";

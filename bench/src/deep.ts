@@ -1,4 +1,4 @@
-/** Rows 9, 10 and 11: a queue of a million jobs against one of a thousand, what it holds in memory, and how it comes back. */
+/** Rows 9, 10 and 11: a queue of a million jobs against one of a thousand, its memory, and its recovery. */
 import { jobId } from "../../platform/src/kernel/ids.ts";
 import { realRandom } from "../../platform/src/kernel/random.ts";
 import { median } from "./figures.ts";
@@ -13,12 +13,12 @@ export interface DeepOptions {
   rows: ReadonlySet<string>;
   rounds: number;
   deep: number;
-  /** By the public path, or by the queue's own code without a server, ten times as fast. */
+  /** Fills the queue by the public API, or ten times as fast by the queue's own code without a server. */
   fill: "http" | "direct";
   shallow: number;
   pace: Pace;
   say(line: string): void;
-  /** On PostgreSQL; without it on SQLite. */
+  /** Uses PostgreSQL if present, else SQLite. */
   databases?: Databases | undefined;
 }
 
@@ -36,7 +36,7 @@ export interface DeepResult {
 const HOURS_MS = 3_600_000;
 const SETTLE_MS = 3000;
 
-/** Jobs come in by the public path, then the server is killed: what is left is what a crash leaves. */
+/** Jobs arrive by the public API, then the server is killed. So the data is what a crash leaves. */
 export async function measureDeep(options: DeepOptions): Promise<DeepResult> {
   const { rows, deep, pace, say, databases } = options;
   const on = databases ? "PostgreSQL" : "SQLite";
@@ -52,7 +52,7 @@ export async function measureDeep(options: DeepOptions): Promise<DeepResult> {
   return result;
 }
 
-/** Makes the installation and its endpoint; returns what the server holds with an empty queue. */
+/** Creates the installation and its endpoint. Returns the server's memory with an empty queue. */
 async function emptyBytes(data: KeptData): Promise<number> {
   await using running = await data.start();
   await pause(SETTLE_MS);
@@ -85,10 +85,10 @@ async function onlyEndpoint(data: KeptData): Promise<string> {
   return running.submit.path.split("/")[2]!;
 }
 
-/** Returns the bytes of memory that each waiting job added. */
+/** Returns how many bytes of memory each waiting job added. */
 async function fill(data: KeptData, count: number, say: (line: string) => void): Promise<number> {
   await using running = await data.start();
-  // The first thousand warm the server up; they are part of the depth.
+  // The first thousand jobs warm up the server. They are part of the depth.
   const warm = Math.min(1000, count / 2);
   await submit(running, warm);
   await pause(SETTLE_MS);
@@ -110,10 +110,10 @@ async function submit(running: RunningMillrace, most: number): Promise<void> {
   await load(settings, running.pids);
 }
 
-/** By the server's own time: a database that is a service of its own was not killed. */
+/** Measures the server's own time, because a database that runs as a service of its own was not killed. */
 async function recover(data: KeptData, empty: number, result: DeepResult, options: DeepOptions): Promise<void> {
   const { deep, say, fill } = options;
-  // What a queue filled without a server lacks: a server that was killed on it.
+  // A queue that was filled without a server also needs a server that was killed on it.
   if (fill === "direct") await (await data.start()).kill();
   const started = performance.now();
   await using running = await data.start();
@@ -159,7 +159,7 @@ const summary = (ratios: { cpu: number; wall: number }[]) => ({
   all: ratios.map(({ cpu }) => cpu),
 });
 
-/** /run with nobody taking, then taking with nobody submitting, on a copy of the data. */
+/** Measures /run while nobody takes, then takes while nobody submits, on a copy of the data. */
 async function bothRates(kept: KeptData, pace: Pace): Promise<{ submit: Measure; take: Measure }> {
   await using data = await kept.copy();
   await using running = await data.start();
@@ -167,7 +167,7 @@ async function bothRates(kept: KeptData, pace: Pace): Promise<{ submit: Measure;
   return { submit: submitted, take: await takeOnly(running, pace) };
 }
 
-/** Jobs taken and finished until the time is up or the queue is empty. */
+/** Takes and finishes jobs until the time is up or the queue is empty. */
 async function takeOnly(running: RunningMillrace, pace: Pace): Promise<Measure> {
   await running.startWorker("ours");
   const { completed: before } = await running.counts();

@@ -1,4 +1,4 @@
-/** Measures Pods in containers, on a Docker engine that lives only for it: a program of its own, see `pods.ts`. */
+/** Measures Pods in containers, on a Docker engine of its own. This is a separate program, see `pods.ts`. */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { importImage, startEngine } from "../../platform/tests/docker-engine.ts";
@@ -11,7 +11,7 @@ const { name, folder, quick, result } = JSON.parse(process.argv[2]!) as {
   name: string;
   folder: string;
   quick: boolean;
-  /** The file for what was measured. */
+  /** The file for the result. */
   result: string;
 };
 
@@ -21,7 +21,7 @@ opened.defer(() => rm(data, { recursive: true, force: true }));
 const engine = opened.use(await startEngine());
 await importImage(engine, IMAGE);
 const running = opened.use(await startMillrace(data, { compute: "host", docker: engine.socket }));
-// The engine has no network but the one that Millrace makes for its programs.
+// The engine has only the network that Millrace makes for its programs.
 const docker = ["docker", "-H", `unix://${engine.socket}`, "run", "--rm", "--init", "--network", "none"] as const;
 const [entrypoint, ...args] = FIRST_LINE;
 const starts = await measurePods({

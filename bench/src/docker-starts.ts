@@ -1,4 +1,4 @@
-/** Measures starts in containers, on a Docker engine that lives only for it: a program of its own, see `starts.ts`. */
+/** Measures starts in containers, on a Docker engine of its own. This is a separate program, see `starts.ts`. */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { importImage, startEngine } from "../../platform/tests/docker-engine.ts";
@@ -6,14 +6,14 @@ import { startMillrace } from "./millrace.ts";
 import { bareProgram, measurePlace, workerProgram } from "./start-waits.ts";
 
 const IMAGE = "millrace-bench";
-/** Where the image has the worker library. */
+/** The path of the worker library in the image. */
 const LIBRARY = "/worker/main.ts";
 
 const { name, folder, quick, result } = JSON.parse(process.argv[2]!) as {
   name: string;
   folder: string;
   quick: boolean;
-  /** The file for what was measured. */
+  /** The file for the result. */
   result: string;
 };
 
@@ -28,7 +28,7 @@ const starts = await measurePlace({
   name,
   running,
   program: { image: IMAGE, cmd: inline(workerProgram(LIBRARY)) },
-  // The engine has no network but the one that Millrace makes for its workers.
+  // The engine has only the network that Millrace makes for its workers.
   bare: [
     ...(["docker", "-H", `unix://${engine.socket}`, "run", "--rm", "--init", "--network", "none"] as const),
     ...[IMAGE, ...inline(bareProgram(LIBRARY))],

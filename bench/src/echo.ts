@@ -1,4 +1,4 @@
-/** The measure of all things: bare `node:http`, which parses the body and sends it back. */
+/** The baseline of all measurements: bare `node:http`, which parses the body and sends it back. */
 import { createServer } from "node:http";
 
 const { port } = JSON.parse(process.argv[2]!) as { port: number };

@@ -1,4 +1,4 @@
-/** Row 18: a list of 500 Pods by GraphQL and by REST v1, each beside the same list by REST v2. */
+/** Row 18: a list of 500 Pods by GraphQL and by REST v1, each compared with the same list by REST v2. */
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as stay } from "node:timers/promises";
@@ -27,7 +27,7 @@ const AT_ONCE = 4;
 const LOOK_MS = 500;
 const TRIES = 600;
 
-/** What the public Python client selects. */
+/** The fields that the public Python client selects. */
 const QUERY = `query { myself { pods {
   id containerDiskInGb costPerHr desiredStatus dockerArgs dockerId env gpuCount imageName lastStatusChange machineId memoryInGb name podType
   port ports uptimeSeconds vcpuCount volumeInGb volumeMountPath runtime { ports { ip isIpPublic privatePort publicPort type } }
@@ -38,7 +38,7 @@ export async function measureFaces({ folder, quick, say }: FacesOptions): Promis
   const app = await mkdtemp(join(folder, "faces-"));
   const data = await mkdtemp(join(folder, "faces-data-"));
   try {
-    // Programs run as users of their own, and must find the folder.
+    // Programs run as other users and must be able to open the folder.
     await chmod(app, 0o755);
     await using running = await startMillrace(data, { compute: "host" });
     const { port, headers } = running.submit;
@@ -63,7 +63,7 @@ class FacesServer {
     this.#headers = { ...headers, "content-type": "application/json" };
   }
 
-  /** Their programs end at once; the Pods stay. */
+  /** The programs of these Pods end at once, but the Pods stay. */
   async fill(pods: number, app: string): Promise<void> {
     const container = { image: `host:${app}`, cmd: ["true"], env: { A: "1", B: "2" }, ports: ["8888/http"] };
     const body = { ...container, cpu: { id: "cpu3c", vcpuCount: 2 } };
@@ -73,7 +73,7 @@ class FacesServer {
       );
   }
 
-  /** What still runs would take the processors while lists are read, and its disk could not be removed. */
+  /** Running programs would use the CPUs while lists are read, and their disks could not be removed. */
   async allEnded(pods: number): Promise<void> {
     for (let tries = 0; tries < TRIES; tries++) {
       const { pods: all } = (await this.#ask(`/v2/pods?limit=${pods}`)) as { pods: { status: string }[] };
@@ -83,7 +83,7 @@ class FacesServer {
     throw new Error("the programs of the Pods do not end");
   }
 
-  /** One after another, each in its turn, so that all of them meet the same machine. */
+  /** The surfaces take turns, so that all of them meet the same load on the machine. */
   async measure(reads: number, pods: number): Promise<Omit<FacesResult, "pods">> {
     const waits = { restV2: [] as number[], restV1: [] as number[], graphql: [] as number[] };
     const faces = {

@@ -1,4 +1,4 @@
-/** The figures that are asked for, each from two measurements of one round. */
+/** The figures to report, each from two measurements of one round. */
 import type { Measure, PhaseName } from "./phases.ts";
 
 export type StackName =
@@ -21,7 +21,7 @@ export interface Figure {
   name: string;
   of: Source;
   against: Source;
-  /** `work`: how much is done; `p50`: how long it takes, where less is better; `added`: how many milliseconds longer it takes. */
+  /** `work` compares how much is done, `p50` how long it takes (less is better), and `added` how many milliseconds longer it takes. */
   by: "work" | "p50" | "added";
   atLeast: number;
   aim: number;
@@ -65,7 +65,8 @@ export const figures: Figure[] = [
   work("4", "/run against BullMQ always", "sqlite/submit", "bullmq-always/submit", 2.5, 3.5),
   work("4", "submit to result against BullMQ always", "sqlite/together", "bullmq-always/together", 3, 4),
   work("4", "runsync against BullMQ always", "sqlite/runsync-64", "bullmq-always/runsync-64", 5, 7),
-  // Automatic pipelining is an option of ioredis that BullMQ does not document and whose use its maintainer doubts: shown, not demanded.
+  // Automatic pipelining is an option of ioredis that BullMQ does not document and whose use its maintainer doubts. It is shown but has no
+  // target.
   work("4", "/run against BullMQ always, pipelined", "sqlite/submit", "bullmq-pipelined/submit", 0, 0),
   work("4", "submit to result against the same", "sqlite/together", "bullmq-pipelined/together", 0, 0),
   work("4", "runsync against the same", "sqlite/runsync-64", "bullmq-pipelined/runsync-64", 0, 0),
@@ -79,9 +80,9 @@ export const figures: Figure[] = [
   work("8", "on PostgreSQL: /run against echo", "postgres/submit", "echo", 0.55, 0.65),
   work("8", "on PostgreSQL: submit to result against echo", "postgres/together", "echo", 0.28, 0.35),
   work("8", "on PostgreSQL: runsync against echo", "postgres/runsync-64", "echo", 0.24, 0.3),
-  // Nothing is asked of it: row 3b on PostgreSQL.
+  // Row 3b on PostgreSQL has no target.
   work("8", "on PostgreSQL: one job per take against echo", "postgres/together-single", "echo", 0, 0),
-  // The CPU time is that of the proxy and of the worker behind it; a direct connection has only the latter.
+  // The CPU time is that of the proxy and the worker behind it. A direct connection has only the worker's.
   work("13", "through Millrace's proxy against direct", "lb-millrace/forward", "echo", 0, 0),
   work("13", "through nginx against direct", "lb-nginx/forward", "echo", 0, 0),
   work("13", "through Millrace's proxy against nginx", "lb-millrace/forward", "lb-nginx/forward", 0.5, 0.6),
@@ -100,7 +101,7 @@ export const figures: Figure[] = [
 
 export type Round = Partial<Record<Source, Measure>>;
 
-/** One figure in one round: by CPU time, and by the clock on the wall. */
+/** One figure in one round, by CPU time and by wall clock. */
 export function ratioIn(round: Round, { of, against, by }: Figure): { cpu: number; wall: number } | undefined {
   const [measured, standard] = [round[of], round[against]];
   if (!measured || !standard) return undefined;

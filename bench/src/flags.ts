@@ -5,9 +5,9 @@ import { CHECKED_ROWS } from "./check.ts";
 
 const NUMBERS = ["1", "2", "3", "3b", "4", "5", "6", "7", "8", "9", "10", "11", "13", "14", "15", "16", "17", "18"];
 export const ALL_ROWS = [...NUMBERS, "pg", "churn"];
-/** Rows that need nothing beside Millrace itself and take minutes. */
+/** Rows that need only Millrace itself and take minutes. */
 export const OWN_ROWS = ["1", "2", "3", "3b", "9", "10", "11", "14", "15", "16", "18"];
-/** Words for rows that are easier to remember. */
+/** Names for rows that are easier to remember. */
 const WORDS: Record<string, string[]> = {
   lb: ["13"],
   starts: ["14"],

@@ -1,4 +1,4 @@
-/** The load generator: one process, raw sockets, one request at a time on each. The same for every stack. */
+/** The load generator: one process, raw sockets, one request at a time on each. It is the same for every stack. */
 import { connect, type Socket } from "node:net";
 import { Histogram } from "./histogram.ts";
 import { isWhole } from "./http-answer.ts";
@@ -79,7 +79,7 @@ class Connection {
   }
 }
 
-/** Due times of requests that found no free connection. */
+/** The due times of requests that found no free connection. */
 const late: number[] = [];
 
 function next(connection: Connection): void {
@@ -94,7 +94,7 @@ function next(connection: Connection): void {
   }
 }
 
-/** Latency counts from when a request was due, so that a server that stalls cannot hide it. */
+/** Latency counts from when a request was due, so that a stalled server cannot hide it. */
 function paceRequests(all: Connection[], perSecond: number): void {
   let dueAt = performance.now();
   const tick = () => {
@@ -121,7 +121,7 @@ function reportInterval(): void {
   histogram.clear();
 }
 
-/** On a crowded machine a second is too short to warm anything up: some requests must have been answered as well. */
+/** On a busy machine a second is too short to warm up, so a number of requests must have been answered as well. */
 function measureWhenWarm(): void {
   if (accepted >= WARM_AFTER * (connections / 64) || performance.now() > startedAt + LONGEST_WARMUP_MS) measure();
   else setTimeout(measureWhenWarm, 50);

@@ -1,4 +1,4 @@
-/** Latencies in buckets that grow with the value: about 1% exact, whatever their size. */
+/** Latencies in buckets that grow with the value, accurate to about 1% at any size. */
 
 const GROWTH = Math.log(1.01);
 const SMALLEST_MS = 0.01;

@@ -1,8 +1,8 @@
-/** Reading HTTP answers from a raw socket, as little as measuring needs. */
+/** Reads HTTP answers from a raw socket, with only what measuring needs. */
 
 const LAST_CHUNK = Buffer.from("0\r\n\r\n");
 
-/** Whether an answer is complete: by its length, or by the mark at the end of a chunked one. */
+/** Whether an answer is complete, by its length or by the end mark of a chunked one. */
 export function isWhole(received: Buffer): boolean {
   const headerEnd = received.indexOf("\r\n\r\n");
   if (headerEnd < 0) return false;

@@ -1,4 +1,4 @@
-/** Runs a measurement beside a Docker engine of its own, in namespaces of its own: it cannot disturb another one of this machine. */
+/** Runs a measurement next to its own Docker engine, in its own namespaces, so that it cannot disturb another engine on this machine. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
@@ -13,7 +13,7 @@ interface Options {
   say: (line: string) => void;
 }
 
-/** What the program of this name measured; undefined, saying why, where there can be no engine. Everything it started ends with it. */
+/** Returns what this program measured. If there can be no engine, it says why and returns undefined. Everything it started ends with it. */
 export async function inDocker<T>(file: string, name: string, { folder, quick, say }: Options): Promise<T | undefined> {
   const missing = await whatIsMissing();
   if (missing) {

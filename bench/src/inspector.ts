@@ -1,4 +1,4 @@
-/** Asks a Node process for profiles of a stretch of its life, over the inspector's protocol. */
+/** Asks a Node process for profiles of a period, over the inspector protocol. */
 
 export interface ProfileNode {
   id: number;
@@ -20,7 +20,7 @@ export interface HeapNode {
 }
 
 const SAMPLE_US = 200;
-/** A sample for each so many bytes. */
+/** One sample is taken per this many bytes. */
 const SAMPLE_BYTES = 4096;
 
 export class Inspector implements Disposable {
@@ -54,7 +54,7 @@ export class Inspector implements Disposable {
     return profile;
   }
 
-  /** Everything that was allocated, also what was collected since. */
+  /** Includes allocations that were collected since. */
   async allocations(during: () => Promise<void>): Promise<HeapNode> {
     await this.#ask("HeapProfiler.startSampling", {
       samplingInterval: SAMPLE_BYTES,

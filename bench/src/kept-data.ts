@@ -1,4 +1,4 @@
-/** The data of an installation, which outlives its servers: a folder, and a database where it is kept in one. */
+/** The data of an installation, which outlives its servers: a folder, and a database if it uses one. */
 import { cp, mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { PostgresQueue } from "../../platform/src/adapters/postgres/postgres-queue.ts";
@@ -26,14 +26,14 @@ export class KeptData implements AsyncDisposable {
     return startMillrace(this.#folder, { database: this.#database });
   }
 
-  /** The queue without a server. */
+  /** Opens the queue without a server. */
   openQueue(): Promise<Queue & AsyncDisposable> {
     return this.#database
       ? PostgresQueue.open(this.#database.url, { random: realRandom })
       : SqliteQueue.open(this.#folder, { clock: realClock, random: realRandom });
   }
 
-  /** Nobody may be using it meanwhile. */
+  /** Nobody may use the data meanwhile. */
   async copy(): Promise<KeptData> {
     const folder = `${this.#folder}-copy`;
     await cp(this.#folder, folder, { recursive: true });

@@ -1,4 +1,4 @@
-/** Where the measurement runs: commit, machine, disk; a disk that is none is refused. */
+/** Describes where the measurement runs: commit, machine and disk. A disk in memory is refused. */
 import { execFileSync } from "node:child_process";
 import { closeSync, fsyncSync, openSync, readFileSync, statfsSync, unlinkSync, writeSync } from "node:fs";
 import { availableParallelism, cpus, loadavg, totalmem } from "node:os";
@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { median } from "./figures.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-/** What statfs says of file systems that keep nothing through a power failure. */
+/** The statfs types of file systems that lose everything in a power failure. */
 const IN_MEMORY = new Map([
   [0x01021994, "tmpfs"],
   [0x858458f6, "ramfs"],
@@ -20,7 +20,7 @@ export interface Machine {
   cores: number;
   memoryGb: number;
   kernel: string;
-  /** Others at work on the same cores when the measurement began. */
+  /** The load of other programs on the same cores when the measurement began. */
   loadBefore: number;
 }
 
@@ -43,7 +43,7 @@ export function refuseMemoryDisk(folder: string): void {
   if (name) throw new Error(`${folder} is on ${name}, which keeps nothing: choose a folder on a disk with --folder`);
 }
 
-/** Milliseconds that a small write and its flush take on the disk that is measured. */
+/** The milliseconds that a small write and its flush take on the measured disk. */
 export function flushLatency(folder: string): { median: number; max: number } {
   const file = join(folder, "flush");
   const descriptor = openSync(file, "w");

@@ -46,10 +46,10 @@ async function bench(flags: Flags): Promise<void> {
   const folder = await mkdtemp(join(resolve(flags.folder), "millrace-bench-"));
   opened.defer(() => rm(folder, { recursive: true, force: true }));
   process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
-  // PostgreSQL, which does not run as root, must be able to pass through.
+  // PostgreSQL does not run as root and must be able to enter the folder.
   await chmod(folder, 0o711);
   const pace: Pace = { folder, warmupMs: 1000, measureMs: flags.seconds * 1000 };
-  // Two checkouts beside each other claim nothing of durability, and a disk that others use would trouble them.
+  // A comparison of two checkouts claims no durability, and a shared disk would disturb it. So a disk in memory is allowed.
   if (!flags.against) refuseMemoryDisk(folder);
   const machine = describeMachine();
   const flushMs = flushLatency(folder);
@@ -106,14 +106,14 @@ async function bench(flags: Flags): Promise<void> {
   });
 }
 
-/** The phases that the figures need, each once, in a fixed order. */
+/** The phases that the figures need, each once and in a fixed order. */
 function sourcesOf(wanted: Figure[]): Source[] {
   return [...new Set(wanted.flatMap(({ of, against }) => [of, against]))].filter((source) => source !== "echo");
 }
 
 type LazyPostgres = () => Promise<Databases>;
 
-/** Started when the first row asks for it. */
+/** PostgreSQL is started when the first row needs it. */
 function lazyPostgres({ postgres }: Flags, folder: string, opened: AsyncDisposableStack): LazyPostgres {
   let databases: Databases | undefined;
   return async () => {
@@ -145,7 +145,7 @@ async function openStacks(
   return stacks;
 }
 
-/** Rows 9, 10 and 11: on SQLite, and on PostgreSQL where `pg` is asked for as well. */
+/** Rows 9, 10 and 11 on SQLite, and also on PostgreSQL if `pg` is requested. */
 async function deepRows(
   { rows, rounds, deep, fill }: Flags,
   pace: Pace,
@@ -163,7 +163,7 @@ async function deepRows(
   return measured;
 }
 
-/** The command fails where something is far below the best that was kept. */
+/** The command fails if a figure is far below the best one kept. */
 async function check(checked: Checked[], keeps: boolean): Promise<void> {
   const { arch } = process;
   const kept = await readKept(arch);

@@ -1,4 +1,4 @@
-/** Millrace as a person runs it: the launcher, a data folder, one endpoint, workers in processes of their own. */
+/** Millrace as a person runs it: the launcher, a data folder, one endpoint, and workers in separate processes. */
 
 import { execFileSync } from "node:child_process";
 import { readFile } from "node:fs/promises";
@@ -10,31 +10,31 @@ import type { Counts, Running, Stack } from "./stack.ts";
 
 const thisCheckout = fileURLToPath(new URL("../..", import.meta.url));
 
-/** Jobs that our worker runs at once. */
+/** How many jobs our worker runs at once. */
 const CONCURRENCY = 128;
-/** Workers of the public protocol, one job each. */
+/** The number of workers on the public protocol, which take one job each. */
 const SINGLE_WORKERS = 64;
 
 export interface MillraceOptions {
-  /** Another checkout than the one that the bench is of. */
+  /** Another checkout than the bench's own. */
   root?: string | undefined;
-  /** On PostgreSQL, a new database for each start; without it on SQLite. */
+  /** Uses PostgreSQL with a new database for each start. Without this, SQLite is used. */
   databases?: Databases;
-  /** On PostgreSQL, in this database, which stays. */
+  /** Uses this PostgreSQL database, which is kept. */
   database?: Database | undefined;
   /** Flags for the server's Node, such as `--cpu-prof`. */
   nodeOptions?: string;
-  /** The sources themselves run, so that profiles name them, and not the code that the launcher builds of them. */
+  /** Runs the sources and not the code that the launcher builds from them, so that profiles name the sources. */
   fromSource?: boolean;
-  /** Where the server starts workers; by default nowhere, since the bench starts them itself. */
+  /** Where the server starts workers. The default is nowhere, because the bench starts them itself. */
   compute?: "host" | "none";
-  /** The socket of the engine that runs containers. */
+  /** The socket of the container engine. */
   docker?: string;
 }
 
 export interface RunningMillrace extends Running {
   server: Child;
-  /** Ends the server as a power failure would, and leaves its data. */
+  /** Kills the server as a power failure would, and keeps its data. */
   kill(): Promise<void>;
 }
 

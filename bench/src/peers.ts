@@ -1,4 +1,4 @@
-/** The peers that Millrace is measured against, each behind Fastify with the fast options of its documentation. */
+/** The peers that Millrace is compared with, each behind Fastify with the fast options of its documentation. */
 import { execFileSync } from "node:child_process";
 import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";

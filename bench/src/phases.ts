@@ -1,4 +1,4 @@
-/** The phases of a measurement. Each starts its stack afresh, warms up, measures, checks that nothing was lost, and ends it. */
+/** The phases of a measurement. Each starts a new stack, warms up, measures, checks that nothing was lost, and ends it. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { freePort, startProgram } from "./child.ts";
@@ -9,7 +9,7 @@ import type { LoadReport, LoadSettings, Target } from "./workload.ts";
 export interface Pace {
   warmupMs: number;
   measureMs: number;
-  /** Everything the stacks keep is in folders under here. */
+  /** The folder for everything that the stacks store. */
   folder: string;
 }
 
@@ -18,9 +18,9 @@ export interface Measure {
   count: number;
   seconds: number;
   cpuSeconds: number;
-  /** A second, by the clock on the wall. */
+  /** Per second of wall-clock time. */
   rate: number;
-  /** For each second of CPU time of the server, its workers and its database. */
+  /** Per second of CPU time of the server, its workers and its database. */
   perCpuSecond: number;
   latencyMs?: LoadReport["latencyMs"];
 }
@@ -75,7 +75,7 @@ export async function runPhase(stack: Stack, phase: PhaseName, pace: Pace): Prom
   }
 }
 
-/** Submissions alone: everything accepted must wait in the queue afterwards. */
+/** Only submits: all accepted jobs must wait in the queue afterwards. */
 export async function submitOnly(running: Running, pace: Pace): Promise<Measure> {
   const before = await running.counts();
   const { report, cpu } = await load({ target: running.submit, connections: CONNECTIONS, ...pace }, running.pids);
@@ -86,7 +86,7 @@ export async function submitOnly(running: Running, pace: Pace): Promise<Measure>
   return { ...measureOf(report.count, report.seconds, cpu), latencyMs: report.latencyMs };
 }
 
-/** Submissions and completions together, counted until the queue is empty again. */
+/** Submits and completes, and counts until the queue is empty again. */
 async function together(running: Running, kind: WorkerKind, pace: Pace): Promise<Measure> {
   await running.startWorker(kind);
   const begun = { at: 0, cpu: 0, completed: 0 };
@@ -108,13 +108,13 @@ async function runsync(running: Running, connections: number, pace: Pace): Promi
   return { ...measureOf(report.count, report.seconds, cpu), latencyMs: report.latencyMs };
 }
 
-/** Requests that a worker answers through whatever stands before it: each answer must be the worker's. */
+/** Sends requests to a worker through a proxy. Each answer must come from the worker. */
 async function forward(running: Running, connections: number, pace: Pace): Promise<Measure> {
   const { report, cpu } = await load({ target: running.submit, connections, ...pace }, running.pids);
   return { ...measureOf(report.count, report.seconds, cpu), latencyMs: report.latencyMs };
 }
 
-/** Waits until nothing waits; then everything accepted must have been completed, once. */
+/** Waits until no job waits. Then every accepted job must have been completed, once. */
 async function drained(running: Running, accepted: number): Promise<{ completed: number }> {
   const until = performance.now() + DRAIN_LIMIT_MS;
   for (;;) {
@@ -130,7 +130,7 @@ async function drained(running: Running, accepted: number): Promise<{ completed:
   }
 }
 
-/** Runs the generator; the CPU time is that of the measured stretch. */
+/** Runs the generator. The CPU time is that of the measured period. */
 export async function load(
   settings: LoadSettings & { target: Target },
   pids: () => number[],

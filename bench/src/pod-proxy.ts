@@ -6,7 +6,7 @@ import { startMillrace } from "./millrace.ts";
 import type { Running, Stack } from "./stack.ts";
 
 const PORT = 8080;
-/** Does what echo does, and is found by this name. */
+/** Does what echo does, and is found by this file name. */
 const PROGRAM = "pod-echo.mjs";
 const ECHO = `import { createServer } from "node:http";
 createServer((request, response) => {
@@ -34,7 +34,7 @@ async function start(folder: string, nodeOptions: string | undefined): Promise<R
   const app = await mkdtemp(join(folder, "app-"));
   const data = await mkdtemp(join(folder, "data-"));
   await writeFile(join(app, PROGRAM), ECHO);
-  // Programs run as users of their own, and must find the folder.
+  // Programs run as other users and must be able to open the folder.
   for (const path of [folder, app]) await chmod(path, 0o755);
   const millrace = await startMillrace(data, { compute: "host", ...(nodeOptions && { nodeOptions }) });
   const { port, headers } = millrace.submit;
@@ -79,7 +79,7 @@ async function answers(url: string, headers: Record<string, string>): Promise<vo
   throw new Error("the program of the Pod does not answer");
 }
 
-/** It is no child of the server's: it would go on without it. */
+/** The program outlives the server and is not its child, so it is found by its name. */
 async function programsNamed(name: string): Promise<number[]> {
   const pids = (await readdir("/proc")).filter((one) => /^\d+$/.test(one));
   const found = await Promise.all(

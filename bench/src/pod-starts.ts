@@ -1,4 +1,4 @@
-/** How long it takes from the request for a Pod to the first line of its program at who reads its log, and a bare start beside each. */
+/** The time from the request for a Pod until its program's first line reaches a reader of its log, and a bare start to compare. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import type { RunningMillrace } from "./millrace.ts";
@@ -9,18 +9,18 @@ export interface PodStarts {
   bare: Waits;
 }
 
-/** Says that it runs, and stays. */
+/** Prints a line and keeps running. */
 export const FIRST_LINE = ["sh", "-c", "echo up; exec sleep 3600"];
 
 const STARTS = 20;
 const FEW = 3;
 
 export interface PodPlace {
-  /** As it stands in the table. */
+  /** The name in the table. */
   name: string;
   running: RunningMillrace;
   program: { image: string; cmd: string[] };
-  /** The command that starts the same program without anything around it. */
+  /** The command that starts the same program on its own. */
   bare: [string, ...string[]];
   quick: boolean;
   say: (line: string) => void;
@@ -29,7 +29,7 @@ export interface PodPlace {
 export async function measurePods({ name, running, program, bare, quick, say }: PodPlace): Promise<PodStarts> {
   const { port, headers } = running.submit;
   const server = new PodServer(`http://127.0.0.1:${port}`, headers, program);
-  // What is done only once for a server is not part of a start.
+  // Work that a server does only once is not part of a start.
   await server.start();
   const [pods, bares]: number[][] = [[], []];
   for (let i = 0; i < (quick ? FEW : STARTS); i++) {
@@ -52,7 +52,7 @@ class PodServer {
     this.#program = program;
   }
 
-  /** Milliseconds until the line was read; the Pod is gone afterwards. */
+  /** Returns the milliseconds until the line was read. The Pod is removed afterwards. */
   async start(): Promise<number> {
     const sentAt = now();
     const body = JSON.stringify({ name: "bench", ...this.#program, cpu: { id: "cpu3c", vcpuCount: 2 } });

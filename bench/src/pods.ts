@@ -1,4 +1,4 @@
-/** Row 16: from the request for a Pod to its first line, beside a bare start of the same program. */
+/** Row 16: the time from the request for a Pod to its first line, compared with a bare start of the same program. */
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { inDocker } from "./in-docker.ts";
@@ -7,10 +7,10 @@ import { FIRST_LINE, measurePods, type PodStarts } from "./pod-starts.ts";
 import { amount, type Line } from "./table.ts";
 
 const PLACES = { host: "on the host", docker: "in Docker" } as const;
-/** Milliseconds over a bare start. */
+/** Milliseconds more than a bare start. */
 const ASKED_MS = { host: { most: 70, aim: 40 }, docker: { most: 30, aim: 20 } } as const;
 
-/** What could not be measured is left out. */
+/** Places that could not be measured are left out. */
 export type PodsResult = Partial<Record<keyof typeof PLACES, PodStarts>>;
 
 interface PodsOptions {
@@ -27,10 +27,10 @@ export async function measurePodStarts(options: PodsOptions): Promise<PodsResult
 
 async function measureHost({ folder, quick, say }: PodsOptions): Promise<PodStarts> {
   const app = await mkdtemp(join(folder, "pods-"));
-  // Not in the programs' folder: none may see the server's data.
+  // The data is outside the programs' folder, because no program may see it.
   const data = await mkdtemp(join(folder, "pods-data-"));
   try {
-    // Programs run as users of their own, and must find the folder.
+    // Programs run as other users and must be able to open the folder.
     await chmod(app, 0o755);
     await using running = await startMillrace(data, { compute: "host" });
     const program = { image: `host:${app}`, cmd: FIRST_LINE };

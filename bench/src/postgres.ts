@@ -1,4 +1,4 @@
-/** PostgreSQL for the stacks that need it: one that is given, or one of our own on the measured disk. */
+/** PostgreSQL for the stacks that need it: a given one, or our own on the measured disk. */
 import { execFile } from "node:child_process";
 import { chown, cp, mkdir, readdir, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
@@ -9,9 +9,9 @@ import { freePort, startCommand } from "./child.ts";
 
 export interface Database extends AsyncDisposable {
   url: string;
-  /** The server's process, when it is ours and its CPU time can be counted. */
+  /** The server's process, if it is ours and its CPU time can be counted. */
   pids: number[];
-  /** As it is at this moment; nobody may be connected to it. */
+  /** Copies the current content. Nobody may be connected meanwhile. */
   copy(): Promise<Database>;
 }
 
@@ -21,11 +21,11 @@ export interface Databases extends AsyncDisposable {
 }
 
 const run = promisify(execFile);
-/** PostgreSQL refuses to run as root; these are the numbers of `nobody` everywhere. */
+/** PostgreSQL refuses to run as root. These are the ids of `nobody` on every system. */
 const NOBODY = { uid: 65_534, gid: 65_534 };
 const asNobody: Partial<typeof NOBODY> = process.getuid?.() === 0 ? NOBODY : {};
 
-/** Durable as it comes: fsync and synchronous_commit stay on. Memory as its documentation advises for a small machine. */
+/** Durability is left on: fsync and synchronous_commit. The memory settings follow its documentation for a small machine. */
 const SETTINGS = {
   listen_addresses: "127.0.0.1",
   unix_socket_directories: "",
@@ -69,7 +69,7 @@ export async function ownPostgres(folder: string): Promise<Databases> {
   };
 }
 
-/** Debian's, else the ones that the platform's tests use. */
+/** Uses Debian's programs, or else those of the platform's tests. */
 async function locatePrograms(folder: string): Promise<string> {
   const debian = "/usr/lib/postgresql";
   const versions = await readdir(debian).catch(() => []);

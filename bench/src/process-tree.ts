@@ -1,20 +1,20 @@
-/** What processes cost, with everything they started: CPU time and memory from /proc. */
+/** The CPU time and memory of processes and everything they started, from /proc. */
 import { readdirSync, readFileSync } from "node:fs";
 
-/** Clock ticks per second in /proc; 100 on every Linux that Node runs on. */
+/** Clock ticks per second in /proc: 100 on every Linux that Node runs on. */
 const TICKS = 100;
 
 interface Stat {
   pid: number;
   parent: number;
-  /** Its own time, and that of children which have ended. */
+  /** The process's own time and that of its ended children. */
   ticks: number;
 }
 
 function statOf(pid: number): Stat | undefined {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, "utf8");
-    // The name in parentheses may hold spaces: fields are counted from behind it.
+    // The name in parentheses may contain spaces, so fields are counted from behind it.
     const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
     const [user = 0, system = 0, childUser = 0, childSystem = 0] = fields.slice(11, 15).map(Number);
     return { pid, parent: Number(fields[1]), ticks: user + system + childUser + childSystem };
@@ -36,12 +36,12 @@ function tree(roots: readonly number[]): Stat[] {
   return all.filter(({ pid }) => wanted.has(pid));
 }
 
-/** Seconds of CPU that these processes and all they started have used. */
+/** CPU seconds that these processes and everything they started have used. */
 export function cpuSeconds(roots: readonly number[]): number {
   return tree(roots).reduce((sum, { ticks }) => sum + ticks, 0) / TICKS;
 }
 
-/** The same as nanoseconds, which tell short stretches apart: of threads that are there, without children. */
+/** The same in nanoseconds, which can tell short periods apart. Includes only current threads, not children. */
 export function cpuNanoseconds(pids: readonly number[]): number {
   let sum = 0;
   for (const pid of pids)
@@ -53,7 +53,7 @@ export function threadNanoseconds(pid: number, thread: number): number {
   return Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, "utf8").split(" ", 1)[0]);
 }
 
-/** Bytes of memory that these processes and all they started hold now. */
+/** Bytes of memory that these processes and everything they started use now. */
 export function residentBytes(roots: readonly number[]): number {
   return tree(roots).reduce((sum, { pid }) => sum + residentOf(pid), 0);
 }

@@ -1,17 +1,17 @@
-/** Interleaved rounds: every stack in each, echo at both ends, and where echo itself wavered the round does not count. */
+/** Interleaved rounds: each runs every stack, with echo at both ends. If echo itself varied too much, the round does not count. */
 import type { Round, Source, StackName } from "./figures.ts";
 import { echoPhase, type Measure, type Pace, type PhaseName, runPhase } from "./phases.ts";
 import type { Stack } from "./stack.ts";
 
 /** Echo at the start and the end of a round may differ by this much. */
 const STEADY_WITHIN = 0.2;
-/** Rounds beyond those asked for, when some were dropped. */
+/** How many more rounds may run if some were dropped. */
 const EXTRA_ROUNDS = 5;
 
-/** On a shared machine the wall clock wavers long before CPU time does: each is held to the rule by itself. */
+/** On a shared machine the wall clock varies much more than CPU time, so the rule is applied to each separately. */
 export interface Rounds {
   all: Round[];
-  /** Those in which echo was steady by CPU time, and those in which it was by the wall clock. */
+  /** Rounds in which echo was steady by CPU time, and those in which it was steady by wall clock. */
   byCpu: Round[];
   byWall: Round[];
 }

@@ -1,4 +1,4 @@
-/** Row 15: how soon a server answers that starts on an empty folder, and how much memory it holds while nothing is asked of it. */
+/** Row 15: how soon a server that starts on an empty folder answers, and how much memory it uses while idle. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as stay } from "node:timers/promises";
@@ -10,12 +10,12 @@ import { amount, type Line } from "./table.ts";
 
 const launcher = fileURLToPath(new URL("../../millrace", import.meta.url));
 const STARTS = 10;
-/** By then it has ended what it does at its start. */
+/** By then the server has finished the work of its start. */
 const IDLE_MS = 10_000;
 const MB = 1024 * 1024;
 
 export interface ServerStart {
-  /** From the start of the launcher to the first answer, each time. */
+  /** The time from the launcher's start to the first answer, for each run. */
   answeredMs: number[];
   idleBytes: number;
 }

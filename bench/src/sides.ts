@@ -1,4 +1,4 @@
-/** A server of the job path, or echo, that is loaded in slices while it stays up. */
+/** A server of the job path, or echo, that stays up and is loaded in slices. */
 import { mkdtemp } from "node:fs/promises";
 import { join } from "node:path";
 import { freePort, startProgram } from "./child.ts";
@@ -12,11 +12,11 @@ interface Asked {
   name: string;
   target: "submit" | "runsync";
   worker?: WorkerKind;
-  /** A slice is over when everything that it submitted has ended. */
+  /** A slice ends when everything that it submitted has ended. */
   drains?: boolean;
 }
 
-/** What the rows of the job path ask of a server. */
+/** What the rows of the job path request from a server. */
 const ROWS = {
   "1": { name: "/run", target: "submit" },
   "2": { name: "submit to result", target: "submit", worker: "ours", drains: true },
@@ -28,18 +28,18 @@ export type SideRow = keyof typeof ROWS;
 export const SIDE_ROWS = ["1", "2", "3", "3b"] as const satisfies readonly SideRow[];
 export const sideName = (row: SideRow) => ROWS[row].name;
 
-/** Microseconds of CPU for each request. */
+/** Microseconds of CPU time per request. */
 export interface Cost {
-  /** Of the server, its worker and its database. */
+  /** The server, its worker and its database together. */
   all: number;
-  /** Of the server's thread that answers requests. */
+  /** The server's thread that answers requests. */
   main: number;
 }
 
 export interface Side extends AsyncDisposable {
-  /** The server alone. */
+  /** The server process alone. */
   pid: number;
-  /** A slice of so many requests. */
+  /** Sends this many requests. */
   slice(count: number): Promise<Cost>;
 }
 
@@ -87,7 +87,7 @@ export async function echoSide(nodeOptions: string[] = []): Promise<Side> {
   };
 }
 
-/** The first of the processes is the server. */
+/** The first process is the server. */
 async function measured(pids: readonly number[], count: number, work: () => Promise<void>): Promise<Cost> {
   const [before, mainBefore] = [cpuNanoseconds(pids), threadNanoseconds(pids[0]!, pids[0]!)];
   await work();

@@ -1,11 +1,11 @@
-/** Stand-ins for workers on the public protocol: each takes one job, reports it, and takes the next. Raw sockets, to cost little. */
+/** Stand-ins for workers on the public protocol: each takes one job, reports it and takes the next. Raw sockets keep them cheap. */
 import { connect, type Socket } from "node:net";
 import { bodyOf, isWhole, statusOf } from "./http-answer.ts";
 
 const { env, workers } = JSON.parse(process.argv[2]!) as { env: Record<string, string>; workers: number };
 const headers = `Host: 127.0.0.1\r\nAuthorization: ${env.RUNPOD_AI_API_KEY}\r\nUser-Agent: RunPod-Python-SDK/1.12.0\r\n`;
 
-/** One connection that stays open; one request at a time on it. */
+/** One connection that stays open, with one request at a time. */
 class Line {
   readonly #socket: Socket;
   #received: Buffer | undefined;
@@ -31,7 +31,7 @@ class Line {
   }
 }
 
-/** The variables are one worker's; the others are it with a number behind its id. */
+/** The variables are those of one worker. The others use its id with a number appended. */
 async function work(number: number): Promise<never> {
   const own = (name: string) => new URL(env[name]!.replaceAll(env.RUNPOD_POD_ID!, `${env.RUNPOD_POD_ID}${number}`));
   const takeUrl = own("RUNPOD_WEBHOOK_GET_JOB");

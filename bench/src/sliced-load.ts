@@ -1,4 +1,4 @@
-/** Load in short stretches over connections that stay open, from the process that measures. */
+/** Sends load in short slices over connections that stay open, from the measuring process. */
 import { connect, type Socket } from "node:net";
 import { isWhole } from "./http-answer.ts";
 import { CONNECTIONS } from "./phases.ts";
@@ -32,7 +32,7 @@ export class SlicedLoad {
     return new SlicedLoad(await Promise.all(opened), target);
   }
 
-  /** Sends so many requests, and resolves when all are answered: slices of equal work can be compared, however fast the machine is now. */
+  /** Sends this many requests and resolves when all are answered. Slices of equal work are comparable however fast the machine is now. */
   run(count: number): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     this.#left = count;

@@ -1,4 +1,4 @@
-/** What the bench measures: a server with its workers and its database, started afresh for each phase. */
+/** What the bench measures: a server with its workers and its database, newly started for each phase. */
 import type { Target } from "./workload.ts";
 
 export type WorkerKind = "ours" | "single";
@@ -12,7 +12,7 @@ export interface Counts {
 export interface Running extends AsyncDisposable {
   submit: Target;
   runsync: Target;
-  /** The processes whose CPU time counts, with everything they start. */
+  /** The processes whose CPU time counts, including everything they start. */
   pids(): number[];
   startWorker(kind: WorkerKind): Promise<void>;
   counts(): Promise<Counts>;

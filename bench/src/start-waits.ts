@@ -1,4 +1,4 @@
-/** How long jobs wait for their handler at one server: with a worker that waits for them, with one that is frozen, and with none. */
+/** How long jobs wait for their handler: with a waiting worker, with a frozen one, and with none. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as stay } from "node:timers/promises";
@@ -15,7 +15,7 @@ export interface Waits {
 }
 
 export interface Starts {
-  /** From the sending of the request to the first line of the handler. */
+  /** The time from sending the request to the first line of the handler. */
   waits: Partial<Record<Kind, Waits>>;
   /** A bare start of the same program, up to the line at which it would ask for work. */
   bare: Waits;
@@ -32,27 +32,27 @@ export const KINDS: { kind: Kind; name: string; endpoint: object; jobs: number }
   { kind: "cold", name: "no worker", endpoint: { workers: { max: 1, idleTimeout: 1 } }, jobs: 20 },
 ];
 const BARE_STARTS = 20;
-/** How long a worker may take to stand still or end, once it is idle. */
+/** How long an idle worker may take to freeze or end. */
 const REST_LIMIT_MS = 30_000;
 const LOOK_MS = 50;
-/** Jobs come at no particular moment of the server's second. */
+/** Jobs are spread over this time, so that they do not always meet the same moment of the server's tick. */
 const LONGEST_PAUSE_MS = 500;
 
-/** A worker's program; its library is where the image has it. */
+/** A worker's program. `library` is the library's path in the image. */
 export const workerProgram = (library: string) => `import { start } from ${JSON.stringify(library)};
 let begun = 0;
 start({ handler: () => ({ at: performance.timeOrigin + performance.now(), begun: ++begun }) });
 `;
 
-/** A program that only loads the library and says when it has. */
+/** A program that only loads the library and prints when it has done so. */
 export const bareProgram = (library: string) =>
   `import ${JSON.stringify(library)}; console.log(performance.timeOrigin + performance.now())`;
 
 export interface Place {
-  /** As it stands in the table. */
+  /** The name in the table. */
   name: string;
   running: RunningMillrace;
-  /** What the endpoints run. */
+  /** The program that the endpoints run. */
   program: { image: string; cmd: string[] };
   /** The command that starts the bare program. */
   bare: [string, ...string[]];
@@ -86,12 +86,12 @@ class Server {
     this.#program = program;
   }
 
-  /** Undefined where idle workers end although they should stand still. */
+  /** Returns undefined if idle workers end although they should freeze. */
   async measure(kind: Kind, endpoint: object, jobs: number): Promise<Waits | undefined> {
     const cpu = [{ id: "cpu3c", vcpuCount: 2 }];
     const body = { name: kind, ...this.#program, cpu, ...endpoint };
     const { id } = await this.#call<{ id: string }>("POST", "/v2/serverless", body);
-    // What is done only once for a server is not part of a start.
+    // Work that a server does only once is not part of a start.
     let before = await this.#run(id);
     const waits: number[] = [];
     for (let job = 0; job < jobs; job++) {
@@ -153,7 +153,7 @@ async function bareStarts(count: number, [command, ...args]: [string, ...string[
   return summary(waits);
 }
 
-/** By the clock that all processes of the machine share. */
+/** Uses the clock that all processes of the machine share. */
 export const now = () => performance.timeOrigin + performance.now();
 
 export function summary(waits: number[]): Waits {

@@ -10,7 +10,7 @@ import { amount, type Line } from "./table.ts";
 
 const PLACES = { host: "on the host", docker: "in Docker" } as const;
 
-/** What could not be measured is left out. */
+/** Places that could not be measured are left out. */
 export type StartsResult = Partial<Record<keyof typeof PLACES, Starts>>;
 
 interface StartsOptions {
@@ -19,7 +19,7 @@ interface StartsOptions {
   say: (line: string) => void;
 }
 
-/** The most that is allowed, and the aim; of a cold start, beyond a bare start of the same program. */
+/** The most that is allowed and the aim. For a cold start, in addition to a bare start of the same program. */
 const ASKED_MS: Record<Kind, { most: number; aim: number }> = {
   warm: { most: 2.2, aim: 1.5 },
   frozen: { most: 7, aim: 5 },
@@ -34,11 +34,11 @@ export async function measureStarts(options: StartsOptions): Promise<StartsResul
 
 async function measureHost({ folder, quick, say }: StartsOptions): Promise<Starts> {
   const app = await mkdtemp(join(folder, "starts-"));
-  // Not in the programs' folder: none may see the server's data.
+  // The data is outside the programs' folder, because no program may see it.
   const data = await mkdtemp(join(folder, "starts-data-"));
   try {
     await writeFile(join(app, "worker.mjs"), workerProgram("millrace-worker"), { mode: 0o644 });
-    // Programs run as users of their own, and must find the folder.
+    // Programs run as other users and must be able to open the folder.
     await chmod(app, 0o755);
     const library = await plainLibrary(fileURLToPath(new URL("../../worker", import.meta.url)), app);
     await using running = await startMillrace(data, { compute: "host" });

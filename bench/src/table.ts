@@ -1,4 +1,4 @@
-/** The result as a table: measured, at least, aim. */
+/** The result as a table: measured, at least, and aim. */
 import type { DeepResult } from "./deep.ts";
 import { type Figure, median, type Round, ratioIn } from "./figures.ts";
 import type { Rounds } from "./rounds.ts";
@@ -6,7 +6,7 @@ import type { Rounds } from "./rounds.ts";
 export interface Line {
   row: string;
   name: string;
-  /** By CPU time where that makes sense: far steadier on a shared machine. */
+  /** By CPU time where that makes sense, because it is far steadier on a shared machine. */
   measured: string;
   wall: string;
   atLeast: string;
@@ -67,7 +67,7 @@ export function deepLines({
   return lines;
 }
 
-/** A quantity of which less is better. */
+/** A quantity where less is better. */
 export function amount(row: string, name: string, value: number, unit: string, most: number, aim: number): Line {
   const shown = unit === "B" || unit === "MB" ? String(Math.round(value)) : value.toFixed(2);
   return {

@@ -1,4 +1,4 @@
-/** A worker on our own library that returns what it was given. */
+/** A worker on our own library that returns its input. */
 import { start } from "../../worker/src/main.ts";
 
 const { env, concurrency } = JSON.parse(process.argv[2]!) as { env: Record<string, string>; concurrency: number };

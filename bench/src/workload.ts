@@ -1,4 +1,4 @@
-/** What every stack is asked to do: the same job, of about 200 bytes, from the same generator. */
+/** The work for every stack: the same job of about 200 bytes, from the same generator. */
 
 const TEXT_LENGTH = 170;
 
@@ -10,7 +10,7 @@ export interface Target {
   port: number;
   path: string;
   headers: Record<string, string>;
-  /** Text that each answer must hold to count as a success. */
+  /** The text that each answer must contain to count as a success. */
   expects?: string;
 }
 
@@ -19,21 +19,21 @@ export interface LoadSettings {
   connections: number;
   warmupMs: number;
   measureMs: number;
-  /** Stop after this many requests, whatever the time. */
+  /** Stops after this many requests, whatever the time. */
   most?: number;
-  /** Requests a second, sent when they are due; without it each connection sends as soon as it has its answer. */
+  /** Requests per second, each sent when it is due. Without this, each connection sends again as soon as it has its answer. */
   rate?: number;
 }
 
 export interface LoadReport {
-  /** Successes in the measured time, and that time. */
+  /** Successes in the measured time, and the length of that time. */
   count: number;
   seconds: number;
-  /** Successes in all, warm-up included. */
+  /** All successes, including the warm-up. */
   accepted: number;
-  /** Answers that were none: another status, or without the expected text. */
+  /** Failed answers: another status, or without the expected text. */
   refused: number;
-  /** The first of them, to see why. */
+  /** The first failed answer, to see why. */
   example?: string;
   latencyMs: { p50: number; p95: number; p99: number; p999: number; max: number };
 }

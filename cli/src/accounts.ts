@@ -93,7 +93,7 @@ function showAccount(): Command {
     );
 }
 
-/** What is spent and may be, loaded by a command that speaks of money. */
+/** Loads the accounts' balances and limits, only for commands that show money. */
 async function spendingIn(records: Pick<Opened, "store" | "clock">): Promise<SpendBook> {
   const { SpendBook } = await import("@millrace/platform/resources/spending/service.ts");
   const spending = new SpendBook(records);
@@ -101,7 +101,7 @@ async function spendingIn(records: Pick<Opened, "store" | "clock">): Promise<Spe
   return spending;
 }
 
-/** Everything that an account may have, to be removed with it. */
+/** Opens everything that belongs to an account, so that it can be removed with the account. */
 async function inWholeInstallation<T>(
   options: PlaceOptions,
   work: (installation: Installation, finishRemovals: () => Promise<boolean>) => Promise<T>,
@@ -109,13 +109,13 @@ async function inWholeInstallation<T>(
   const settings = placeSettings(options);
   await refuseNoInstallation(settings);
   await using installation = await openInstallation(settings, { thread: false });
-  // They say what goes with an account.
+  // Opening the services registers what must be removed with an account.
   const { openServices } = await import("@millrace/platform/composition/services.ts");
   await openServices(installation);
   return await work(installation, () => finishRemovals(settings, installation));
 }
 
-/** What a list says of an account's money. */
+/** The money columns of an account in a list. */
 function spendingOf(standing: Standing) {
   const { balance, spentThisMonth, spendLimit, spendLimitMost } = shownAccount(standing);
   return { balance, spentThisMonth, spendLimit, spendLimitMost };
@@ -215,7 +215,7 @@ function deleteAccount(): Command {
           throw new Error(`this deletes everything that '${idOrName}' has, for good; add --yes to do it`);
         const { accounts, audit } = installation;
         const { account } = await accounts.ownerOf(idOrName);
-        // In the log of the installation's owner: that of the account goes with it.
+        // This entry goes into the log of the installation's owner, because the account's own log is deleted with it.
         const deed = byCommand((await accounts.firstOwner()).account, "deleteAccount", {
           type: "accounts",
           id: account,

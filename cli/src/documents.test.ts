@@ -1,4 +1,4 @@
-/** The documents are held to what is there: settings, commands, links and paths that they name. */
+/** The documents are checked against what exists: the settings, commands, links and paths that they name. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -83,7 +83,7 @@ describe("commands in the documents exist, with their flags:", () => {
   });
 });
 
-/** Words of a command line that the commands do not have. */
+/** Returns the words of a command line that the commands do not know. */
 function unknownIn(verbs: readonly Command[], words: string[]): string[] {
   const [name, ...rest] = words.includes("--") ? words.slice(0, words.indexOf("--")) : words;
   const command = verbs.find((verb) => verb.name() === name);
@@ -113,7 +113,7 @@ test.each(documents)("links in %s lead somewhere", (path) => {
 test.each(documents)("files that %s names are there", (path) => {
   const named = [...read(path).matchAll(/`([\w./-]+\/[\w./-]+\.(?:ts|json|sh))`/g)].map((match) => match[1]!);
   const places = ["", "platform/src"];
-  // A path of the API looks like a file, but begins with a slash.
+  // A path of the API looks like a file but begins with a slash.
   const missing = named.filter(
     (file) => !file.startsWith("/") && !places.some((place) => existsSync(join(root, place, file))),
   );

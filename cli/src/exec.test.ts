@@ -1,4 +1,4 @@
-/** `millrace exec` in a pipe, on a server that a test plays: what it asks for, what it says when that fails, and its status. */
+/** `millrace exec` in a pipe, on a server that the test plays: what it requests, its messages on failure, and its exit status. */
 import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
 import { type PodWorld, setupPods } from "../../platform/tests/pod-world.ts";
@@ -6,13 +6,13 @@ import { played } from "../../platform/tests/terminal-client.ts";
 import { execCommand } from "./exec.ts";
 import { type Streams, Terminal } from "./terminal.ts";
 
-/** Streams of a process that is in a pipe. */
+/** Makes the streams of a process that runs in a pipe. */
 function piped() {
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
   return { stdin, stdout, stderr, streams: { stdin, stdout, stderr } as unknown as Streams };
 }
 
-/** The same on a terminal of some size. */
+/** Makes the same on a terminal of the given size. */
 function onTerminal(columns: number, rows: number) {
   const pipes = piped();
   const modes: boolean[] = [];
@@ -71,7 +71,7 @@ test("on a terminal it is raw while it lasts, has the same size, and tells when 
   const resized = new Promise((resolve) => {
     program.onResize = resolve;
   });
-  // The program may be there before this end has heard that the connection is.
+  // The program may start before this side knows that the connection is open.
   await whenRaw;
   Object.assign(stdout, { columns: 90, rows: 20 }).emit("resize");
   expect(await resized).toEqual({ columns: 90, rows: 20 });

@@ -1,9 +1,9 @@
-/** `millrace exec`: runs a program in a Pod or a worker of a server, wherever that is, on the terminal that this runs on. */
+/** `millrace exec`: runs a program in a Pod or worker of a server, connected to this terminal. */
 import { readFile } from "node:fs/promises";
 import { Command } from "commander";
 import { Terminal } from "./terminal.ts";
 
-/** A command line is read by every user of the machine: the key is none of its words. */
+/** Every user of the machine can read a command line, so the key comes from the environment. */
 export interface ExecEnvironment {
   MILLRACE_URL?: string | undefined;
   MILLRACE_API_KEY?: string | undefined;

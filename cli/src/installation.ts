@@ -1,4 +1,4 @@
-/** Opening an installation's data from the command line, also while a server runs on it. */
+/** Opens an installation's data from the command line, even while a server runs on it. */
 
 import { type AccountServices, openAccountServices } from "@millrace/platform/composition/account-services.ts";
 import { openRecords, processSettings, type Records } from "@millrace/platform/composition/installation.ts";
@@ -12,12 +12,12 @@ export interface PlaceOptions {
   databaseUrlFile?: string;
 }
 
-/** A command line is read by every user of the machine, and kept in the history of a shell. */
+/** Every user of the machine can read a command line, and a shell keeps it in its history. */
 const NO_PASSWORDS =
   "--database-url is no flag, since it holds a password that every user of this machine could read: set MILLRACE_DATABASE_URL, " +
   "or write the URL into a file of yours and name that by --database-url-file (MILLRACE_DATABASE_URL_FILE)";
 
-/** Says so to whoever still gives the URL itself. */
+/** Refuses the URL itself with an explanation. */
 export const refusedDatabaseUrl = () =>
   new Option("--database-url <url>").hideHelp().argParser(() => {
     throw new Error(NO_PASSWORDS);
@@ -34,21 +34,21 @@ export function placeSettings({ data, databaseUrlFile }: PlaceOptions): Settings
   return processSettings({ data, databaseUrlFile });
 }
 
-/** What a command works on: records, and the services of accounts. It makes and loads whatever else it needs. */
+/** The records and the services of accounts that a command works on. It creates and loads anything else it needs. */
 export type Opened = Omit<Records, "quotas"> & AccountServices;
 
-/** `makes`: an empty folder becomes an installation. */
+/** With `makes`, an empty folder becomes an installation. */
 export async function inInstallation<T>(
   options: PlaceOptions,
   work: (opened: Opened) => Promise<T>,
   { makes = false } = {},
 ): Promise<T> {
   await using records = await openRecords(placeSettings(options), { makes });
-  // Awaited here: returned as it is, the work would go on after the installation is closed.
+  // This is awaited, because the installation would otherwise be closed while the work continues.
   return await work({ ...records, ...(await openAccountServices(records)) });
 }
 
-/** What a command does to an account, as its audit log says it. */
+/** What a command does to an account, for the audit log. */
 export function byCommand(
   account: string,
   operation: string,
@@ -58,7 +58,7 @@ export function byCommand(
   return { account, actor: { type: "cli" }, operation, resource, fields };
 }
 
-/** JSON for programs, lines for people. */
+/** Prints JSON for programs and lines for people. */
 export function print(value: unknown, json: boolean | undefined, lines: () => string[]): void {
   console.log(json ? JSON.stringify(value) : lines().join("\n"));
 }

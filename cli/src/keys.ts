@@ -34,7 +34,7 @@ function common(name: string, about: string): Command {
     .option("--json", "print JSON");
 }
 
-/** Shapes and their validation are loaded by a command that needs them: a server that starts reads them while it opens the rest. */
+/** Schemas and validation are loaded only by commands that need them. A starting server loads them while it opens the rest. */
 async function keysOf(opened: Opened, { account }: Common) {
   const { keyOperations } = await import("./operations.ts");
   return keyOperations(opened, account);
@@ -61,12 +61,12 @@ function createKey(): Command {
         const perform = await keysOf(opened, options);
         const expiresAt = expires === undefined ? undefined : timestamp(realClock.now() + expires);
         const given = { scopes, endpoints, name, exempt, expiresAt, spendLimit };
-        // Of what was given only free text can be anything: all else is as its flag reads it, and needs no look at the schema.
+        // Only free text can be invalid here. The flags have already parsed everything else, so it needs no schema check.
         const isChecked = name === undefined && endpoints === undefined;
         const { id, key } = await perform("createApiKey", { body: () => (isChecked ? new ValidBody(given) : given) });
         print({ id, key }, options.json, () => [`id   ${id}`, `key  ${key}`]);
       };
-      // Scripts make a key in an empty folder before they start the server on it.
+      // Scripts create a key in an empty folder before they start the server on it.
       return inInstallation(options, create, { makes: true });
     });
 }

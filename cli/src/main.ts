@@ -1,9 +1,9 @@
-/** The command line: one verb, one file, of which only the one that is asked for is loaded. */
+/** The command line: each verb is one file, and only the requested one is loaded. */
 import { holding } from "@millrace/platform/kernel/clock.ts";
 import { Command } from "commander";
 import { askedFor, verbs } from "./verbs.ts";
 
-// The launcher's own setting: programs started from here must not inherit it.
+// The launcher sets this for itself. Programs started from here must not inherit it.
 delete process.env.NODE_COMPILE_CACHE;
 
 const program = new Command("millrace")

@@ -1,4 +1,4 @@
-/** Commands on keys are the operations of the API: what the API refuses they refuse, and what its owner may they may. */
+/** Commands on keys use the operations of the API: they refuse what the API refuses and may do what the owner may. */
 import { standardQuotas } from "@millrace/platform/resources/account/quotas.ts";
 import { expect, test } from "vitest";
 import { setup } from "../../platform/tests/world.ts";

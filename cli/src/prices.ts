@@ -1,4 +1,4 @@
-/** `millrace prices`: what things cost in an installation, now and from a moment on. */
+/** `millrace prices`: what things cost in an installation, now and after the next change. */
 import { installedCatalog, installPrices } from "@millrace/platform/catalog/compute.ts";
 import { priceSetsFrom } from "@millrace/platform/catalog/price-changes.ts";
 import { cpuPriceIn, gpuPriceIn, spotPriceIn } from "@millrace/platform/catalog/prices.ts";
@@ -26,7 +26,7 @@ function common(name: string, about: string): Command {
     .option("--json", "print JSON");
 }
 
-/** With the catalog that servers of this installation have, and the prices that were set since. */
+/** Uses the catalog of this installation's servers, with later price changes. */
 async function inPrices<T>(options: Options, work: (prices: PriceBook) => Promise<T>): Promise<T> {
   using _files = await readCatalog({ ...placeSettings(options), ...(options.catalog && { catalog: options.catalog }) });
   return await inInstallation(options, async (records) => {
@@ -64,7 +64,7 @@ function setPrices(): Command {
     );
 }
 
-/** GPUs and vCPUs by the hour, storage by the GB and month. */
+/** GPUs and vCPUs per hour, storage per GB and month. */
 function pricesNow() {
   const catalog = installedCatalog();
   const gpus = [...catalog.gpus.values()].map(({ id, price: { secure, community, cluster } }) => {

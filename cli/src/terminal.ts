@@ -1,18 +1,18 @@
-/** The terminal, or the pipes, that a command runs on, connected to a program elsewhere. */
+/** Connects the terminal or pipes of a command to a program elsewhere. */
 import { constants } from "node:os";
 import { WebSocket } from "ws";
 
-/** What of a process it takes. */
+/** The streams of a process that it uses. */
 export interface Streams {
   stdin: NodeJS.ReadStream;
   stdout: NodeJS.WriteStream;
   stderr: NodeJS.WriteStream;
 }
 
-/** More is not handed to a connection that does not get rid of it. */
+/** While a connection has this many unsent bytes, it gets no more. */
 const MOST_UNSENT = 1_048_576;
 const HANDSHAKE_MS = 10_000;
-/** As a shell says it of a program that was ended by this signal. */
+/** A shell adds this to the number of the signal that ended a program. */
 const BY_SIGNAL = 128;
 
 export class Terminal {
@@ -24,14 +24,14 @@ export class Terminal {
     this.#isTty = isTty ?? (streams.stdin.isTTY && streams.stdout.isTTY) === true;
   }
 
-  /** What to ask the server for. */
+  /** The terminal that the command requests from the server. */
   wish(term: string | undefined): object {
     if (!this.#isTty) return { tty: false };
     const { columns: cols, rows } = this.#streams.stdout;
     return { tty: true, ...(cols && rows && { cols, rows }), ...(term && { term }) };
   }
 
-  /** Resolves with what this command is to exit with. */
+  /** Resolves with the exit code of this command. */
   async run(url: string): Promise<number> {
     const { stdin, stdout } = this.#streams;
     const socket = new WebSocket(url, { perMessageDeflate: false, handshakeTimeout: HANDSHAKE_MS });
@@ -74,7 +74,7 @@ export class Terminal {
       socket.pause();
       to.once("drain", () => socket.resume());
     };
-    // Whoever read this has gone, as `head` does.
+    // The reader is gone, as with `head`.
     stdout.on("error", () => resolve(BY_SIGNAL + constants.signals.SIGPIPE));
     socket.on("message", (data, isBinary) => {
       if (isBinary) return write(stdout, data as Buffer);

@@ -1,4 +1,4 @@
-/** `millrace worker-env`: the variables for a worker that is started by hand, anywhere. */
+/** `millrace worker-env`: the variables for a worker that a person starts, anywhere. */
 
 import { runningWorkerUrl } from "@millrace/platform/composition/installation.ts";
 import { problem } from "@millrace/platform/kernel/problem.ts";
@@ -54,7 +54,7 @@ export function workerEnvCommand(): Command {
     );
 }
 
-/** What the settings say, else the address of a server that runs, else the one that it would have. */
+/** The URL from the settings, else that of a running server, else the one that a server would have. */
 async function urlFrom(settings: Settings, { store }: Opened): Promise<string> {
   const { workerUrl, publicUrl, port } = settings;
   return workerUrl ?? publicUrl ?? (await runningWorkerUrl(settings, store)) ?? `http://127.0.0.1:${port}`;

@@ -1,4 +1,4 @@
-/** Gives back what it gets. */
+/** Returns its input. */
 import { start } from "millrace-worker";
 
 start({ handler: ({ input }) => input });

@@ -6,7 +6,7 @@ import { parentPort } from "node:worker_threads";
 
 export interface Ran {
   output: string;
-  /** The value of the last expression, as text; null where there is none. */
+  /** The value of the last expression as text, or null if there is none. */
   result: string | null;
   error: string | null;
 }
@@ -23,7 +23,7 @@ const { fetch, setTimeout, clearTimeout, setInterval, clearInterval, URL, TextEn
 const offered = { fetch, setTimeout, clearTimeout, setInterval, clearInterval, URL, TextEncoder, TextDecoder, Buffer };
 const context = createContext({ ...offered, console, process, require: createRequire(import.meta.url) });
 
-/** What is declared stays for later cells. A cell that awaits is a function, whose own names are not seen by others. */
+/** Declarations stay for later cells. A cell that awaits is wrapped in a function, so other cells do not see its names. */
 function compiled(code: string): Script {
   try {
     return new Script(code, { filename: "cell" });

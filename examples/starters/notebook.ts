@@ -1,4 +1,4 @@
-/** A notebook of JavaScript cells in the browser, kept in a file of this machine. */
+/** A notebook of JavaScript cells in the browser, stored in a file on this machine. */
 import { accessSync, constants } from "node:fs";
 import { readFile, rename, writeFile } from "node:fs/promises";
 import type { Server } from "node:http";
@@ -42,7 +42,7 @@ if (cells.children.length === 0) add({ code: "1 + 1" });
 const KERNEL = new URL("./notebook-kernel.ts", import.meta.url);
 const EMPTY = { cells: [] };
 
-/** Cells are run one after the other, also those of two tabs. */
+/** Cells run one after the other, even those of two tabs. */
 class Kernel {
   #thread: Worker | undefined;
   #turn: Promise<unknown> = Promise.resolve();
@@ -53,7 +53,7 @@ class Kernel {
     return next;
   }
 
-  /** Ends what runs, and forgets what cells declared. */
+  /** Ends the running cell and forgets all declarations. */
   async restart(): Promise<void> {
     const thread = this.#thread;
     this.#thread = undefined;
@@ -89,7 +89,7 @@ export function openNotebook(password: string, file: string): Server & { kernel:
       "PUT /api/notebook": async (request, response) => {
         const { cells } = await jsonOf<{ cells?: unknown }>(request);
         if (!Array.isArray(cells)) throw new Refused(400, "'cells' must be a list.");
-        // Whole or not at all: a Pod may be ended at any moment.
+        // The file is replaced as a whole, because a Pod may end at any moment.
         await writeFile(`${file}.new`, JSON.stringify({ cells }));
         await rename(`${file}.new`, file);
         response.writeHead(204).end();
@@ -117,7 +117,7 @@ async function readNotebook(file: string): Promise<unknown> {
   }
 }
 
-/** Where what is written stays as long as the Pod, if it has such a folder. */
+/** The folder that lasts as long as the Pod, if there is one. */
 function workspace(): string {
   try {
     accessSync("/workspace", constants.W_OK);

@@ -1,4 +1,4 @@
-/** A server that speaks the chat API of OpenAI with a model that says back what it was told: for trying clients without a GPU. */
+/** Serves OpenAI's chat API with a model that repeats its input, for trying clients without a GPU. */
 import { createHash } from "node:crypto";
 import type { Server, ServerResponse } from "node:http";
 import { jsonOf, openSite, page, Refused, sendJson } from "./site.ts";
@@ -18,7 +18,7 @@ const PAGE = page(
   -d '{"model": "${MODEL}", "messages": [{"role": "user", "content": "hello"}]}'</pre>`,
 );
 
-/** The same words get the same answer. */
+/** The same messages always get the same answer. */
 function answerTo({ model = MODEL, messages }: Asked) {
   if (model !== MODEL) throw new Refused(404, `There is no model '${model}'; there is '${MODEL}'.`);
   if (!Array.isArray(messages) || messages.length === 0)
@@ -31,7 +31,7 @@ function answerTo({ model = MODEL, messages }: Asked) {
   return { id, content, usage };
 }
 
-/** A message is a text, or a list of parts of which some are texts. */
+/** A message is a text, or a list of parts, some of which are texts. */
 function textOf(message: unknown): string {
   const { content } = (message ?? {}) as { content?: unknown };
   if (typeof content === "string") return content;
@@ -59,7 +59,7 @@ export function openChatServer(key?: string): Server {
     password: key,
     open: {
       "GET /": PAGE,
-      // Whether it is well, as a load balancer asks.
+      // A load balancer asks here whether the server is healthy.
       "GET /ping": (_, response) => sendJson(response, { status: "ok" }),
     },
     guarded: {

@@ -1,9 +1,9 @@
-/** A shell in the browser: a page whose lines go to a shell of this machine, and which shows what that writes. */
+/** A shell in the browser: a page sends lines to a shell on this machine and shows its output. */
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Server, ServerResponse } from "node:http";
 import { ASKING, bodyOf, openSite, page, passwordIn } from "./site.ts";
 
-/** What a new reader is shown of what was written before. */
+/** How much earlier output a new reader gets. */
 const REMEMBERED = 64 * 1024;
 const LISTENERS_AT_MOST = 32;
 
@@ -37,13 +37,13 @@ class Shell {
     return this.#process;
   }
 
-  /** What comes back of it is shown to all readers; the line itself too, as a terminal would. */
+  /** All readers see the output, and also the line itself, as in a terminal. */
   run(line: string): void {
     this.#show(`$ ${line}\n`);
     this.process.stdin?.write(`${line}\n`);
   }
 
-  /** Ends it with all that it started; the next line begins a new one. */
+  /** Kills the shell and everything it started. The next line starts a new one. */
   interrupt(): void {
     const { pid } = this.#process ?? {};
     if (pid !== undefined) process.kill(-pid, "SIGKILL");

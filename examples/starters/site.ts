@@ -1,21 +1,21 @@
-/** What the programs here share: an HTTP server of a few routes, with a password before all that does something. */
+/** The HTTP server that these programs share: a few routes, with a password for all that act. */
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 
 export type Answer = (request: IncomingMessage, response: ServerResponse) => Promise<void> | void;
 
 export interface Site {
-  /** By method and path, such as `GET /`: answered to everybody. */
+  /** Routes by method and path, such as `GET /`, that anyone may use. */
   open: Record<string, Answer>;
-  /** Answered to whoever sends the password as a bearer token. */
+  /** Routes that need the password as a bearer token. */
   guarded?: Record<string, Answer>;
-  /** Without one, nothing is guarded. */
+  /** Without a password, no route is protected. */
   password?: string | undefined;
 }
 
 const LONGEST_BODY = 1024 * 1024;
 
-/** A refusal that the client is told. */
+/** A refusal that is sent to the client. */
 export class Refused extends Error {
   readonly status: number;
 
@@ -39,7 +39,7 @@ export function openSite({ open, guarded = {}, password }: Site): Server {
   });
 }
 
-/** The password that a Pod was given, or one that is made up and said in its log. */
+/** The password that a Pod was given, or a random one that is written to its log. */
 export function passwordIn(env: NodeJS.ProcessEnv, say: (line: string) => void): string {
   if (env.JUPYTER_PASSWORD) return env.JUPYTER_PASSWORD;
   const password = randomBytes(12).toString("hex");
@@ -80,7 +80,7 @@ export function page(title: string, body: string): Answer {
   };
 }
 
-/** For pages: the password, asked for once in a tab, and requests that carry it. */
+/** Code for pages: asks for the password once per tab and adds it to requests. */
 export const ASKING = `
 const asked = () => new Promise((given) => {
   const form = Object.assign(document.createElement("form"), { innerHTML: '<p>Password (JUPYTER_PASSWORD of this Pod): <input type="password" autofocus> <button>Open</button></p>' });
@@ -95,7 +95,7 @@ async function ask(path, init = {}) {
   return response;
 }`;
 
-/** Compared by digest: a comparison in constant time needs texts of one length. */
+/** Digests are compared, because a constant-time comparison needs texts of the same length. */
 function isPassword({ headers }: IncomingMessage, password: string): boolean {
   const given = /^Bearer (.+)$/.exec(headers.authorization ?? "")?.[1] ?? "";
   const digest = (text: string) => createHash("sha256").update(text).digest();

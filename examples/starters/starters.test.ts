@@ -97,7 +97,7 @@ describe("the notebook", () => {
   test("a cell that never ends is ended by a restart, which forgets what was declared", async () => {
     await using site = await setup();
     await site.run("let x = 1");
-    // It is under way before a request can arrive.
+    // This runs before a request can arrive.
     const endless = site.server.kernel.run("for (;;);");
     await site.ask("POST", "/api/restart");
     expect(await endless).toMatchObject({ error: "the notebook was restarted" });

@@ -1,4 +1,4 @@
-/** The contract as a console has it: whole, and bundled for a browser. */
+/** The contract as a console uses it: complete, and bundled for a browser. */
 import { join } from "node:path";
 import { runInNewContext } from "node:vm";
 import { rolldown } from "rolldown";
@@ -65,7 +65,7 @@ test.each(lives)("the life of %s is whole: every state is reached from where it 
   expect([...reached].sort()).toEqual([...life.states].sort());
 });
 
-/** Records as they are shown, which say in `actions` what is allowed now. */
+/** Records that clients read, with the allowed `actions`. */
 const acting = {
   pods: models.pods.record,
   clusters: models.clusters.record,
@@ -78,7 +78,7 @@ test.each(Object.entries(acting))("`actions` of %s are the moves that a caller m
   expect(items.enum.toSorted()).toEqual([...life.asked].toSorted());
 });
 
-/** By which operation a caller asks for a move. */
+/** The operation with which a caller asks for each move. */
 const askedBy: Record<string, { scope?: string }> = {
   ...{ "pods start": operations.podAction, "pods stop": operations.podAction },
   ...{ "pods restart": operations.podAction, "pods terminate": operations.podAction },

@@ -1,4 +1,4 @@
-/** What holds for every shape of the contract: refusals that say what is wrong, and bounds on everything that comes in. */
+/** What holds for every shape of the contract: refusals say what is wrong, and everything that comes in is bounded. */
 import { describe, expect, test } from "vitest";
 import { operations } from "./contract.ts";
 import { type Operation, refusalsOf } from "./kernel/operation.ts";
@@ -8,7 +8,7 @@ import { restV1Operations } from "./surfaces/rest-v1/operations.ts";
 
 type Json = Record<string, unknown>;
 
-/** Every schema within one, with the path to it. */
+/** Every schema inside a schema, with the path to it. */
 function* schemasIn(schema: Json, path = "$"): Generator<[path: string, schema: Json]> {
   yield [path, schema];
   const { properties = {}, patternProperties = {}, items, anyOf = [], oneOf = [], additionalProperties } = schema;
@@ -45,7 +45,7 @@ const unions = requests.flatMap(([name, schema]) =>
 test("the contract has unions to look at", () => expect(unions.length).toBeGreaterThan(3));
 
 describe.each(unions)("$at", ({ union }) => {
-  /** Values that are meant as one of the forms and have a fault. */
+  /** Values that mean one of the forms and have a fault. */
   const probes = ((union.anyOf ?? union.oneOf) as Json[]).flatMap((form) => {
     if (form.type !== "object") return [];
     const properties = Object.entries((form.properties ?? {}) as Record<string, Json>);
@@ -65,7 +65,7 @@ describe.each(unions)("$at", ({ union }) => {
   });
 });
 
-/** Keywords with schemas in them that are not walked through. */
+/** Keywords that contain schemas and that the walk does not enter. */
 const UNSEEN = [
   "allOf",
   "not",
@@ -78,7 +78,7 @@ const UNSEEN = [
   "dependentSchemas",
 ].concat(["unevaluatedProperties", "unevaluatedItems", "$ref", "$dynamicRef", "$defs"]);
 
-/** `(a+)+` and the like, which try every way to part a text that does not fit. */
+/** Finds patterns like `(a+)+`, which try every way to split a text that does not match. */
 const REPEATS_A_REPETITION = /\((?:[^()\\]|\\.)*[+*](?:[^()\\]|\\.)*\)[+*{]/;
 
 describe("everything that a caller sends is bounded", () => {

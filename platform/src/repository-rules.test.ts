@@ -1,4 +1,4 @@
-/** The rules of the repository can fail: each finds what breaks it in a tree of made-up files. */
+/** The rules of the repository can fail: each finds a violation in a tree of sample files. */
 import { describe, expect, test } from "vitest";
 import { libraries } from "../tests/repository-libraries.ts";
 import { mayImport } from "../tests/repository-parts.ts";
@@ -26,7 +26,7 @@ import { type SourceFile, sourceFile } from "../tests/source-tree.ts";
 import { asyncListeners, errorsUnheard, promisesLetGo } from "../tests/unguarded-rules.ts";
 import { unusedExports } from "../tests/unused-exports.ts";
 
-/** A tree of made-up files, each with its text. */
+/** Makes a tree of sample files from their texts. */
 const tree = (sample: Record<string, string>): SourceFile[] =>
   Object.entries(sample).map(([path, text]) => sourceFile(path, text));
 

@@ -1,4 +1,4 @@
-/** Rules of the repository that would otherwise be requests: each is checked on the tree. `repository-rules.test.ts` shows that each can fail. */
+/** Rules of the repository, each checked on the tree. `repository-rules.test.ts` shows that each can fail. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

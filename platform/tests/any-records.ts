@@ -1,4 +1,4 @@
-/** Records of every kind for tests that hold for all of them: each optional field is there or not, whichever surface makes it. */
+/** Makes random records of every kind, for tests that must hold for all: each optional field may be present, on every surface. */
 import type { SeededRandom } from "../src/kernel/random.ts";
 import { type Answered, anyContainer, anyEnv, called, commandText, pairsOf } from "./faces.ts";
 import { dataOf } from "./graphql.ts";
@@ -12,7 +12,7 @@ const names = (() => {
   return () => `record ${made++} ä`;
 })();
 
-/** Each of the fields, or not. */
+/** Picks each of the fields, or not. */
 const some = (random: SeededRandom, fields: Record<string, unknown>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(fields).filter(() => random.chance(0.5)));
 
@@ -26,7 +26,7 @@ const LINES = [
   "\ttabs\t",
 ];
 
-/** The command as clients say it: not at all, by a line, by lists, or by one list alone. */
+/** A command in one of the forms that clients use: absent, one line, two lists, or only one list. */
 function anyCommand(random: SeededRandom, [line, first, rest]: readonly [string, string, string]) {
   const { command } = anyContainer(random);
   return random.pick<object>([
@@ -241,7 +241,7 @@ const graphEndpoint: Make = async (world, random) => {
   return done(world, "saveEndpoint", "EndpointInput", input);
 };
 
-/** A template, with an endpoint that follows it where it is one for those. */
+/** Returns a template. If it is for endpoints, an endpoint that follows it is made too. */
 async function followed(world: World, id: string, isServerless: boolean): Promise<string> {
   const said = { name: names(), templateId: id, computeType: "CPU", cpuFlavorIds: ["cpu3c"], workersMin: 1 };
   if (isServerless) await called(world, "POST", "/v1/endpoints", said);

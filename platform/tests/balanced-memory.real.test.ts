@@ -1,4 +1,4 @@
-/** Large bodies through the proxy, in a server process of its own: nothing of them stays there. */
+/** Large bodies through the proxy, in a server process of its own: none of their bytes stay in its memory. */
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { readFile, writeFile } from "node:fs/promises";
@@ -14,9 +14,9 @@ import { root } from "./process.ts";
 const MIB = 1_048_576;
 const SIZE = 25 * MIB;
 const AT_ONCE = 12;
-/** Far below what twelve bodies are; what streams hold is little, but a lazy garbage collector keeps some of what has passed. */
+/** Far below the size of twelve bodies. Streams hold little, but a lazy garbage collector keeps some of what has passed. */
 const MOST_GROWTH = 100 * MIB;
-/** When nothing was written for this long, everything between both ends is full. */
+/** If nothing was written for this long, all buffers between both ends are full. */
 const STALL_MS = 300;
 
 const PIECE = Buffer.alloc(64 * 1024, "0123456789abcdef");
@@ -34,7 +34,7 @@ async function startServer(workerPort: number) {
   };
   return {
     at: (path: string) => ({ url: `${url}/v2/${endpoint}${path}`, headers: { authorization: key! } }),
-    /** How much memory the server held at its highest during the work, beyond what it held before. */
+    /** The peak memory of the server during the work, beyond what it held before. */
     async growth(work: () => Promise<void>): Promise<number> {
       const before = await status("VmRSS");
       await writeFile(`/proc/${child.pid}/clear_refs`, "5");
@@ -50,7 +50,7 @@ async function startServer(workerPort: number) {
 
 let written = 0;
 
-/** Writes the body at the speed at which it is taken. */
+/** Writes the body as fast as it is read. */
 async function writeAll(out: NodeJS.WritableStream): Promise<void> {
   for (let sent = 0; sent < SIZE; sent += PIECE.length) {
     written += PIECE.length;
@@ -59,7 +59,7 @@ async function writeAll(out: NodeJS.WritableStream): Promise<void> {
   out.end();
 }
 
-/** Resolves when nobody can write any more. */
+/** Resolves when no more can be written. */
 async function stalled(): Promise<void> {
   for (let before = -1; before !== written; ) {
     before = written;

@@ -1,4 +1,4 @@
-/** A world with one load-balancing endpoint, and workers that are HTTP servers in this process. */
+/** A world with one load-balancing endpoint, whose workers are HTTP servers in this process. */
 import { createServer, type RequestListener, type Server } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { type Duplex, duplexPair } from "node:stream";
@@ -7,11 +7,11 @@ import { type Answer, type CallOptions, setup, type World } from "./world.ts";
 export interface BalancedWorker {
   id: string;
   server: Server;
-  /** Connections that were dialled and are open. */
+  /** The open connections to the worker. */
   open: Set<Duplex>;
-  /** How often it was dialled. */
+  /** How often a connection was opened. */
   dialled: number;
-  /** It ends at once, and the balancer is told why. */
+  /** The worker ends at once, and the balancer is told why. */
   die(reason?: string): void;
 }
 
@@ -19,9 +19,9 @@ export interface BalancedWorld extends World {
   endpoint: string;
   /** Calls the endpoint in the path form. */
   ask(method: string, path: string, options?: CallOptions): Promise<Answer>;
-  /** Begins a request on a connection of its own, to which more may be written and which may be destroyed. */
+  /** Begins a request on a connection of its own, which the test can write to or destroy. */
   begin(method: string, path: string, headers?: string[]): Socket;
-  /** A worker that is ready, with its application. Sockets are what a driver usually dials; a plain stream is all that it promises. */
+  /** Adds a ready worker with its application. Drivers usually dial sockets, but promise only a plain stream. */
   worker(id: string, app: RequestListener, options?: { over?: "sockets" | "streams"; ready?: boolean }): BalancedWorker;
 }
 

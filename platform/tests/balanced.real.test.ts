@@ -1,4 +1,4 @@
-/** Load-balanced workers as real processes behind a real server: from zero workers to an answer, a WebSocket, a death. */
+/** Load-balanced workers as real processes behind a real server: from zero workers to an answer, a WebSocket, and a death. */
 import { once } from "node:events";
 import { chmod, copyFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ async function setup(workers: object = {}) {
   const folder = await temporaryFolder();
   const app = await temporaryFolder();
   await copyFile(APP, join(app.path, "app.mjs"));
-  // Programs run as users of their own.
+  // Each program runs as a user of its own, and must be able to read this folder.
   await chmod(app.path, 0o755);
   const server = await startServer(folder.path, { env: { MILLRACE_COMPUTE: "host", MILLRACE_DOMAIN: DOMAIN } });
   onTestFailed(() => console.log(server.log()));
@@ -24,7 +24,7 @@ async function setup(workers: object = {}) {
     image: `host:${app.path}`,
     cmd: ["node", "app.mjs"],
     cpu: [{ id: "cpu3c", vcpuCount: 2 }],
-    // Above those that only root may listen on, and below those of outgoing connections.
+    // Above the ports that only root may use, and below those of outgoing connections.
     env: { PORT: "18437" },
     workers: { max: 1, ...workers },
   };
@@ -70,7 +70,7 @@ test("a worker that dies in mid answer breaks the answer off, and the next reque
   const first = (await world.ask("GET", "/")).json.worker;
   await expect(world.ask("GET", "/die")).rejects.toThrow();
   let next = await world.ask("GET", "/");
-  // One that comes before the end is noticed is told so: it is not sent twice.
+  // A request that arrives before the worker's end is noticed fails with 502. It is not sent a second time.
   while (next.status === 502) next = await world.ask("GET", "/");
   expect([next.status, typeof next.json.worker, next.json.worker === first]).toEqual([200, "string", false]);
 });

@@ -1,9 +1,9 @@
-/** What tests of batches share: a batch in a few words, and what became of it. */
+/** Shared by the tests of batches: makes a batch in few words, and reads its results. */
 import { expect } from "vitest";
 import type { JobWorld, TestWorker } from "./job-world.ts";
 import type { Answer } from "./world.ts";
 
-/** How often the server looks after batches. */
+/** How often the server works on batches. */
 export const BATCH_TICK_MS = 2000;
 
 export const inputs = (count: number) => Array.from({ length: count }, (_, i) => ({ input: { i } }));

@@ -10,7 +10,7 @@ import type { Answer } from "./world.ts";
 
 const REQUESTS = 600;
 const AT_ONCE = 10;
-/** Long enough that every ten requests are a page of their own, so that a kill meets a batch that is half in the queue. */
+/** Long enough that every ten requests fill a page, so that a kill meets a batch that is half in the queue. */
 const FILLING = "x".repeat(30_000);
 
 interface Place {
@@ -37,7 +37,7 @@ async function gather(server: Server, key: string): Promise<Place> {
   return place;
 }
 
-/** Kills it once more jobs are there than before. */
+/** Kills the server once there are more jobs than before. */
 async function killedWhileFinalizing(server: Server, place: Place, before: number): Promise<void> {
   const finalizing = call(server, place, "POST", `/batch/${place.batch}/finalize`).catch(() => undefined);
   while ((await jobsOf(server, place)) <= before);
@@ -72,7 +72,7 @@ async function everyRequest(server: Server, place: Place): Promise<Answer["json"
 async function surviveKills(folder: Folder, databaseUrl?: string): Promise<void> {
   const env: Record<string, string> = databaseUrl ? { MILLRACE_DATABASE_URL: databaseUrl } : {};
   await using first = await startServer(folder.path, { env });
-  // Its worker goes on asking at the same address.
+  // The restarted server must have the same port, since the worker keeps asking there.
   const args = ["--port", new URL(first.url).port];
   const place = await gather(first, await ownerKey(folder.path));
   const where = { data: folder.path, database: databaseUrl };
@@ -86,7 +86,7 @@ async function surviveKills(folder: Folder, databaseUrl?: string): Promise<void>
   expect(found).toBeLessThan(REQUESTS);
   await killedWhileFinalizing(second, place, found);
 
-  // Nobody asks this one to finalize it.
+  // No one asks this server to finalize the batch.
   await using third = await startServer(folder.path, { env, args });
   let record: Answer["json"];
   do {

@@ -1,4 +1,4 @@
-/** Spans put on record as if things had run, and what billing says of them. */
+/** Puts spans on record as if things had run, and reads what billing makes of them. */
 import { type KeptSpan, spanId, spans } from "../src/metering/span.ts";
 import { Collection } from "../src/ports/store/collection.ts";
 import type { Store } from "../src/ports/store/store.ts";
@@ -6,7 +6,7 @@ import type { Store } from "../src/ports/store/store.ts";
 export const HOUR = 3_600_000;
 export const DAY = 24 * HOUR;
 
-/** One USD by the hour for a GPU, unless a test says otherwise. */
+/** One USD per hour for a GPU, unless a test says otherwise. */
 export const SOME_SPAN: KeptSpan = {
   ...{ instance: "i", kind: "pod", owner: "p", createdBy: "k", phase: "running", dataCenter: null, image: "" },
   ...{ template: null, gpuType: null, gpuCount: 0, flavor: null, vcpu: 0, memoryMb: 0, diskGb: 0 },
@@ -21,5 +21,5 @@ export async function putSpan(store: Store, account: string, given: Partial<Kept
   await new Collection(store, spans).insert({ id: spanId("put", ++number), account, createdAt: doc.from, doc });
 }
 
-/** An amount of an answer in 1e-9 USD, as whole as it was reckoned. */
+/** Converts an amount from an answer to 1e-9 USD, exactly as it was computed. */
 export const nano = (usd: number): bigint => BigInt(Math.round(usd * 1e9));

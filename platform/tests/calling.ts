@@ -1,11 +1,11 @@
-/** What a real worker may do with the key that it was given, whatever runs it. */
+/** What a real worker may do with its own key, whatever driver runs it. */
 import { expect } from "vitest";
 import { stay } from "../src/kernel/clock.ts";
 import { millrace } from "./process.ts";
 import { isOver, LOOK_MS, type ServerPlace, submit, TRIES } from "./worker-place.ts";
 import { call } from "./world.ts";
 
-/** What a worker of the endpoint is answered when it asks the platform for this. */
+/** Returns the answer that a worker of the endpoint gets when it sends this request to the platform. */
 async function askedBy(at: ServerPlace, endpoint: string, ask: object) {
   const record = await at.until(endpoint, await submit(at, endpoint, { ask }), isOver);
   expect(record).toMatchObject({ status: "COMPLETED" });
@@ -18,7 +18,7 @@ async function endpointOfAnother(at: ServerPlace): Promise<string> {
   return (await at.server.call("POST", "/v2/serverless", { key, body })).json.id;
 }
 
-/** A worker calls another endpoint of its account and returns its output; nobody else's, nothing else, and not after its end. */
+/** A worker can call another endpoint of its account. It can call no one else's, do nothing else, and do nothing after its end. */
 export async function expectCalls(at: ServerPlace): Promise<void> {
   const caller = await at.endpoint({ workers: { min: 0, max: 1, idleTimeout: 600 } });
   const called = await at.endpoint({ name: "called" });

@@ -1,15 +1,15 @@
-/** Programs that tests start beside them: none holds a stream of the test's own, which would keep the runner alive after the test. */
+/** Programs that tests start. None inherits a stream of the test, which would keep the runner alive after the test. */
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
 import type { Readable, Writable } from "node:stream";
 
 export type Child = ChildProcessByStdio<Writable, Readable, Readable>;
 
-/** What it says on standard error is shown among the test's own lines. */
+/** Its standard error is shown among the test's own lines. */
 export function startChild(command: string, args: readonly string[], env?: NodeJS.ProcessEnv): Child {
   const child = spawn(command, args, { stdio: ["pipe", "pipe", "pipe"], ...(env && { env }) });
   child.stderr.setEncoding("utf8").on("data", (text: string) => console.error(text.trimEnd()));
-  // A program that has ended reads nothing more, and its end is seen elsewhere.
+  // The error is ignored: a program that has ended reads nothing more, and its end is noticed elsewhere.
   child.stdin.on("error", () => {});
   return child;
 }
@@ -19,7 +19,7 @@ export async function startInOwnNetwork(
   script: string,
   connect: (pid: number) => Promise<unknown>,
 ): Promise<Child & { pid: number }> {
-  // It says that it is there from inside: before that, its network is still the machine's own.
+  // The program announces itself from inside. Before that, it is still in the machine's own network.
   const wait = 'echo there; read go; ip link set lo up; exec "$0" -e "$1"';
   const child = startChild("unshare", ["--net", "sh", "-c", wait, process.execPath, script]);
   try {

@@ -7,14 +7,14 @@ import type { World } from "./world.ts";
 
 const CLUSTER_ID = "thisisacluster";
 
-/** What a machine must have for the clusters below. */
+/** The machine must have these for the clusters below. */
 export const CLUSTER_GPUS = { capacity: { gpus: [{ type: "NVIDIA L4", count: 4, virtual: false }] } };
 
 const compute = { gpuTypeId: "NVIDIA L4", gpuCountPerPod: 1, podCount: 2 };
 
 export const CLUSTER = { name: "made", type: "APPLICATION", image: "busybox", compute };
 
-/** One that runs on a machine with GPUs. */
+/** Makes a cluster that runs on a machine with GPUs. */
 export async function makeCluster(world: World): Promise<string> {
   const { json } = await world.call("POST", "/v2/clusters", { body: CLUSTER });
   await idle();
@@ -25,7 +25,7 @@ export async function memberOf(world: World, cluster: string): Promise<string> {
   return (await world.call("GET", `/v2/clusters/${cluster}/pods`)).json.pods[0].id;
 }
 
-/** On record alone, with one member. */
+/** Puts a cluster on record only, with one member. */
 export async function putCluster(world: World, name: string): Promise<string> {
   const doc = {
     name,

@@ -1,4 +1,4 @@
-/** The life of a cluster on a real server: a program over two members, one of which dies once, a stranger at the door, and the end. */
+/** The life of a cluster on a real server: a program over two members, a member that dies once, a stranger, and the end. */
 import { expect } from "vitest";
 import { podLines } from "./pod-lines.ts";
 import type { ServerPlace } from "./worker-place.ts";
@@ -19,7 +19,7 @@ export async function walkCluster(at: ServerPlace, program: Program): Promise<{ 
   const { id } = made.json;
   const pods: Json[] = (await at.call("GET", `/v2/clusters/${id}/pods`)).json.pods;
   const [first, second] = pods.map((pod) => pod.id) as [string, string];
-  // Of two ranks that say 1 and 2; the one that died says it again from the same address.
+  // The two ranks contribute 1 and 2. The member that died says the sum again from the same address.
   const lines = await podLines(at, second, /^boot/, 2);
   const { network } = (await at.call("GET", `/v2/clusters/${id}`)).json;
   const address = network.cidr.replace("0/24", "3");

@@ -1,4 +1,4 @@
-/** A server killed with kill -9 in the middle of a stream of writes: everything that it answered is there after the restart. */
+/** A server killed with kill -9 during a stream of writes: everything that it answered is there after the restart. */
 import { expect, test } from "vitest";
 import { resourceId } from "../src/kernel/ids.ts";
 import { realRandom, SeededRandom } from "../src/kernel/random.ts";
@@ -11,13 +11,13 @@ const WRITERS = 6;
 const SECRETS = "/v2/account/secrets";
 const seed = Number(process.env.MILLRACE_TEST_SEED ?? Buffer.from(realRandom.bytes(4)).readUInt32LE());
 
-/** One secret as its only writer knows it. `pending` was sent and not answered: it may have happened or not. */
+/** One secret as its only writer knows it. `pending` was sent but not answered, so it may or may not have happened. */
 interface Known {
   name: string;
   id?: string;
   answered?: string;
   pending?: string;
-  /** How many changes of it were answered. */
+  /** How many of its changes were answered. */
   changes: number;
 }
 
@@ -40,7 +40,7 @@ test(`kill -9, ${KILLS} times: everything answered is there after the restart (s
   console.log(`${KILLS} kills, ${answered.length} secrets answered, ${known.length - answered.length} never answered`);
 }, 600_000);
 
-/** Several writers at once, each creating and updating secrets of its own, until the server dies under them. */
+/** Several writers at once create and update secrets of their own, until the server dies. */
 async function writeUntilKilled(server: Server, key: string, known: Known[], random: SeededRandom): Promise<void> {
   let answersLeft = 10 + random.below(120);
   const answered = () => {
@@ -75,7 +75,7 @@ async function writer(server: Server, key: string, known: Known[], random: Seede
   }
 }
 
-/** What may be there: the last answered version, or the one that was on its way when the server died. */
+/** What may be stored: the last answered version, or the one in transit when the server died. */
 const possible = ({ answered, pending }: Known) => [answered, pending].filter((text) => text !== undefined);
 
 async function expectKept(server: Server, key: string, known: Known[]): Promise<void> {
@@ -96,7 +96,7 @@ async function expectKept(server: Server, key: string, known: Known[]): Promise<
   expect([...found.keys()]).toEqual([]);
 }
 
-/** The audit log has every change that was answered, at most one that was not for each secret, and no value. */
+/** The audit log has every answered change, at most one unanswered change per secret, and no value. */
 async function expectWrittenDown(server: Server, key: string, known: Known[]): Promise<void> {
   const entries: { operation: string; outcome: string; resource: { id: string } }[] = [];
   for (let cursor = ""; ; ) {
@@ -117,7 +117,7 @@ async function expectWrittenDown(server: Server, key: string, known: Known[]): P
   }
 }
 
-/** An update is two writes, value first: the value may be one version ahead of the description, never behind. */
+/** An update is two writes, the value first. So the value may be one version ahead of the description, but never behind. */
 async function expectValues(data: string, known: Known[]): Promise<void> {
   await using installation = await openInstallation(settingsFrom({}, { data }), { thread: false });
   const { account } = await installation.accounts.firstOwner();

@@ -1,4 +1,4 @@
-/** A connection to a server that a test can cut, silence and mend, as a network or a restart of the server does. */
+/** A connection to a server that a test can cut, silence and mend, like a failing network or a restart. */
 import { connect, createServer, type Server, type Socket } from "node:net";
 
 export interface CuttableProxy extends AsyncDisposable {
@@ -6,9 +6,9 @@ export interface CuttableProxy extends AsyncDisposable {
   /** Ends every connection, and refuses new ones. */
   cut(): Promise<void>;
   mend(): Promise<void>;
-  /** Swallows every byte from now on; connections stay open, and new ones are accepted. */
+  /** Swallows every byte from now on. Connections stay open, and new ones are accepted. */
   silence(): void;
-  /** New connections lead somewhere again; those that were silenced lead nowhere for ever. */
+  /** New connections work again. The ones that were silenced stay dead. */
   speak(): void;
 }
 

@@ -1,4 +1,4 @@
-/** Holds answers of a server against an OpenAPI document. */
+/** Checks the answers of a server against an OpenAPI document. */
 import { Ajv2020 } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 import { expect } from "vitest";
@@ -42,7 +42,7 @@ export class DescribedAnswers {
     this.#document = document;
   }
 
-  /** The status is declared, and so are the media type, the body and every header that it should have. */
+  /** The document must declare the status, the media type, the body and every header of the answer. */
   expectDescribed({ path, method, responses }: DescribedCall, answer: Answer): void {
     const status = String(answer.status);
     expect([path, method, Object.keys(responses)]).toEqual([path, method, expect.arrayContaining([status])]);

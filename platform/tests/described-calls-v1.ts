@@ -4,7 +4,7 @@ import { giveVolumesAPlace, putVolume } from "./volume-doc.ts";
 import type { World } from "./world.ts";
 
 interface GoodCall {
-  /** What stands in the place of an id in its path. */
+  /** The id for the path. */
   id?: string;
   body?: object;
   query?: string;

@@ -1,4 +1,4 @@
-/** A real Docker engine of one's own: started, killed, started again, and gone without a trace afterwards. */
+/** A real Docker engine for tests: started, killed, started again, and removed without a trace. */
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
@@ -20,24 +20,24 @@ export interface GivenEngine {
 }
 
 export interface DockerEngine extends GivenEngine, AsyncDisposable {
-  /** Breaks it off as a crash would. Its containers go on, as far as they can without it. */
+  /** Kills the engine as a crash would. Its containers go on, as far as they can without it. */
   kill(): Promise<void>;
   start(): Promise<void>;
 }
 
-/** One that runs already, such as a Podman. */
+/** An engine that already runs, such as Podman. */
 export const givenEngine = (socket: string): GivenEngine => ({
   socket,
   docker: async (...args) => (await run("docker", ["-H", `unix://${socket}`, ...args])).stdout.trim(),
 });
 
-/** Its networks and processes would be the machine's: `scripts/test-docker.sh` gives the tests namespaces of their own. */
+/** Its networks and processes would be the machine's own, so `scripts/test-docker.sh` gives the tests their own namespaces. */
 const IN_NAMESPACE = "MILLRACE_TEST_NAMESPACE";
 
 interface EngineOptions {
-  /** Whether containers go on when it dies. */
+  /** Whether containers go on when the engine dies. */
   keepsContainers?: boolean;
-  /** Without packet filters, and with addresses of its own: two engines on one machine undo each other's. */
+  /** Without packet filters, and with addresses of its own. Two engines on one machine would otherwise undo each other's. */
   apart?: boolean;
 }
 
@@ -76,7 +76,7 @@ export async function startEngine(options: EngineOptions = {}): Promise<DockerEn
   };
 }
 
-/** A killed engine leaves what it had mounted; the last mount goes first. */
+/** A killed engine leaves its mounts behind. The last mount is removed first. */
 async function unmountAll(folder: string): Promise<void> {
   const mounts = (await readFile("/proc/self/mountinfo", "utf8")).split("\n").map((line) => line.split(" ")[4] ?? "");
   for (const mount of mounts.reverse()) if (mount.startsWith(folder)) await run("umount", ["--lazy", mount]);
@@ -85,19 +85,19 @@ async function unmountAll(folder: string): Promise<void> {
 function spawnEngine(folder: string, socket: string, { keepsContainers, apart }: EngineOptions): ChildProcess {
   const places = ["--data-root", join(folder, "data"), "--exec-root", join(folder, "exec")];
   const files = ["--pidfile", join(folder, "pid"), "--host", `unix://${socket}`];
-  // No network of its own beside those that are made for it.
+  // The engine has no default network, only the ones that are made for it.
   const manner = ["--bridge", "none", ...(keepsContainers ? ["--live-restore"] : [])];
   const network = apart ? ["--iptables=false", "--default-address-pool", `base=${ownAddresses(folder)},size=24`] : [];
   return spawn("dockerd", [...places, ...files, ...manner, ...network], { stdio: ["ignore", "ignore", "pipe"] });
 }
 
-/** The same for an engine that is started again. */
+/** An engine that is started again gets the same addresses. */
 function ownAddresses(folder: string): string {
   const [first, second] = createHash("sha256").update(folder).digest();
   return `10.${first}.${second! & 0xf0}.0/20`;
 }
 
-/** Its later words are read too, or a full pipe would stop it. */
+/** Reads everything that the engine writes, also later. A full pipe would stop it. */
 function readUntilReady(engine: ChildProcess): Promise<void> {
   return new Promise((resolve, reject) => {
     let said = "";
@@ -110,7 +110,7 @@ function readUntilReady(engine: ChildProcess): Promise<void> {
   });
 }
 
-/** An image made of what this machine has: BusyBox, and Node with its libraries unless a shell is enough. */
+/** Makes an image from this machine's files: BusyBox, and Node with its libraries unless a shell is enough. */
 export async function importImage({ docker }: GivenEngine, name: string, { node = true } = {}): Promise<void> {
   await using files = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), "millrace-image-"));

@@ -1,4 +1,4 @@
-/** Workers that the server starts in real containers: scaled, killed, recovered, frozen, ended. */
+/** Workers that the server starts in real containers: scaled, killed, recovered, frozen, and ended. */
 import { afterAll, beforeAll, describe, expect, inject, type TestContext, test } from "vitest";
 import { containerName, label } from "../src/adapters/docker/container.ts";
 import { EngineApi } from "../src/adapters/docker/engine-api.ts";
@@ -29,7 +29,7 @@ async function dockerPlace(onFailure: TestContext["onTestFailed"], socket = inje
   const at = await serverPlace({ program, env: { MILLRACE_DOCKER: socket }, onFailure });
   return Object.assign(at, {
     engine,
-    /** Containers of the endpoint's workers, ended ones too. */
+    /** The containers of the endpoint's workers, including ended ones. */
     containers: (endpoint: string) =>
       engine.call<Listed[]>("GET", "/containers/json", {
         query: { all: true, filters: { label: [`${label.owner}=${endpoint}`] } },
@@ -51,7 +51,9 @@ async function untilContainers(
   }
 }
 
-/** Long enough that a worker on a busy machine reads in time what its poll was answered with: else it loses that, as any worker would. */
+/**
+ * Long enough that a worker on a busy machine reads the answer to its poll in time. Otherwise it would lose the job, as any worker would.
+ */
 const POLL_MS = 10_000;
 
 const isRunning = ({ status }: { status: string }) => status === "IN_PROGRESS";
@@ -79,7 +81,7 @@ describe.concurrent("on one server", () => {
     onTestFailed(showLog);
     const scaling = { type: "QUEUE_DELAY", queueDelay: 0.5 };
     const endpoint = await at.endpoint({ workers: { max: 3, idleTimeout: 1 }, scaling });
-    // None is done before the third worker has one, however late that comes.
+    // No job finishes before the third worker has one, however late that is.
     const jobs = await submitMany(at, endpoint, 10, { together: 3 });
     const ended = await untilAll(at, endpoint, jobs, isOver);
     expect(ended.map(({ status }) => status)).toEqual(jobs.map(() => "COMPLETED"));
@@ -186,7 +188,7 @@ test.concurrent.for([
     const shell = ["--init", "--network", "none", "--entrypoint", "/bin/sh", TEST_IMAGE];
     const alien = await engine.docker("run", "--detach", "--name", "alien", ...shell, "-c", "sleep 1000");
     const endpoint = await at.endpoint({ workers: { min: 2, max: 2 } });
-    // Those that are to be lost are not done before they are, however long the engine takes to come back.
+    // The jobs that should be lost do not finish before that, however long the engine takes to come back.
     const jobs = await submitMany(at, endpoint, 2, retried > 0 ? { stuckOnce: true } : { together: 2, ms: 5000 });
     await untilAll(at, endpoint, jobs, isRunning);
     await engine.kill();

@@ -21,7 +21,7 @@ async function setup() {
     },
     prepare: (account: string, image: string, credential?: typeof CREDENTIAL) =>
       images.prepare({ account, image, box: "machine", credential, progress: (line) => told.push(line) }),
-    /** What the program of the image writes, run for an account. */
+    /** Runs the image's program for an account, and returns what it writes. */
     async run(id: string, account: string, image: string, credential?: typeof CREDENTIAL) {
       const exact = await this.prepare(account, image, credential);
       await world.compute.start(id, dockerSpec([], { account, image: exact, cmd: [] }));

@@ -12,7 +12,7 @@ import { LOOK_MS, serverPlace } from "./worker-place.ts";
 const PROGRAM = new URL("./fixtures/pod-program.mjs", import.meta.url);
 const SUMS = new URL("./fixtures/sum-program.mjs", import.meta.url);
 
-/** Containers of a Pod, running or not. */
+/** The containers of a Pod, running or not. */
 const containersOf = (pod: string) =>
   new EngineApi(inject("dockerSocket")).call<unknown[]>("GET", "/containers/json", {
     query: { all: true, filters: { label: [`${label.owner}=${pod}`] } },

@@ -1,4 +1,4 @@
-/** A server that runs workers in containers, as a person runs it: jobs are done, and a killed server finds its workers again. */
+/** A server that runs workers in containers, as a person would run it: it does jobs, and finds its workers again after a kill. */
 import { expect, inject, test } from "vitest";
 import { containerName, label } from "../src/adapters/docker/container.ts";
 import { EngineApi } from "../src/adapters/docker/engine-api.ts";
@@ -28,7 +28,7 @@ async function runsync(server: Server, key: string, endpoint: string, input: unk
   return json;
 }
 
-/** Containers of the endpoint's workers. */
+/** The containers of the endpoint's workers. */
 const containersOf = (endpoint: string) =>
   new EngineApi(inject("dockerSocket")).call<{ Names: string[] }[]>("GET", "/containers/json", {
     query: { all: true, filters: { label: [`${label.owner}=${endpoint}`] } },

@@ -1,4 +1,4 @@
-/** A Pod in a container, as OpenSSH's own programs reach it. */
+/** A Pod in a container, reached with OpenSSH's own programs. */
 import { readFile } from "node:fs/promises";
 import { inject, test } from "vitest";
 import { TEST_IMAGE } from "./real-docker.ts";

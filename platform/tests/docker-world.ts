@@ -1,4 +1,4 @@
-/** What a test of the Docker driver stands on: drivers of installations of their own, and programs for their containers. */
+/** The world of the Docker driver's tests: drivers for separate installations, and programs for their containers. */
 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -16,7 +16,7 @@ import { bring } from "../src/ports/compute/conformance-world.ts";
 import { INTERNET_ALONE } from "../src/ports/compute/egress.ts";
 import { TEST_IMAGE } from "./real-docker.ts";
 
-/** Removed by the tests that make any. */
+/** The tests that make any remove them. */
 export const TEST_VOLUMES = join(tmpdir(), `millrace-volumes-${process.pid}`);
 
 export const dockerProgram = (steps: readonly Step[]): Pick<InstanceSpec, "image" | "entrypoint" | "cmd"> => ({
@@ -38,7 +38,7 @@ export function dockerSpec(steps: readonly Step[], more: Partial<InstanceSpec> =
   };
 }
 
-/** A program of BusyBox's shell. */
+/** A program for BusyBox's shell. */
 export const shell = (script: string, more: Partial<InstanceSpec> = {}): InstanceSpec =>
   dockerSpec([], { entrypoint: ["/bin/sh", "-c"], cmd: [script], ...more });
 
@@ -55,7 +55,7 @@ export const openDriver = (installation: string, more: Partial<DockerOptions> = 
 
 let installations = 0;
 
-/** A driver of a new installation; what it started is removed with it. */
+/** A driver of a new installation. Everything that it started is removed with it. */
 export async function dockerWorld(more: Partial<DockerOptions> = {}) {
   const installation = `test${process.pid}x${++installations}`;
   const compute = await openDriver(installation, more);

@@ -1,4 +1,4 @@
-/** A driver in a process that a test can kill. */
+/** A driver in a process of its own, which a test can kill. */
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { createInterface, type Interface } from "node:readline";
@@ -24,7 +24,7 @@ export class DriverProcess {
     this.#lines = createInterface({ input: this.process.stdout! });
   }
 
-  /** `under`: a command that runs it. */
+  /** `under` is a command that runs the driver. */
   static async open(data: string, watchdogS = 60, under: readonly string[] = []): Promise<DriverProcess> {
     const driver = new DriverProcess(data, watchdogS, under);
     await driver.said("open");
@@ -45,7 +45,7 @@ export class DriverProcess {
     this.process.stdin!.write(`${JSON.stringify({ id, spec })}\n`);
   }
 
-  /** Rejects with what it says when it refuses. */
+  /** Starts an instance. Rejects with the driver's message if it refuses. */
   async start(id: string, spec: InstanceSpec): Promise<void> {
     const saying = this.#saying();
     const first = saying.next();
@@ -71,7 +71,7 @@ export class DriverProcess {
   }
 }
 
-/** A world whose own driver has gone, so that another process can take its data folder. */
+/** A world whose own driver is closed, so that another process can take its data folder. */
 export async function leftWorld(): Promise<HostWorld> {
   const world = await openHost();
   await world.compute[Symbol.asyncDispose]();

@@ -1,4 +1,4 @@
-/** Endpoints as each surface says them: with a container of their own, or with a template that they follow. */
+/** Endpoints in the form of each surface: with a container of their own, or with a template that they follow. */
 import { poolOfType, typesOfPool } from "../src/catalog/compute.ts";
 import type { SeededRandom } from "../src/kernel/random.ts";
 import {
@@ -47,7 +47,7 @@ const anyScaled = (random: SeededRandom): Scaled => ({
   dataCenterIds: random.pick([["EU-RO-1"], ["EU-SE-1", "EU-SE-2"], ["US-TX-1", "EU-RO-1"]]),
 });
 
-/** Such as every surface can say: types in the order of their pools. */
+/** Lists of types that every surface can express: in the order of their pools. */
 const TYPES = [["NVIDIA A40", "NVIDIA RTX A6000"], ["NVIDIA RTX A6000"], ["NVIDIA A30", "NVIDIA GeForce RTX 4090"]];
 
 const anyCompute = (random: SeededRandom): Compute =>
@@ -130,13 +130,13 @@ const v1Said = ({ compute, flashboot, dataCenterIds, ...others }: Partial<Endpoi
 const V1 = "/v1/endpoints";
 
 const throughV1: Face<Endpoint> = {
-  /** There is no endpoint without a template: it follows one that was made for it. */
+  /** REST v1 has no endpoint without a template, so it follows one that is made for it. */
   async make(world, endpoint) {
     const template = { name: `for ${endpoint.name}`, isServerless: true, ...containerWords.v1.said(endpoint) };
     const { id: templateId } = await called(world, "POST", "/v1/templates", template);
     return (await called(world, "POST", V1, { templateId, ...v1Said(endpoint) })).id;
   },
-  /** Its container is that of the template that it shows, whether it follows one or has its own. */
+  /** A change of the container goes to the template that the endpoint shows, whether it follows one or has its own. */
   async change(world, id, change) {
     if (!isOfContainer(change)) return void (await called(world, "PATCH", `${V1}/${id}`, v1Said(change)));
     const { templateId } = await called(world, "GET", `${V1}/${id}`);

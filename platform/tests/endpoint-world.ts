@@ -1,10 +1,10 @@
-/** A world with one queue-based endpoint, and what a worker and a client of it need. */
+/** A world with one queue-based endpoint, and what its workers and clients need. */
 import { workerEnv } from "../src/resources/endpoints/worker-env.ts";
 import { type Answer, type CallOptions, setup, type World } from "./world.ts";
 
 export interface EndpointWorld extends World {
   endpoint: string;
-  /** Variables for a worker with a new key; its id is the name that is given. */
+  /** Variables for a worker with a new key. The given name becomes its id. */
   workerVariables(worker?: string): Promise<Record<string, string>>;
   /** Calls under `/v2/{endpoint}`. */
   invoke(method: string, path: string, options?: CallOptions): Promise<Answer>;

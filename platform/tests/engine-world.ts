@@ -1,4 +1,4 @@
-/** The job engine in memory, on a disk whose flushes a test can hold back and let through one by one. */
+/** The job engine in memory, on a virtual disk whose flushes a test can hold and release one by one. */
 
 import { Engine, type Submission } from "../src/jobs/engine.ts";
 import { holderName } from "../src/jobs/holder.ts";
@@ -15,7 +15,7 @@ import { openDisk } from "./simulation/disk.ts";
 
 export const worker = (name: string) => ({ endpoint: "ep", worker: holderName("ep", name) });
 
-/** Nobody hangs up. */
+/** A client that never hangs up. */
 export const here = new AbortController().signal;
 
 export const report = (id: string, text: string, attempt?: number) => ({
@@ -46,12 +46,12 @@ export async function jobWorld({ events, warmUps }: { events?: WorkerEvents; war
     return commit();
   });
   const signals = new MemorySignals();
-  /** A server on what the disk has. */
+  /** Starts a server on what the disk has. */
   const start = () => {
     const queue = new EmbeddedQueue(journal, clock);
     const parts = { queue, signals, clock, random: new SeededRandom(1), failed: () => undefined };
     const engine = new Engine(parts);
-    /** One more desk at the same queue, as another node has it. */
+    /** One more desk on the same queue, as on another node. */
     const newDesk = () => new WorkerDesk({ ...parts, waiters: engine.waiters, events, warmUps });
     return { queue, engine, newDesk, desk: newDesk() };
   };
@@ -63,7 +63,7 @@ export async function jobWorld({ events, warmUps }: { events?: WorkerEvents; war
     hold() {
       isHeld = true;
     },
-    /** Lets the flush that waits be made, and what follows from it happen. */
+    /** Makes the waiting flush, and lets everything that depends on it happen. */
     async flush() {
       await idle();
       waiting.shift()!();

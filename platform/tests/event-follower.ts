@@ -1,4 +1,4 @@
-/** A client that follows an account's events as a console would: it reads the lists at each `reset`, and folds what comes after. */
+/** A client that follows an account's events like a console: it reads the lists at each `reset`, then applies the events. */
 import { once } from "node:events";
 import { type ClientRequest, get, type IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
@@ -10,7 +10,7 @@ export interface Place {
   key: string;
 }
 
-/** What is known, by `resource/id`: the status, or nothing where there is none. */
+/** What the follower knows, by `resource/id`: the status, or undefined for resources without one. */
 export type Fold = Map<string, string | undefined>;
 
 const LISTS = {
@@ -31,7 +31,7 @@ async function read({ url, key }: Place, path: string) {
   return (await answer.json()) as Record<string, unknown>;
 }
 
-/** Every list of the account, read page by page. */
+/** Reads every list of the account, page by page. */
 export async function readLists(place: Place): Promise<Fold> {
   const fold: Fold = new Map();
   for (const [resource, path] of Object.entries(LISTS)) {
@@ -53,19 +53,19 @@ export class EventFollower {
   readonly heard: AccountEvent[] = [];
   lastId: string | undefined;
   resets = 0;
-  /** Off for a key that may not read them all. */
+  /** Switched off for a key that may not read all lists. */
   readsLists = true;
   #request: ClientRequest | undefined;
   #reading: Promise<void> | undefined;
   #wake = () => {};
 
-  /** Follows there, from the last event that it has seen. */
+  /** Connects, and goes on after the last event it has seen. */
   async connect(place: Place): Promise<number> {
     const headers = {
       authorization: `Bearer ${place.key}`,
       ...(this.lastId !== undefined && { "last-event-id": this.lastId }),
     };
-    // On a connection of its own, which ends with the stream.
+    // The connection is not shared, and ends with the stream.
     this.#request = get(`${place.url}/v2/account/events`, { headers, agent: false });
     const [incoming] = (await once(this.#request, "response")) as [IncomingMessage];
     incoming.on("error", () => undefined);
@@ -80,7 +80,7 @@ export class EventFollower {
     await this.#reading;
   }
 
-  /** Resolves once it has heard an event like this. */
+  /** Resolves once it has heard a matching event. */
   async hears(isIt: (event: AccountEvent) => boolean): Promise<AccountEvent> {
     for (;;) {
       const found = this.heard.find(isIt);
@@ -89,7 +89,7 @@ export class EventFollower {
     }
   }
 
-  /** Resolves with the next event. */
+  /** Resolves at the next event. */
   more(): Promise<void> {
     return new Promise((resolve) => {
       this.#wake = resolve;

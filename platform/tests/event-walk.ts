@@ -1,4 +1,4 @@
-/** Many changes at random on several nodes while clients follow, leave and come back: in the end what they folded is what the lists say. */
+/** Random changes on several nodes while clients follow, leave and return: in the end they know exactly what the lists show. */
 import { isDeepStrictEqual } from "node:util";
 import { expect } from "vitest";
 import { SeededRandom } from "../src/kernel/random.ts";
@@ -8,7 +8,7 @@ export interface EventWalk {
   seed: number;
   steps: number;
   places: readonly Place[];
-  /** Lets time go by, and everything happen in it. Without it time goes by itself, and followers are waited for. */
+  /** Advances time and lets everything happen in it. If absent, real time passes, and the test waits for the followers. */
   pass?: (ms: number) => Promise<void>;
 }
 
@@ -60,12 +60,12 @@ export async function walkEvents({ seed, steps, places, pass }: EventWalk): Prom
     }
     if (below(3) === 0) await pass?.(any([50, 300, 1000, 5000]));
   }
-  // The longest that a change may go unheard is one look; Pods settle meanwhile.
+  // A change is noticed within one look at the latest. Pods settle meanwhile.
   for (let n = 0; n < 5; n++) await pass?.(5000);
   const lists = await readLists(places[0]!);
   expect(lists.size).toBeGreaterThan(0);
   for (const follower of followers) {
-    // Where they differ something is still to come.
+    // While they differ, some events are still to come.
     while (!pass && !isDeepStrictEqual(follower.fold, lists)) await follower.more();
     expect(follower.fold, `seed ${seed}`).toEqual(lists);
     await follower.disconnect();

@@ -1,4 +1,4 @@
-/** The stream of an account stays in step with the lists under load and reconnects, on SQLite and on two nodes that share PostgreSQL. */
+/** An account's event stream agrees with the lists under load and reconnects, on SQLite and on two nodes with PostgreSQL. */
 import { test } from "vitest";
 import { apiKeyText } from "../src/kernel/ids.ts";
 import { realRandom } from "../src/kernel/random.ts";

@@ -1,22 +1,22 @@
-/** Resources as each surface says them, written out for tests: a thing as it is, and what makes, changes and reads it through each surface. */
+/** Resources on each surface, for tests: a thing as it is, and how each surface makes, changes and reads it. */
 import type { SeededRandom } from "../src/kernel/random.ts";
 import { dataOf } from "./graphql.ts";
 import type { World } from "./world.ts";
 
-// biome-ignore lint/suspicious/noExplicitAny: what a surface answered, of which a test reads what it expects
+// biome-ignore lint/suspicious/noExplicitAny: the answer of a surface; a test reads the fields that it expects
 export type Answered = any;
 
-/** One way to a resource; `T` is what the resource is, whichever surface says it. */
+/** One surface of a resource. `T` is the thing itself, the same for every surface. */
 export interface Face<T> {
   make(world: World, thing: T): Promise<string>;
-  /** Says the named fields alone. Absent where the surface has no such operation. */
+  /** Sends only the named fields. Absent if the surface has no such operation. */
   change?(world: World, id: string, change: Partial<T>): Promise<void>;
   read(world: World, id: string): Promise<T>;
 }
 
 export interface Resource<T> {
   any(random: SeededRandom): T;
-  /** What may be said of one later. */
+  /** Picks a valid change. */
   change(random: SeededRandom, before: T): Partial<T>;
   faces: Record<string, Face<T>>;
 }
@@ -29,7 +29,7 @@ export async function called(world: World, method: string, path: string, body?: 
 }
 
 interface Words<T> {
-  /** What a body says; of a change, the fields that are there. */
+  /** The body for a thing. For a change, it has only the fields that are given. */
   said(thing: Partial<T>): object;
   shown(record: Answered): T;
 }
@@ -44,12 +44,12 @@ export const rest = <T>(path: string, { said, shown }: Words<T>): Face<T> => ({
 });
 
 interface Documents<T> extends Words<T> {
-  /** Fields of mutations, and the type of their input. */
+  /** The names of the mutations, and the type of their input. */
   make: (thing: T) => [field: string, input: string];
   change?: [field: string, input: string];
-  /** What names the thing in the input of a change. */
+  /** The name of the id in the input of a change. */
   id?: string;
-  /** The list of the account that it stands in, and what is read of it. */
+  /** The account's list that contains the thing, and the fields to read. */
   list: string;
   selection: string;
 }
@@ -74,7 +74,7 @@ export const graphql = <T>(how: Documents<T>): Face<T> => {
   };
 };
 
-/** Those of the names that were given, each under another. */
+/** Picks the given names that are present, and renames each. */
 export function renamed(thing: Readonly<Record<string, unknown>>, names: Readonly<Record<string, string>>): object {
   const given = Object.entries(thing).filter(([name, value]) => name in names && value !== undefined);
   return Object.fromEntries(given.map(([name, value]) => [names[name]!, value]));
@@ -82,7 +82,7 @@ export function renamed(thing: Readonly<Record<string, unknown>>, names: Readonl
 
 export type Env = Record<string, string>;
 
-/** What a container is, in the fields that templates, endpoints and Pods have of it. */
+/** A container, with the fields that templates, endpoints and Pods share. */
 export interface Container {
   image: string;
   command: { entrypoint: string[]; cmd: string[] };
@@ -110,7 +110,7 @@ export const anyContainer = (random: SeededRandom): Container => ({
   ports: some(random, 4, (i) => `${1000 * (i + 1) + random.below(1000)}/${random.pick(["http", "tcp"])}`),
 });
 
-/** By one text, as GraphQL says a command. */
+/** A command as one text, which is GraphQL's form. */
 export const commandText = ({ entrypoint, cmd }: Container["command"]): string =>
   entrypoint.length + cmd.length === 0 ? "" : JSON.stringify({ entrypoint, cmd });
 
@@ -122,7 +122,7 @@ export const envIn = (pairs: { key: string; value: string }[]): Env =>
   Object.fromEntries(pairs.map(({ key, value }) => [key, value]));
 export const portsIn = (text: string): string[] => (text === "" ? [] : text.split(","));
 
-/** The container in the words of each surface. */
+/** The container in the form of each surface. */
 export const containerWords = {
   v2: {
     said: ({ image, command, disk, env, ports }: Partial<Container>) => ({ image, ...command, disk, env, ports }),

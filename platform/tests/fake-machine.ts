@@ -1,4 +1,4 @@
-/** The machine of a test's world: one that stands alone or, where the project of tests says so, a cluster of boxes that begins programs late. */
+/** The machine of a test's world: one box, or a cluster of boxes that starts programs late if the test project says so. */
 import type { Clock } from "../src/kernel/clock.ts";
 import type { Box } from "../src/ports/compute/compute.ts";
 import { FakeCompute, type FakeOptions } from "../src/ports/compute/fake-compute.ts";
@@ -11,7 +11,7 @@ export const openFakeMachine = (clock: Clock, options: FakeOptions = {}): FakeCo
 const ROOMY: Omit<Box, "id"> = { vcpu: 64, memoryMb: 262_144, diskGb: 1_000, gpus: [], ceilings: false };
 const EMPTY: Omit<Box, "id"> = { vcpu: 0, memoryMb: 0, diskGb: 0, gpus: [], ceilings: false };
 
-/** Of a test that says what there is, one box has that, and another has nothing: what there is in all is the same. */
+/** If a test sets the capacity, one box has it and another has nothing, so that the total is the same. */
 function asCluster(options: FakeOptions): FakeOptions {
   const { capacity } = options;
   if (Array.isArray(capacity)) return { isCluster: true, ...options };

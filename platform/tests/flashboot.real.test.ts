@@ -1,4 +1,4 @@
-/** FlashBoot on real processes: the program of an idle worker stands still, and goes on with the next job where it was. */
+/** FlashBoot on real processes: an idle worker's program is frozen, and the next job continues it where it was. */
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { stay } from "../src/kernel/clock.ts";
@@ -22,7 +22,7 @@ async function untilFrozen(at: Place, endpoint: string): Promise<void> {
   }
 }
 
-/** A process that stands still uses no time. */
+/** A process that is frozen uses no CPU time. */
 async function isStill(at: Place): Promise<boolean> {
   const [pid] = await at.workers();
   const spent = async () => (await readFile(`/proc/${pid}/stat`, "utf8")).split(" ").slice(13, 15).join();
@@ -31,7 +31,7 @@ async function isStill(at: Place): Promise<boolean> {
   return before === (await spent());
 }
 
-/** Long enough that a worker on a busy machine reads in time what its poll was answered with. */
+/** Long enough that a worker on a busy machine reads the answer to its poll in time. */
 const POLL_MS = 6000;
 
 test.concurrent("a worker is frozen when it is idle, and runs the next job in the same process", async ({

@@ -1,4 +1,4 @@
-/** A world in which the server keeps workers on a machine that a test plays, each speaking the public worker protocol over HTTP. */
+/** A world whose server keeps workers on a fake machine. Each worker speaks the public worker protocol over HTTP. */
 import type { FakeCompute, FakeOptions } from "../src/ports/compute/fake-compute.ts";
 import type { FakeInstance } from "../src/ports/compute/fake-instance.ts";
 import type { KeptWorker } from "../src/resources/workers/model.ts";
@@ -6,7 +6,7 @@ import { openFakeMachine } from "./fake-machine.ts";
 import { idle } from "./idle.ts";
 import { type Answer, type CallOptions, call, setup, type World, type WorldOptions } from "./world.ts";
 
-/** A program that was started: what it was given, and what it says to the server. */
+/** A program that was started: what it was given, and the requests that it can send to the server. */
 export interface Program {
   id: string;
   env: Readonly<Record<string, string>>;
@@ -20,9 +20,9 @@ export interface Program {
 export interface FleetWorld extends World {
   compute: FakeCompute;
   endpoint: string;
-  /** The programs that run, in the order of their start. */
+  /** The running programs, in the order of their start. */
   running(): Program[];
-  /** Ids of all programs that were ever started here. */
+  /** The ids of all programs that were ever started here. */
   started: string[];
   record(worker: string): Promise<KeptWorker | undefined>;
   records(): Promise<KeptWorker[]>;
@@ -32,22 +32,22 @@ export interface FleetWorld extends World {
   change(endpoint: object): Promise<void>;
   /** Lets everything happen that does not wait for time. */
   settle(): Promise<void>;
-  /** Answers to a request that is held while time passes. */
+  /** Advances time while a request is held, and returns its answer. */
   after<T>(seconds: number, request: Promise<T>): Promise<T>;
-  /** Moves time on by seconds, letting everything happen in each. */
+  /** Advances time second by second, and lets everything happen in each. */
   pass(seconds: number): Promise<void>;
-  /** The log of a worker, the platform's own lines in brackets. */
+  /** The log of a worker, with the platform's own lines in brackets. */
   log(worker: string): Promise<string[]>;
-  /** The server ends without a word, and the next one comes up on what it left. */
+  /** The server ends abruptly, and the next one starts on what it left. */
   crash(): Promise<FleetWorld>;
 }
 
 export interface FleetOptions extends Omit<WorldOptions, "compute" | "machine"> {
-  /** What the first endpoint is made from, or its id when it is there. */
+  /** The body of the first endpoint, or its id if it exists already. */
   endpoint?: object | string;
-  /** The driver of another node on the same machine, which this one names too. */
+  /** The driver of another node on the same machine, which this node also names. */
   beside?: FakeCompute;
-  /** What the machine has and does; a name where there are several. */
+  /** What the machine has and can do, with a name if there are several. */
   machine?: FakeOptions & { name?: string };
 }
 
@@ -138,7 +138,7 @@ function fleetWorld(world: World, compute: FakeCompute, endpoint: string, starte
   return self;
 }
 
-/** The end may wait for jobs that workers have: time passes meanwhile. */
+/** Ending the server may wait for jobs that workers have, so time passes meanwhile. */
 export async function endWith(world: World): Promise<void> {
   let over = false;
   const end = Promise.resolve(world[Symbol.asyncDispose]()).finally(() => {

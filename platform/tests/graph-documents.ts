@@ -1,4 +1,4 @@
-/** A document for every operation of GraphQL, made from the schema: a new one is walked by itself. */
+/** Makes a document for every GraphQL operation from the schema, so that new operations are covered by themselves. */
 import {
   type GraphQLArgument,
   type GraphQLInputType,
@@ -15,10 +15,10 @@ export interface Document {
   variables: Record<string, unknown>;
 }
 
-/** Names by which something that is there is named. */
+/** Arguments that name an existing thing. */
 const IDS = /^(id|podId|endpointId|registryAuthId|templateName)$/;
 
-/** What else has to be said, so that nothing but who asks is wrong. */
+/** Further input that is needed, so that only the caller is wrong. */
 const SAID: Record<string, object> = {
   secretCreate: { name: "s", value: "v" },
   saveRegistryAuth: { name: "r", username: "u", password: "p" },
@@ -40,10 +40,10 @@ const SAID: Record<string, object> = {
   "updateUserSettings notices": { notifyOther: true },
 };
 
-/** Those that make something where no id is said. */
+/** Operations that create something if no id is given. */
 const MAKES = /^(save|create|secretCreate|podFind|podRent|deploy)/;
 
-/** A request for one operation; `id` stands wherever something that is there is named. */
+/** Makes a request for one operation. `id` is used wherever an existing thing is named. */
 export function documentFor(operation: string, id: string | undefined): Document {
   const [type = "", name = ""] = operation.split(".");
   const fieldName = name.split(" ")[0]!;
@@ -77,7 +77,7 @@ function idsIn(type: GraphQLInputType, id: string | undefined): object {
 
 export const operationNames = Object.keys(graphOperations);
 
-/** Every field of a type, and of what is within it, so deep; what takes arguments is asked for without any. */
+/** Selects every field of a type, down to this depth. Fields with arguments are asked for without any. */
 export function allOf(type: GraphQLOutputType, deep: number): string {
   const named = getNamedType(type);
   if (!isObjectType(named)) return "";

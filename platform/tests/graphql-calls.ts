@@ -1,11 +1,11 @@
-/** GraphQL as clients of one style send it: a document and its variables, or null where there are none. */
+/** GraphQL in the style of some clients: a document and its variables, or null if there are none. */
 import { dataOf, errorOf } from "./graphql.ts";
 import type { World } from "./world.ts";
 
 type Asked = Pick<World, "call">;
 
-/** The data of a document that must succeed. */
+/** Returns the data of a document that must succeed. */
 export const told = (world: Asked, query: string, variables?: object | null) => dataOf(world, query, { variables });
 
-/** The first error of a document that is carried out and fails. */
+/** Returns the first error of a document that is executed and fails. */
 export const refused = (world: Asked, query: string, variables?: object | null) => errorOf(world, query, { variables });

@@ -1,14 +1,14 @@
-/** GraphQL as clients send it, for tests. */
+/** Sends GraphQL as clients do, for tests. */
 import type { Answer, CallOptions, World } from "./world.ts";
 
 interface Asking extends Omit<CallOptions, "body"> {
   variables?: unknown;
-  /** Beside `query` and `variables`. */
+  /** Further fields of the body, in addition to `query` and `variables`. */
   more?: object;
   path?: string;
 }
 
-/** A document, sent as clients do; the whole answer. */
+/** Sends a document as clients do, and returns the whole answer. */
 export function ask(
   world: Pick<World, "call">,
   query: string,
@@ -20,14 +20,14 @@ export function ask(
   });
 }
 
-/** The data of an answer without errors; anything else fails the test. */
+/** Returns the data of an answer. The test fails if there are errors. */
 export async function dataOf(world: Pick<World, "call">, query: string, asking: Asking = {}) {
   const { status, json, text } = await ask(world, query, asking);
   if (status !== 200 || "errors" in json) throw new Error(`answered with ${status}: ${text}`);
   return json.data;
 }
 
-/** The first error of an answer that was executed. */
+/** Returns the first error of an answer that was executed. */
 export async function errorOf(world: Pick<World, "call">, query: string, asking: Asking = {}) {
   const { status, json, text } = await ask(world, query, asking);
   if (status !== 200 || !json.errors) throw new Error(`answered with ${status}: ${text}`);

@@ -1,4 +1,4 @@
-/** Programs of the machine's own files, as a server runs them: for its owner, from folders that are nobody else's. */
+/** Programs from the machine's own files, as a server runs them: only for its owner, and only from folders that others cannot change. */
 import { chmod, cp, mkdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -27,7 +27,7 @@ let home: string;
 
 beforeAll(async () => {
   folder = await temporaryFolder();
-  // As a checkout below a home that is closed to others.
+  // Like a checkout in a home folder that is closed to others.
   home = join(folder.path, "home");
   await mkdir(home, { mode: 0o700 });
   await cp(join(root, "examples", "echo"), join(home, "echo"), { recursive: true });

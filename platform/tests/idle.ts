@@ -1,15 +1,15 @@
-/** Tells when everything that does not wait for time or for the test has happened, however long it takes. */
+/** Tells when everything has happened that does not wait for time or for the test, however long it takes. */
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { turn } from "../src/kernel/clock.ts";
 
 const HEADER = "x-test-call";
 
-/** Calls of tests that have no answer yet, and those of them that a server is at, by their number. */
+/** The calls of tests without an answer, and how often a server is working on each, by their numbers. */
 const unanswered = new Set<string>();
 const atServer = new Map<string, number>();
 let calls = 0;
 
-/** A call of a test: until it is answered, it is idle only while a server keeps it waiting. */
+/** Sends a call of a test. Until it is answered, the test counts as idle only while a server holds the call. */
 export async function counted<T>(send: (headers: Record<string, string>) => Promise<T>): Promise<T> {
   const number = String(++calls);
   unanswered.add(number);
@@ -20,7 +20,7 @@ export async function counted<T>(send: (headers: Record<string, string>) => Prom
   }
 }
 
-/** Notes which calls a server is at. */
+/** Records which calls a server is working on. */
 export function noteCalls(server: Server): void {
   server.on("request", ({ headers }: IncomingMessage, response: ServerResponse) => {
     const number = headers[HEADER] as string | undefined;
@@ -34,7 +34,7 @@ export function noteCalls(server: Server): void {
   });
 }
 
-/** What the event loop comes back to by itself: the next turn, files, look-ups, connections and writes on their way. */
+/** Resources that the event loop comes back to by itself: the next turn, files, lookups, and connections and writes in progress. */
 const UNDER_WAY = /^Immediate$|Req|(?:Connect|Write|Shutdown)Wrap$/;
 
 const isQuiet = () =>
@@ -44,7 +44,9 @@ const isQuiet = () =>
 let quiet = 0;
 let watching: Promise<void> | undefined;
 
-/** One for all who ask, or they would see each other's turns. Quiet twice in a row: what has just come is acted on in the turn after. */
+/**
+ * All callers share one watch, or they would see each other's turns. It must be quiet twice, since new input is acted on one turn later.
+ */
 export function idle(): Promise<void> {
   quiet = 0;
   watching ??= watch().finally(() => {

@@ -1,4 +1,4 @@
-/** A real registry of images on the loopback address, with one repository; it can ask for a password, go away and come back. */
+/** A real image registry on the loopback address with one repository. It can require a password, stop and start again. */
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
@@ -12,17 +12,17 @@ import { gunzipSync, gzipSync } from "node:zlib";
 const run = promisify(execFile);
 
 export const CREDENTIAL = { username: "reader", password: "open-sesame" };
-/** The line of an htpasswd file for it: the registry reads bcrypt alone. */
+/** Its line in an htpasswd file. The registry accepts only bcrypt. */
 const HTPASSWD = "reader:$2b$04$abcdefghijklmnopqrstuuXcjcm5avyCiJoD2uS24xa2lb6fjMB3G\n";
 
 export interface ImageRegistry extends AsyncDisposable {
   /** The reference of its first image, whose program writes `pulled`. */
   image: string;
-  /** Makes a tag mean an image whose program writes this line; resolves with its reference. */
+  /** Makes a tag point to an image whose program writes this line. Resolves with its reference. */
   put(tag: string, line: string): Promise<string>;
-  /** From now on nobody listens there. */
+  /** From now on nothing listens there. */
   stop(): Promise<void>;
-  /** It is back at the same address, with what it had. */
+  /** Starts again at the same address, with the same content. */
   start(): Promise<void>;
 }
 
@@ -35,7 +35,7 @@ const MANIFEST = "application/vnd.docker.distribution.manifest.v2+json";
 const REPOSITORY = "private/image";
 const digestOf = (bytes: Buffer) => `sha256:${createHash("sha256").update(bytes).digest("hex")}`;
 
-/** One that lets in whoever has the credential, or everybody. */
+/** A registry that accepts the credential, or everyone. */
 export async function startRegistry({ isPublic = false } = {}): Promise<ImageRegistry> {
   const folder = await mkdtemp(join(tmpdir(), "millrace-registry-"));
   const address = `127.0.0.1:${await freePort()}`;
@@ -69,7 +69,7 @@ export async function startRegistry({ isPublic = false } = {}): Promise<ImageReg
   };
 }
 
-/** JSON is YAML. */
+/** The registry wants YAML, and JSON is YAML. */
 const configOf = (folder: string, addr: string, isPublic: boolean) => ({
   version: 0.1,
   log: { level: "info" },
@@ -87,7 +87,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** Its later words are read too, or a full pipe would stop it. */
+/** Reads everything that the registry writes, also later. A full pipe would stop it. */
 function untilListening(server: ChildProcess): Promise<void> {
   return new Promise((resolve, reject) => {
     let said = "";
@@ -121,7 +121,7 @@ async function send(method: string, url: string | URL, blob?: Blob): Promise<Res
   return response;
 }
 
-/** One layer with one program in it. */
+/** Makes an image of one layer with one program. */
 async function makeImage(line: string): Promise<{ manifest: Blob; blobs: Blob[] }> {
   const tar = await run("tar", ["-C", "/bin", "-cz", "busybox"], { encoding: "buffer", maxBuffer: 64 * 1024 * 1024 });
   const bytes = gzipSync(gunzipSync(tar.stdout), { level: 1 });

@@ -1,4 +1,4 @@
-/** A process that holds a worker and a Pod in containers, for tests that kill it. */
+/** A process that runs a worker and a Pod in containers, for tests that kill it. */
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { inject } from "vitest";
@@ -6,7 +6,7 @@ import { startChild } from "./child.ts";
 
 export interface HolderOptions {
   installation: string;
-  /** Where its watchdog keeps its file. */
+  /** The folder for the file of its watchdog. */
   folder: string;
   /** How long its watchdog waits for another server. */
   afterMs: number;
@@ -14,7 +14,7 @@ export interface HolderOptions {
 
 const PROGRAM = fileURLToPath(new URL("fixtures/instance-holder.ts", import.meta.url));
 
-/** What the process is told. */
+/** What the process is given. */
 export interface HolderTask extends HolderOptions {
   socket: string;
   worker: string;

@@ -1,18 +1,18 @@
 /** A world with one endpoint and workers that speak the public worker protocol over HTTP. */
 import { type Answer, type CallOptions, setup, type World } from "./world.ts";
 
-/** How long the server keeps a worker's question open, as its timers show. */
+/** How long the server holds a worker's request. Tests find its timers by these lengths. */
 export const HOLD_TAKE_MS = 20_000;
 export const HOLD_STOP_MS = 25_000;
 
 export interface TestWorker {
   id: string;
   key: string;
-  /** Any request of the protocol, such as `GET job-take`; `job` is the last segment where there is one. */
+  /** Sends any request of the protocol, such as `GET job-take`. `job` is the last segment, if there is one. */
   ask(request: string, options?: CallOptions & { job?: string; query?: string }): Promise<Answer>;
-  /** The next job, or undefined when there is none within the hold. */
+  /** Returns the next job, or undefined if there is none within the hold. */
   take(): Promise<{ id: string; input: unknown } | undefined>;
-  /** Posts a job-done body as it is. */
+  /** Posts a job-done body unchanged. */
   done(job: string, body: unknown): Promise<number>;
   chunk(job: string, output: unknown): Promise<number>;
   ping(jobs?: string[]): Promise<number>;
@@ -26,7 +26,7 @@ export interface JobWorld extends World {
   /** The record as `/status` shows it. */
   status(job: string): Promise<Answer["json"]>;
   worker(): Promise<TestWorker>;
-  /** A job that this worker has begun. */
+  /** Makes a job that this worker has begun. */
   begun(worker: TestWorker, input?: object, rest?: object): Promise<string>;
 }
 
@@ -76,7 +76,7 @@ export async function setupJobs(options: Parameters<typeof setup>[0] = {}): Prom
   };
 }
 
-/** Server-sent events of a response as they come. */
+/** Yields the server-sent events of a response as they arrive. */
 export async function* eventsOf(response: Response): AsyncGenerator<{ id?: string; event?: string; data: string }> {
   let text = "";
   for await (const part of response.body!.pipeThrough(new TextDecoderStream())) {

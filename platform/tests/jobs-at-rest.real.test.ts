@@ -1,11 +1,11 @@
-/** What deleted jobs leave in the data folder: nothing, whether their endpoint or their whole account was deleted. */
+/** Deleted jobs leave nothing in the data folder, whether their endpoint or their whole account was deleted. */
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { filesHolding, millrace, ownerKey, type Server, startServer, temporaryFolder } from "./process.ts";
 
 const ENDPOINT = { name: "attic", image: "nobody/nothing:1", cpu: [{ id: "cpu3c", vcpuCount: 2 }] };
-/** Words that stand in every part of a job. */
+/** Each part of a job contains one of these words. */
 const WORDS = [
   "marzipan",
   "haberdasher",
@@ -25,7 +25,7 @@ const [input, large, output, largeOutput, error, progress, chunk, secret, apart,
 ] &
   string[];
 
-/** Jobs in all states, each part of them with a word of its own. */
+/** Makes jobs in all states, and gives each part a word of its own. */
 async function fill(server: Server, key: string, endpoint: string, workerKey: string): Promise<void> {
   const call = (method: string, path: string, body?: unknown, as = key) =>
     server.call(method, `/v2/${endpoint}${path}`, { key: as, body });
@@ -62,7 +62,7 @@ async function filled(folder: string, server: Server, key: string): Promise<stri
   const endpoint = (await server.call("POST", "/v2/serverless", { key, body: ENDPOINT })).json.id as string;
   const { MILLRACE_WORKER_KEY } = await millrace(folder, "worker-env", endpoint);
   await fill(server, key, endpoint, MILLRACE_WORKER_KEY);
-  // The search finds what is there; the credential never was, in clear.
+  // The search finds every word that is stored. The credential was never stored in clear.
   expect(await found(folder)).toEqual(WORDS.filter((word) => word !== secret));
   return endpoint;
 }
@@ -97,7 +97,7 @@ test("a removal that a crash broke off is ended by the next start", async () => 
   const server = await startServer(folder.path);
   const key = await ownerKey(folder.path);
   const endpoint = await filled(folder.path, server, key);
-  // With the queue held still, the removal comes no further than the record of the endpoint.
+  // While the queue is locked, the removal gets no further than the record of the endpoint.
   using queue = new DatabaseSync(join(folder.path, "queue.db"));
   queue.exec("PRAGMA busy_timeout = 5000; BEGIN IMMEDIATE");
   const path = `/v2/serverless/${endpoint}`;

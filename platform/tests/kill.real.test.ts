@@ -1,4 +1,4 @@
-/** A server killed with kill -9 under load: no accepted job is missing afterwards, and no answered result has changed. */
+/** A server killed with kill -9 under load: afterwards no accepted job is missing, and no answered result has changed. */
 import { expect, test } from "vitest";
 import { realClock } from "../src/kernel/clock.ts";
 import { realRandom, SeededRandom } from "../src/kernel/random.ts";
@@ -7,13 +7,13 @@ import { Ledger, type LedgerWorker } from "./ledger.ts";
 import { type Folder, millrace, ownerKey, type Server, startServer, temporaryFolder } from "./process.ts";
 import { Wire } from "./wire.ts";
 
-/** Each takes a restart beside everything else that is tested: `MILLRACE_TEST_KILLS=20` for the whole of it. */
+/** Each kill costs a restart. `MILLRACE_TEST_KILLS=20` runs the full test. */
 const KILLS = Number(process.env.MILLRACE_TEST_KILLS ?? 4);
 const ACKNOWLEDGEMENTS = 1000;
 const HELD = 50;
 const SUBMITTERS = 24;
 const WORKERS = 4;
-/** What each worker keeps in hand, so that every kill meets held jobs. */
+/** Each worker keeps this many jobs, so that every kill meets held jobs. */
 const KEEPS = 15;
 const seed = Number(process.env.MILLRACE_TEST_SEED ?? Buffer.from(realRandom.bytes(4)).readUInt32LE());
 
@@ -22,7 +22,7 @@ interface Load {
   workers: LedgerWorker[];
 }
 
-/** The whole test, against one server after another on the same data. */
+/** Runs the whole test, against one server after another on the same data. */
 async function surviveKills(folder: Folder, databaseUrl?: string): Promise<void> {
   const random = new SeededRandom(seed);
   const env: Record<string, string> = databaseUrl ? { MILLRACE_DATABASE_URL: databaseUrl } : {};
@@ -75,7 +75,7 @@ async function prepare(folder: Folder, start: () => Promise<Server>, database?: 
   return { ledger: new Ledger(endpoint, key), workers };
 }
 
-/** Everyone goes on until the server is gone, which happens at the given number of answers. Returns the jobs held then. */
+/** Everyone works until the server is killed, at the given number of answers. Returns how many jobs were held then. */
 async function loadUntilKilled(server: Server, wire: Wire, { ledger, workers }: Load, until: number): Promise<number> {
   let heldAtKill = 0;
   const look = () => {
@@ -89,7 +89,7 @@ async function loadUntilKilled(server: Server, wire: Wire, { ledger, workers }: 
       try {
         await step();
       } catch (error) {
-        // A broken connection is what a killed server leaves; anything else is a fault.
+        // A killed server leaves broken connections. Any other error is a fault.
         if (!server.process.killed) throw error;
         return;
       }
@@ -104,7 +104,7 @@ async function loadUntilKilled(server: Server, wire: Wire, { ledger, workers }: 
   return heldAtKill;
 }
 
-/** Works until nothing is left; then the counters must agree with the ledger. */
+/** Works until nothing is left. Then the counters must agree with the ledger. */
 async function drain(server: Server, wire: Wire, { ledger, workers }: Load, key: string): Promise<void> {
   const health = async () => (await server.call("GET", ledger.path("/health"), { key })).json.jobs;
   for (let left = 1; left > 0; ) {

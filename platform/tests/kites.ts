@@ -1,4 +1,4 @@
-/** Kites: a resource that is made up, to see how little a new one takes. */
+/** Kites: an invented resource that shows how little a new one takes. */
 import { answered } from "../src/guards/perform.ts";
 import type { Caller } from "../src/kernel/caller.ts";
 import { timestamp } from "../src/kernel/clock.ts";

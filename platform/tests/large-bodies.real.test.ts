@@ -1,4 +1,4 @@
-/** What reading large bodies takes is given back once they are read. */
+/** The memory for parsing large bodies is released once they are parsed. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -6,7 +6,7 @@ import { realClock, sleep } from "../src/kernel/clock.ts";
 import { ownerKey, startServer, temporaryFolder } from "./process.ts";
 
 const MIB = 1_048_576;
-/** As objects, which are a hundred times as large as their text. */
+/** As objects, these take a hundred times the memory of their text. */
 const BODY = `{"input":{"x":[${"{},".repeat(3 * MIB - 100)}1]}}`;
 const BODIES = 3;
 const MOST_GROWTH = 400 * MIB;

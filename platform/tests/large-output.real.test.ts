@@ -1,4 +1,4 @@
-/** Results of 200 MB through a real server on each store: never whole in its memory, and gone when they must be. */
+/** Results of 200 MB through a real server on each store: never whole in its memory, and removed when they must be. */
 import { createHash } from "node:crypto";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { request } from "node:http";
@@ -16,15 +16,15 @@ import { type Server, startServer, temporaryFolder } from "./process.ts";
 const MIB = 1_048_576;
 const PIECES = 200;
 /**
- * What passes through leaves traces until it is collected: 30 to 55 MB of them, measured, of results of 100 MB and of 200. One that was held
- * would add all of itself, as a text twice that.
+ * What passes through leaves garbage until it is collected: 30 to 55 MB were measured, with results of 100 MB and of 200. A result that was
+ * held in memory would add its whole size, and as text twice that.
  */
 const MOST_GROWTH = 128 * MIB;
 
-/** Each piece is another one, so that none can take the place of another. */
+/** Each piece is different, so that none can take another's place. */
 const piece = (i: number) => Buffer.from(`${i}:`.padEnd(MIB, createHash("sha256").update(String(i)).digest("hex")));
 
-/** A result with this many pieces of text as its output, as a worker sends it. */
+/** A result as a worker sends it, with this many pieces of text as its output. */
 function* resultOf(pieces: number, rest = ""): Generator<Buffer> {
   yield Buffer.from('{"output":"');
   for (let i = 0; i < pieces; i++) yield piece(i);
@@ -67,7 +67,7 @@ async function setup(kind: "SQLite" | "PostgreSQL") {
       await call("POST", "/run", key, { input: {} });
       return (await call("GET", "/job-take/w1?gpu=none", workerKey)).json.id;
     },
-    /** Posts a result at the speed at which it is taken; resolves with the status. */
+    /** Posts a result as fast as it is read. Resolves with the status. */
     async post(id: string, result: Iterable<Buffer>, length?: number): Promise<number> {
       const posting = request(`${server.url}/v2/${endpoint}/job-done/w1/${id}`, {
         method: "POST",
@@ -83,7 +83,7 @@ async function setup(kind: "SQLite" | "PostgreSQL") {
       await server.end("SIGKILL");
       server = await startServer(folder.path, { env, args: ["--port", new URL(server.url).port] });
     },
-    /** How much memory the server held at its highest during the work, beyond what it held before. */
+    /** The peak memory of the server during the work, beyond what it held before. */
     async growth(work: () => Promise<void>): Promise<number> {
       const { pid } = server.process;
       const held = async (field: string) =>
@@ -127,7 +127,7 @@ async function digestOf(response: Response): Promise<string> {
 describe.each(["SQLite", "PostgreSQL"] as const)("on %s", (kind) => {
   test("a result of 200 MB comes in, is kept and goes out without being held in memory", async () => {
     await using at = await setup(kind);
-    // What the first of its kind brings along is there before anything is measured.
+    // The first result warms the server up, before anything is measured.
     const first = await at.begun();
     expect(await at.post(first, resultOf(22), lengthOf(resultOf(22)))).toBe(200);
     await digestOf(await fetch((await at.status(first)).output.url));

@@ -1,11 +1,11 @@
-/** The launcher and built code: what runs is always made from the sources that are there. */
+/** The launcher and built code: what runs is always made from the current sources. */
 import { cp, mkdir, readdir, symlink, utimes, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { PROGRAMS } from "../../scripts/build/programs.ts";
 import { launcher, root, run, temporaryFolder } from "./process.ts";
 
-/** Of a repository, what the launcher and the build need; the program is one line. */
+/** Copies the parts of a repository that the launcher and the build need. The program is one line. */
 async function smallRepository() {
   const folder = await temporaryFolder();
   const at = (path: string) => join(folder.path, path);
@@ -22,7 +22,7 @@ async function smallRepository() {
   await mkdir(dirname(main), { recursive: true });
   const writeProgram = async (says: string) => {
     await writeFile(main, `const said: string = "${says}"; console.log(said, process.argv[1]!.endsWith(".ts"));\n`);
-    // As if it came from an archive: the time of the last change says nothing.
+    // As if it came from an archive: the time of the last change means nothing.
     await utimes(main, 0, 0);
   };
   const start = (env: Record<string, string> = {}) => run(at("millrace"), [], { env });

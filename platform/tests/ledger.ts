@@ -1,17 +1,17 @@
-/** A client and its workers that write down every answer, so that a server can be held to them after it was killed. */
+/** A client and workers that record every answer, so that a server can be checked against them after a kill. */
 import { OMITTED_MS } from "../src/jobs/sessions.ts";
 import { stay } from "../src/kernel/clock.ts";
 import type { Wire } from "./wire.ts";
 
-/** One job, by the number in its input. */
+/** One job, identified by the number in its input. */
 interface Entry {
-  /** Known once the submission was answered, or once a worker was given the job. */
+  /** Known once the submission was answered, or once a worker got the job. */
   id?: string;
-  /** The submission was answered. */
+  /** Whether the submission was answered. */
   accepted: boolean;
   /** The result that a worker sent. */
   output?: string;
-  /** The result was answered. */
+  /** Whether the result was answered. */
   reported: boolean;
 }
 
@@ -21,12 +21,12 @@ interface Held {
   attempt: number;
 }
 
-/** A worker outlives the servers that it talks to, with what it has in hand. */
+/** A worker outlives the servers that it talks to, and keeps its jobs. */
 export interface LedgerWorker {
   name: string;
   key: string;
   held: Held[];
-  /** Results that were sent and not answered: they are sent again, exactly as they were. */
+  /** Results that were sent but not answered. They are sent again unchanged. */
   unanswered: Held[];
 }
 
@@ -37,7 +37,7 @@ const RUNNING = ["IN_QUEUE", "IN_PROGRESS"];
 export class Ledger {
   acknowledged = 0;
   readonly #entries: Entry[] = [];
-  /** Jobs that were answered for since they were last held against the server. */
+  /** Jobs with answers since the last check against the server. */
   #fresh = new Set<number>();
   readonly #inHand = new Set<number>();
   readonly #base: string;
@@ -64,14 +64,14 @@ export class Ledger {
     const { status, text } = await wire.send("POST", `${this.#base}/run`, this.#key, `{"input":{"number":${number}}}`);
     hold(status === 200, "a submission is accepted", { number, status, text });
     const { id } = JSON.parse(text) as { id: string };
-    // A worker may have been given the job before its submitter was answered.
+    // A worker may have got the job before its submitter got the answer.
     hold((entry.id ?? id) === id, "a submission has one id", { number, id, entry });
     entry.id = id;
     entry.accepted = true;
     this.#answered(number);
   }
 
-  /** Sends the results of all jobs in hand but `keeps`, and takes more. */
+  /** Sends the results of all held jobs except `keeps`, and takes more. */
   async work(wire: Wire, worker: LedgerWorker, keeps: number): Promise<void> {
     const done = worker.held.splice(0, Math.max(0, worker.held.length - keeps));
     for (const { number, attempt } of done) {
@@ -94,7 +94,7 @@ export class Ledger {
     for (const line of text.split("\n").filter(Boolean)) worker.held.push(this.#taken(line));
   }
 
-  /** After a restart workers say what they are busy with, and once more when it counts: what one was given and never saw goes to others. */
+  /** After a restart, workers report what they are busy with, twice. Jobs that a worker was given but never saw then go to others. */
   async recover(wire: Wire, workers: readonly LedgerWorker[]): Promise<void> {
     for (const worker of workers) await this.#ping(wire, worker);
     await stay(OMITTED_MS);
@@ -107,7 +107,7 @@ export class Ledger {
     hold(status === 200, "a ping is taken", { status, text });
   }
 
-  /** Everything that was answered is as it was answered. Returns how many jobs were looked at. */
+  /** Checks that everything is still as it was answered. Returns how many jobs were checked. */
   async check(wire: Wire, which: "fresh" | "all"): Promise<number> {
     const numbers = which === "all" ? [...this.#entries.keys()] : [...this.#fresh];
     this.#fresh = new Set();
@@ -125,7 +125,7 @@ export class Ledger {
     const { status, text } = await wire.send("GET", `${this.#base}/status/${id}`, this.#key);
     hold(status === 200, "an accepted job is there", { number, id, status, text });
     const record = JSON.parse(text) as { id: string; status: string; output?: unknown };
-    // A result that was sent without an answer may be there or not; one that was answered must be.
+    // A result that was sent without an answer may be stored or not. A result that was answered must be.
     const isDone = record.id === id && record.status === "COMPLETED" && record.output === output;
     const mayRun = !reported && RUNNING.includes(record.status);
     hold(isDone || mayRun, "a job is as it was answered", { number, output, reported, record });
@@ -135,7 +135,7 @@ export class Ledger {
     const { id, input, attempt } = JSON.parse(line) as { id: string; input: { number: number }; attempt: number };
     const { number } = input;
     const entry = this.#entries[number]!;
-    // No job is given out while another worker has it, nor after its result was taken.
+    // No job is given out while another worker has it, nor after its result was accepted.
     hold(!this.#inHand.has(number) && entry.output === undefined, "a job is given to one at a time", { number, entry });
     hold((entry.id ?? id) === id, "a submission has one id", { number, id, entry });
     entry.id = id;
@@ -153,7 +153,7 @@ export class Ledger {
   }
 }
 
-/** Like an expectation, but cheap: it is asked a hundred thousand times. */
+/** Works like an expectation, but is cheap, since it runs a hundred thousand times. */
 function hold(fact: boolean, rule: string, seen: object): void {
   if (!fact) throw new Error(`"${rule}" does not hold: ${JSON.stringify(seen)}`);
 }

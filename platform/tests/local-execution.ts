@@ -1,9 +1,9 @@
-/** Programs of this machine as if they were run in a Pod. */
+/** Runs programs on this machine as if they ran in a Pod. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import type { ExecSpec, Execution } from "../src/ports/compute/execution.ts";
 
-/** Without a terminal. */
+/** Runs without a terminal. */
 export async function executeHere({ cmd }: ExecSpec, cwd: string): Promise<Execution> {
   const child = spawn(cmd[0]!, cmd.slice(1), { cwd, stdio: "pipe" });
   for (const stream of [child.stdin, child.stdout, child.stderr]) stream.on("error", () => {});

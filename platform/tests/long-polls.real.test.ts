@@ -1,11 +1,11 @@
-/** Every request that the server holds open, through the death and the orderly end of the server: nobody hangs, and asking again works. */
+/** Every kind of held request, when the server is killed or shuts down: no client hangs, and asking again works. */
 import { get } from "node:http";
 import { expect, test } from "vitest";
 import { eventsOf } from "./job-world.ts";
 import { millrace, ownerKey, type Server, startServer, temporaryFolder } from "./process.ts";
 import type { Answer } from "./world.ts";
 
-/** A server with a worker that has two jobs and says so, and one endpoint without workers. */
+/** A server with a worker that has two jobs and reports them, and one endpoint without workers. */
 async function setup(folder: string) {
   const server = await startServer(folder);
   const key = await ownerKey(folder);
@@ -42,7 +42,7 @@ async function setup(folder: string) {
 
 type Asking = ReturnType<Awaited<ReturnType<typeof setup>>["on"]>;
 
-/** All that can be held at once, each with a name. */
+/** Every kind of request that can be held, by name. */
 const held = ({ client, worker, runsync }: Asking, job: string): { [name: string]: Promise<Answer> } => ({
   take: worker("GET", "/job-take/w1"),
   exchange: worker("POST", "/job-exchange/w2?take=1&wait=60000", ""),
@@ -52,7 +52,7 @@ const held = ({ client, worker, runsync }: Asking, job: string): { [name: string
   runsync: runsync(),
 });
 
-/** Asked on connections of their own, one after the other: whatever was sent before them has arrived once they are answered. */
+/** Sends requests on connections of their own, one after another. Once they are answered, everything sent before has arrived. */
 async function allHeard({ url }: Server): Promise<void> {
   for (let round = 0; round < 3; round++)
     await new Promise((resolve, reject) => {
@@ -70,7 +70,7 @@ test("ask 14: held requests break off with a killed server, and the next server 
   await before.worker("POST", `/job-stream/w0/${job}`, { output: "first" });
   const events = eventsOf(await before.events(job));
   const { id: seen } = (await events.next()).value!;
-  // What was streamed is given once: from now on there is nothing to give.
+  // Streamed output is returned once, so from now on there is none to return.
   await before.client("GET", `/stream/${job}`);
   const settled = Promise.allSettled([...Object.values(held(before, job)), events.next()]);
   await allHeard(server);

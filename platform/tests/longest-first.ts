@@ -1,8 +1,8 @@
-/** The order in which test files begin: those that take longest first, so that no single one is left to be waited for at the end. */
+/** The order in which test files begin: the longest first, so that no single one is waited for at the end. */
 import { basename } from "node:path";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** On a machine that has run the tests before Vitest knows it; on a new one these are known. */
+/** Vitest knows durations only on a machine that has run the tests before. These files always come first. */
 const LONGEST = [
   "kill.real.test.ts",
   "stall.real.test.ts",

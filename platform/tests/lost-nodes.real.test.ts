@@ -1,4 +1,4 @@
-/** Two nodes on one PostgreSQL, of which one is frozen and then killed: the other says so of its Pod within 15 s of its last word. */
+/** Two nodes on one PostgreSQL. One is frozen, then killed: the other reports it for its Pod within 15 s of its last beat. */
 import { expect, test } from "vitest";
 import { stay } from "../src/kernel/clock.ts";
 import { apiKeyText } from "../src/kernel/ids.ts";
@@ -62,7 +62,7 @@ test("a Pod on a node that is frozen, heard of again, and killed is shown as wha
   expect(stopped.statusReason).toContain("stopped by its owner; waits for machine");
   const { nodes } = (await b.call("GET", "/v2/installation/nodes", { key })).json;
   expect(nodes.map(({ state }: { state: string }) => state).toSorted()).toEqual(["SILENT", "UP"]);
-  // Its machine is back, and does what was wished for meanwhile.
+  // The machine is back, and does what was asked for meanwhile.
   await using _again = await startServer(one.path, { env });
   await until(
     () => podOn(b),

@@ -1,4 +1,4 @@
-/** A new master key: never beside a server, for everything that is sealed, and without a moment in which a crash loses anything. */
+/** A new master key: never set while a server runs, used for everything that is sealed, and safe against a crash at any moment. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -15,7 +15,7 @@ const ENDPOINT = { name: "attic", image: "host", cpu: [{ id: "cpu3c", vcpuCount:
 const REGISTRY = { name: "hub", username: "reader", password: "credential of a registry" };
 const key = apiKeyText(realRandom);
 const newMaster = () => Buffer.from(realRandom.bytes(32)).toString("base64");
-/** Bodies in a job's row, beside it, and in files or pieces of their own. */
+/** Sizes of bodies that are kept in a job's row, next to it, and in files or pieces of their own. */
 const FILLINGS = [0, 10_000, 40_000, 400_000, 1_500_000];
 
 interface Place {
@@ -28,7 +28,7 @@ interface Sealed {
   batch: string;
   secrets: Record<string, string>;
   credentials: string[];
-  /** That of SSH, where it was asked for. */
+  /** The host key of SSH, if it was asked for. */
   hostKey?: Buffer;
 }
 
@@ -38,7 +38,7 @@ const rotate = ({ data, env }: Place) =>
 const start = ({ data, env }: Place) =>
   startServer(data, { env: { MILLRACE_API_KEY: key, ...env }, args: ["--rate-limits", "off"] });
 
-/** Secrets and queued jobs, with their sealed texts. */
+/** Makes secrets and queued jobs with sealed texts. */
 async function fill(server: Server, fillings = FILLINGS): Promise<Sealed> {
   const endpoint = (await server.call("POST", "/v2/serverless", { key, body: ENDPOINT })).json.id as string;
   const secrets = Object.fromEntries(["one", "two"].map((name) => [name, `value of ${name}`]));
@@ -50,7 +50,7 @@ async function fill(server: Server, fillings = FILLINGS): Promise<Sealed> {
   return { endpoint, batch, secrets, credentials: [...fillings.map(credentialOf), DRAFTED] };
 }
 
-/** The key of SSH, which a server makes where Pods can be. */
+/** Returns the host key of SSH, which a server makes if it can run Pods. */
 async function hostKeyOf({ data, env }: Place): Promise<Buffer> {
   await using installation = await openInstallation(settingsFrom(env, { data }), { thread: false });
   return await installation.sshHostKey.seed();
@@ -82,7 +82,7 @@ async function expectSecrets({ data, env }: Place, { secrets, hostKey }: Sealed)
   if (hostKey) expect(await installation.sshHostKey.seed()).toEqual(hostKey);
 }
 
-/** What a worker gets. */
+/** Returns the credentials that a worker gets. */
 async function credentialsTaken(
   place: Place,
   server: Server,
@@ -150,7 +150,7 @@ describe.each([["SQLite"], ["PostgreSQL"]])("on %s", (kind) => {
     const sealed = await fill(server, [0, 400_000]);
     await server.end("SIGTERM");
     const program = fileURLToPath(new URL("./rotation-process.ts", import.meta.url));
-    // Each costs a process: every third point, on each database from another one on, and each time from another.
+    // Each kill costs a process, so only every third point is tested. Each database and each run starts at another point.
     let kills = (Math.floor(realRandom.bytes(1)[0]! / 86) + (kind === "SQLite" ? 0 : 1)) % 3;
     console.log(`from point ${kills} on`);
     for (; ; kills += 3) {
@@ -159,7 +159,7 @@ describe.each([["SQLite"], ["PostgreSQL"]])("on %s", (kind) => {
       await expectSecrets(at, sealed);
       if (code === 0 && Number(stdout) >= 0) break;
     }
-    // The key, two secrets, a registry, two bodies, a file, and the steps between them.
+    // The steps are the key, two secrets, a registry, two bodies, a file, and what is between them.
     expect(kills).toBeGreaterThan(9);
     expect(await readFile(join(at.data, "master-key"), "utf8")).toMatch(/^\S{44}\n$/);
     await using again = await start(at);

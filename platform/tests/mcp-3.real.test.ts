@@ -1,4 +1,4 @@
-/** The public MCP server 3.4.0, unmodified, on REST v1 and GraphQL, and on REST v2 for what it has there alone: every tool is called. */
+/** The public MCP server 3.4.0, unmodified, on REST v1 and GraphQL, and on REST v2 for its other tools: every tool is called. */
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type McpClient, startMcp } from "./mcp-client.ts";
@@ -10,9 +10,9 @@ const L4 = "NVIDIA L4";
 
 let data: Folder;
 let server: Server;
-/** By REST v1 and GraphQL. */
+/** Uses REST v1 and GraphQL. */
 let v1: McpClient;
-/** The same program, told to use REST v2. */
+/** The same program, configured for REST v2. */
 let v2: McpClient;
 
 beforeAll(async () => {

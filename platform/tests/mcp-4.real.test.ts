@@ -1,4 +1,4 @@
-/** The public MCP server 4.0.0, unmodified, against a real server with programs of this machine: every tool that it offers is called. */
+/** The public MCP server 4.0.0, unmodified, against a real server with programs of this machine: every tool is called. */
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type McpClient, startMcp } from "./mcp-client.ts";
@@ -9,7 +9,7 @@ const WORKER = { ...ECHO, args: "node worker.ts" };
 const STAYS = { ...ECHO, args: "node -e setInterval(()=>console.log('here'),200)" };
 const SMALL = { id: "cpu3c", vcpuCount: 2 };
 const A40 = { id: "NVIDIA A40", count: 1 };
-/** What it knows of a hub and of models that others serve comes from the hosted service: here there are none. */
+/** Hubs and models that others serve exist only in the hosted service. */
 const NOT_HERE = ["deploy-hub-repo"];
 
 let data: Folder;

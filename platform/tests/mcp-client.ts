@@ -1,4 +1,4 @@
-/** A public MCP server package as its users have it: a program of its own, which is spoken to over its standard input and output. */
+/** Runs a public MCP server package as its users do: a program that is spoken to over its standard input and output. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createRequire } from "node:module";
@@ -18,16 +18,16 @@ interface Message {
 
 export interface McpClient extends AsyncDisposable {
   tools: readonly string[];
-  /** Names of the tools that were called. */
+  /** The names of the tools that were called. */
   called: ReadonlySet<string>;
-  /** What a tool answers; throws what it says where it fails. */
-  // biome-ignore lint/suspicious/noExplicitAny: whatever the tool answers, which the test looks at
+  /** Calls a tool and returns its answer. Throws its message if it fails. */
+  // biome-ignore lint/suspicious/noExplicitAny: the answer of any tool; the test checks it
   call(tool: string, args?: object): Promise<any>;
 }
 
 const require = createRequire(import.meta.url);
 
-/** Where each of the two finds the server. */
+/** The settings that tell each version where the server is. */
 const addresses = ({ url }: Server, restVersion: string) => ({
   RUNPOD_API_BASE_URL: url,
   RUNPOD_REST_VERSION: restVersion,

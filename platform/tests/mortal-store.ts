@@ -1,9 +1,9 @@
-/** A store as one process has it: killed at a commit, nothing of that process reads or writes any more, and nobody hears of it. */
+/** A store as one process sees it: once killed at a commit, that process reads and writes nothing more, and gets no answers. */
 import type { Store, Write } from "../src/ports/store/store.ts";
 
 export interface Mortal {
   store: Store;
-  /** Dies at the commit after so many, which is then on the disk or is not. */
+  /** Dies at the commit after this many. `isWritten` says whether that commit reaches the disk. */
   dieAfter(commits: number, isWritten: boolean): void;
   die(): void;
   readonly isDead: boolean;

@@ -1,4 +1,4 @@
-/** Two servers on one PostgreSQL, workers as real processes of the first: requests, WebSockets and logs by way of the second. */
+/** Two servers on one PostgreSQL, with workers as real processes of the first: requests, WebSockets and logs through the second. */
 import { once } from "node:events";
 import { chmod, copyFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -30,7 +30,7 @@ beforeAll(async () => {
   folders = await Promise.all([temporaryFolder(), temporaryFolder(), temporaryFolder()]);
   const [first, second, app] = folders as [Folder, Folder, Folder];
   await copyFile(APP, join(app.path, "app.mjs"));
-  // Programs run as users of their own.
+  // Each program runs as a user of its own, and must be able to read this folder.
   await chmod(app.path, 0o755);
   const env = { ...ENV, MILLRACE_DATABASE_URL: database.url };
   startOwner = () => startServer(first.path, { env: { ...env, MILLRACE_COMPUTE: "host" } });
@@ -51,7 +51,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  // In good order, so that no worker is left.
+  // Shuts down properly, so that no worker is left.
   await owner?.end("SIGTERM");
   await other?.end("SIGTERM");
   for (const folder of folders) await folder[Symbol.asyncDispose]();
@@ -113,10 +113,10 @@ test("once the first is killed, requests wait for a worker and logs are told whi
     502,
     expect.stringMatching(/^node \w+ is not reachable: ECONNREFUSED$/),
   ]);
-  // The next one finds the worker that was left, and ends it with itself.
+  // The next server finds the worker that was left, and ends it when it ends itself.
   owner = await startOwner();
   const { status, json } = await asked;
-  // By a connection that was still open the worker may have got it, and then nobody else does.
+  // The worker may have got the request on a connection that was still open. Then no other worker gets it.
   if (status !== 200)
     expect([status, json.error]).toEqual([502, expect.stringContaining(`worker ${worker} broke the connection`)]);
 });

@@ -1,4 +1,4 @@
-/** Two servers on one store: workers of a load-balancing endpoint run on the machine of the first, and on the second's if it has one. */
+/** Two servers on one store. The workers of a load-balancing endpoint run on the first's machine, and on the second's if it has one. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { WebSocketServer } from "ws";
 import type { FakeInstance } from "../src/ports/compute/fake-instance.ts";
@@ -17,27 +17,27 @@ export interface Held {
 export interface NodeWorld extends AsyncDisposable {
   /** Has the workers, and plans. */
   first: FleetWorld;
-  /** Has a machine only where that is asked for. */
+  /** Has a machine only if asked for. */
   second: World;
   endpoint: string;
-  /** Calls the endpoint by way of the second server. */
+  /** Calls the endpoint through the second server. */
   ask(path?: string, options?: CallOptions & { method?: string }): Promise<Answer>;
-  /** Requests to `/slow` that reached workers. */
+  /** The requests to `/slow` that reached workers. */
   held: Held[];
   reached(count: number): Promise<void>;
-  /** Health checks are answered with this from now on. */
+  /** From now on, health checks are answered with this status. */
   answerHealth(status: number): void;
   pass(seconds: number): Promise<void>;
 }
 
-/** With `each`, both have a machine with room for one worker. */
+/** With `each`, both nodes have a machine with room for one worker. */
 export async function setupNodes(
   endpoint: object = {},
   { each = false, can = {} }: { each?: boolean; can?: Partial<FakeCan> } = {},
 ): Promise<NodeWorld> {
   const held: Held[] = [];
   const application = { health: 200, noticed: () => {} };
-  // Two servers that hear each other at once, and still look for themselves.
+  // The two servers hear each other at once, but also check by themselves.
   const signals = Object.defineProperty(new MemorySignals(), "reliable", { value: false });
   const machine = {
     behaviour: (instance: FakeInstance) => serve(instance, held, application),

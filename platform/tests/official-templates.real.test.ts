@@ -1,4 +1,4 @@
-/** Official templates that run on this machine's own files, on a real server. */
+/** Official templates that run from this machine's own files, on a real server. */
 import { expect, test } from "vitest";
 import { serverPlace } from "./worker-place.ts";
 

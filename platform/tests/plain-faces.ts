@@ -1,4 +1,4 @@
-/** Templates, network volumes and registries as each surface says them. */
+/** Templates, network volumes and registries in the form of each surface. */
 import { anyContainer, type Container, containerWords, envIn, graphql, type Resource, renamed, rest } from "./faces.ts";
 
 const names = (() => {
@@ -109,7 +109,7 @@ export const templates: Resource<Template> = {
   }),
   change(random) {
     const { env, image, command, disk, ...others } = anyContainer(random);
-    // By an empty text GraphQL says nothing of ports.
+    // In GraphQL, an empty text for ports means that they are not changed.
     const ports = others.ports.length > 0 ? others.ports : ["80/http"];
     const storage = { size: 10 + random.below(50), path: "/else" };
     return random.pick([

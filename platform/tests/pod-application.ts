@@ -1,10 +1,10 @@
-/** A program of a Pod that answers at an HTTP port with what it was asked, and how tests ask it. */
+/** A program in a Pod that answers on an HTTP port with what it was asked, and the client for it. */
 import { createServer, type IncomingHttpHeaders, request as open } from "node:http";
 import type { Duplex } from "node:stream";
 import { WebSocketServer } from "ws";
 import type { FakeInstance } from "../src/ports/compute/fake-instance.ts";
 
-/** Makes an instance listen on a port, and say back what it is asked and who it is. */
+/** Makes an instance listen on a port, and answer with what it was asked and who it is. */
 export function serve(instance: FakeInstance, port: number): void {
   const server = createServer((request, response) => {
     if (request.url === "/never") return;
@@ -38,7 +38,7 @@ export interface PodAnswer {
   json: any;
 }
 
-/** As a client that was led to this server by the name of a host. */
+/** Sends a request as a client that reached this server by a host name. */
 export async function askHost(
   server: string,
   host: string,

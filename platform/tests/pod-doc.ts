@@ -1,11 +1,11 @@
-/** The record of a Pod that is stopped, of which a test says only what it is about. */
+/** The record of a stopped Pod. A test gives only the fields that it is about. */
 import { saying } from "../src/kernel/reason.ts";
 import { created } from "../src/resources/pods/fields.ts";
 import type { PodStatus } from "../src/resources/pods/lifecycle.ts";
 import type { KeptPod } from "../src/resources/pods/model.ts";
 import type { World } from "./world.ts";
 
-/** A test says in which status a Pod is. Elsewhere nothing but a move makes one. */
+/** A test may set the status of a Pod. Elsewhere only a move of the lifecycle does. */
 export type GivenPod = Partial<Omit<KeptPod, "status">> & { status?: PodStatus };
 
 export function podDoc({ status = "EXITED", ...given }: GivenPod = {}): KeptPod {
@@ -21,7 +21,7 @@ export function podDoc({ status = "EXITED", ...given }: GivenPod = {}): KeptPod 
   };
 }
 
-/** Puts one on record for the first account, and tells its id. */
+/** Puts a Pod on record for the first account, and returns its id. */
 export async function putPod(world: World, given: GivenPod = {}, id = "thisisastopped"): Promise<string> {
   const { account } = world.owner;
   await world.services.podRecords.pods.insert({ id, account, createdAt: 0, doc: podDoc(given) });

@@ -1,9 +1,9 @@
-/** Pods as each surface says them. */
+/** Pods in the form of each surface. */
 import { type Answered, anyContainer, type Container, containerWords, graphql, type Resource, rest } from "./faces.ts";
 
 interface Pod extends Container {
   name: string;
-  /** On GPUs of a type, or of a CPU flavor with so many processors. */
+  /** GPUs of a type, or a CPU flavor with a number of vCPUs. */
   compute: { gpu: string; count: number } | { flavor: string; vcpus: number };
 }
 
@@ -46,7 +46,7 @@ export const pods: Resource<Pod> = {
   }),
   change(random) {
     const { env, command, disk, ...others } = anyContainer(random);
-    // By an empty text GraphQL says nothing of ports.
+    // In GraphQL, an empty text for ports means that they are not changed.
     const ports = others.ports.length > 0 ? others.ports : ["80/http"];
     return random.pick([{ env }, { ports }, { command }, { disk }, { env, disk }]);
   },

@@ -1,10 +1,10 @@
-/** The lines that the program of a Pod on a real server writes. */
+/** Reads the lines that a Pod's program writes on a real server. */
 import type { ServerPlace } from "./worker-place.ts";
 
-/** Only what hangs takes so long, also on a machine that does much else. */
+/** Only a hanging program takes this long, even on a busy machine. */
 const HANGS_MS = 120_000;
 
-/** Those that fit, once there are so many: what is kept, and what is written from then on. */
+/** Returns the matching lines once there are this many, from the log and from what is written later. */
 export async function podLines(at: ServerPlace, pod: string, what: RegExp, count = 1): Promise<string[]> {
   const response = await fetch(`${at.server.url}/v2/pods/${pod}/logs?source=container&tail=1000`, {
     headers: { authorization: `Bearer ${at.key}` },
@@ -23,7 +23,7 @@ export async function podLines(at: ServerPlace, pod: string, what: RegExp, count
   throw new Error(`the log ended before ${what} was said ${count} times: ${linesOf(text).join(" | ")}`);
 }
 
-/** Of whole events: the last one may still be on its way. */
+/** Takes only whole events, since the last one may still be arriving. */
 function linesOf(text: string): string[] {
   const data = text.slice(0, text.lastIndexOf("\n\n") + 1).split("\n");
   return data.filter((line) => line.startsWith("data: ")).map((line) => JSON.parse(line.slice("data: ".length)).line);

@@ -25,7 +25,7 @@ export async function setupPodNodes(): Promise<PodNodes> {
   };
 }
 
-/** The node whose machine a Pod is on, and the other one. */
+/** Returns the node whose machine a Pod is on, and the other one. */
 export function sidesOf({ first, second }: PodNodes, id: string): [PodWorld, PodWorld] {
   const isOn = (world: PodWorld) => world.running().some(({ spec }) => spec.owner === id);
   return isOn(first) ? [first, second] : [second, first];

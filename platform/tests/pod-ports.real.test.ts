@@ -1,4 +1,4 @@
-/** Ports of Pods on a real server: each is reached where it is said to be, and by nobody who may not. */
+/** Ports of Pods on a real server: each is reachable at its address, but not for others. */
 import { once } from "node:events";
 import { chmod, copyFile, readdir } from "node:fs/promises";
 import { connect } from "node:net";
@@ -66,7 +66,7 @@ test("Pods on the same ports, WebSockets, links, names among each other, and an 
   for (const pod of [first, second, strange]) expect(await knock(pod)).toBe(`I am ${pod.id}`);
   for (const pod of [first, second]) expect((await ask(at, pod, at.key)).text).toBe(pod.id);
 
-  // A browser: a link, once, and from then on its cookie, for a WebSocket too.
+  // A browser opens a link once, and then uses its cookie, also for a WebSocket.
   const { json: link } = await at.call("POST", `/v2/pods/${first.id}/ports/8080/link`);
   const { host, pathname: path } = new URL(link.url);
   const opened = await askHost(at.server.url, host, { path });
@@ -79,7 +79,7 @@ test("Pods on the same ports, WebSockets, links, names among each other, and an 
   expect(String((await once(socket, "message"))[0])).toBe(first.id);
   socket.terminate();
 
-  // The other account: neither through the proxy nor from inside its own Pod.
+  // The other account reaches nothing, neither through the proxy nor from inside its own Pod.
   expect((await ask(at, first, strangersKey)).status).toBe(404);
   expect((await askHost(at.server.url, hostOf(strange), { headers: { Cookie } })).status).toBe(401);
   const reach = async (from: Pod, key: string, to: string) =>

@@ -1,4 +1,4 @@
-/** What anybody gets of a Pod, also without root: it runs, answers, outlives its server, and leaves nothing when it is terminated. */
+/** What everyone gets from a Pod, even without root: it runs, answers, outlives its server, and leaves nothing after its end. */
 import { chmod, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -9,7 +9,7 @@ import { freePort } from "./postgres-server.ts";
 import { temporaryFolder } from "./process.ts";
 import { LOOK_MS, type ServerPlace, serverPlace } from "./worker-place.ts";
 
-/** Says what its secret is, and at its HTTP port in which process. */
+/** Prints its secret, and answers on its HTTP port with its process id. */
 const PROGRAM = `
 console.log("the token is " + process.env.TOKEN);
 const answer = (request, response) => response.end(process.pid + " " + request.url);
@@ -30,13 +30,13 @@ test("a Pod runs with its secret, answers, outlives kill -9 of its server, stops
 }) => {
   await using app = await temporaryFolder();
   await writeFile(join(app.path, "pod.cjs"), PROGRAM);
-  // Its user is another one, and files of this process may be made for its own user alone.
+  // The program runs as another user, and this process may make files that only its own user can read.
   await chmod(join(app.path, "pod.cjs"), 0o644);
   await chmod(app.path, 0o755);
   const program = { image: `host:${app.path}`, cmd: ["node", "pod.cjs"] };
   await using at = await serverPlace({ program, onFailure: onTestFailed });
   await at.call("POST", "/v2/account/secrets", { name: "token", value: "one" });
-  // Without root its network is the machine's: the port has to be one that nobody else has.
+  // Without root the Pod shares the machine's network, so the port must be free.
   const port = await freePort();
   const env = { PORT: String(port), TOKEN: "{{ MILLRACE_SECRET_token }}" };
   const made = await at.call("POST", "/v2/pods", {
@@ -45,7 +45,7 @@ test("a Pod runs with its secret, answers, outlives kill -9 of its server, stops
   expect([made.status, made.status === 201 ? "" : made.text]).toEqual([201, ""]);
   const { id } = made.json;
   const left = async () => (await readdir(at.data, { recursive: true })).filter((name) => name.includes(id));
-  // Pods outlive their server: one of a test that failed would stay.
+  // Pods outlive their server, so the Pod of a failed test would stay.
   await using _pod = {
     async [Symbol.asyncDispose]() {
       await at.call("DELETE", `/v2/pods/${id}`);

@@ -1,4 +1,4 @@
-/** The life of a Pod on a real server, from its template to its end: the same walk on the host and in containers. */
+/** The life of a Pod on a real server, from its template to its end: the same on the host and in containers. */
 import { once } from "node:events";
 import { connect } from "node:net";
 import { expect } from "vitest";
@@ -27,7 +27,7 @@ export class PodWalk {
     this.id = id;
   }
 
-  /** A Pod from a template with a secret, both kinds of ports and a mount that stays. */
+  /** Makes a Pod from a template with a secret, both kinds of ports and a persistent mount. */
   static async begin(at: ServerPlace, program: { image: string; cmd: string[] }): Promise<PodWalk> {
     const made = async (path: string, body: object) => {
       const { status, json, text } = await at.call("POST", path, body);
@@ -66,13 +66,13 @@ export class PodWalk {
     return (await this.#at.call("PATCH", `/v2/pods/${this.id}`, body)).json;
   }
 
-  /** What the boot of this number said, read from the log. */
+  /** What the boot of this number printed, read from the log. */
   async boot(number: number): Promise<Boot> {
     const said = await podLines(this.#at, this.id, /^\{/, number);
     return JSON.parse(said[number - 1]!) as Boot;
   }
 
-  /** Connects to its TCP port as anybody would, hears who it is, and may tell it something. */
+  /** Connects to its TCP port as anyone could, reads who it is, and may send it a command. */
   async knock(word = ""): Promise<string> {
     const { runtime } = await this.is("RUNNING");
     const port = runtime.ports.find((one: { private: number }) => one.private === 2222);
@@ -84,7 +84,7 @@ export class PodWalk {
         socket.end(word);
         return heard.trim();
       } catch (error) {
-        // It says that it runs before it listens.
+        // The Pod counts as running before its program listens.
         if (tries === TRIES || (error as NodeJS.ErrnoException).code !== "ECONNREFUSED") throw error;
         await stay(LOOK_MS);
       }
@@ -92,7 +92,7 @@ export class PodWalk {
   }
 }
 
-/** Everything that may happen to a Pod, and what of it survives what. */
+/** Everything that may happen to a Pod, and what survives it. */
 export async function walk(at: ServerPlace, pod: PodWalk): Promise<void> {
   expect(await pod.boot(1)).toEqual({ disk: 1, mount: 1, token: "one" });
   const { runtime } = await pod.is("RUNNING");
@@ -102,16 +102,16 @@ export async function walk(at: ServerPlace, pod: PodWalk): Promise<void> {
   expect((await askHost(at.server.url, `${pod.id}-8080.localhost`, { path: "/x", headers })).text).toBe("hello /x");
   await useTerminal(at, pod.id);
 
-  // The server is killed: the Pod does not notice.
+  // The server is killed, and the Pod does not notice.
   await at.restart("SIGKILL");
   expect(await pod.knock()).toBe(`I am ${pod.id}`);
 
-  // Its program fails: the same disk.
+  // When its program fails, the disk is kept.
   await pod.knock("exit 7");
   expect(await pod.boot(2)).toMatchObject({ disk: 2, mount: 2 });
   await pod.is("RUNNING");
 
-  // Stop and start: a new disk, the same mount and port, and the secret of the moment.
+  // After a stop and a start, the disk is new, the mount and the port are the same, and the secret is the current one.
   const [secret] = (await at.call("GET", "/v2/account/secrets?name=token")).json.secrets;
   await at.call("PATCH", `/v2/account/secrets/${secret.id}`, { value: "two" });
   expect(await pod.act("stop")).toBe(200);
@@ -121,7 +121,7 @@ export async function walk(at: ServerPlace, pod: PodWalk): Promise<void> {
   const started = (await pod.is("RUNNING")).runtime.ports;
   expect(started.find((one: { private: number }) => one.private === 2222).public).toBe(port);
 
-  // A restart and a change: a new disk each.
+  // A restart and a change each make a new disk.
   expect(await pod.act("restart")).toBe(200);
   expect(await pod.boot(4)).toMatchObject({ disk: 1, mount: 4 });
   await pod.is("RUNNING");
@@ -129,7 +129,7 @@ export async function walk(at: ServerPlace, pod: PodWalk): Promise<void> {
   expect(await pod.boot(5)).toEqual({ disk: 1, mount: 5, token: "plain" });
   await pod.is("RUNNING");
 
-  // Its program ends well.
+  // Its program ends successfully.
   await pod.knock("exit 0");
   expect((await pod.is("EXITED")).statusReason).toBe("its program ended by itself (exit 0)");
   expect(await pod.act("terminate")).toBe(204);

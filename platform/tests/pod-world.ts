@@ -1,4 +1,4 @@
-/** A world in which the server keeps Pods on a machine that a test plays. */
+/** A world whose server keeps Pods on a fake machine. */
 import type { FakeCompute, FakeOptions } from "../src/ports/compute/fake-compute.ts";
 import type { FakeInstance } from "../src/ports/compute/fake-instance.ts";
 import { podLog } from "../src/resources/pods/model.ts";
@@ -9,38 +9,38 @@ import { type Answer, setup, type World, type WorldOptions } from "./world.ts";
 
 export interface PodWorld extends World {
   compute: FakeCompute;
-  /** Ids of all instances whose programs were ever started here. */
+  /** The ids of all instances whose programs were ever started here. */
   started: string[];
-  /** The programs that run. */
+  /** The running programs. */
   running(): FakeInstance[];
-  /** Creates a Pod, and lets it come to run where it can. */
+  /** Creates a Pod, and waits until it runs if it can. */
   create(body?: object): Promise<Answer["json"]>;
   pod(id: string): Promise<Answer["json"]>;
   act(id: string, action: string): Promise<Answer>;
   change(id: string, change: object): Promise<Answer>;
   /** Lets everything happen that does not wait for time. */
   settle(): Promise<void>;
-  /** Moves time on by seconds, letting everything happen in each. */
+  /** Advances time second by second, and lets everything happen in each. */
   pass(seconds: number): Promise<void>;
-  /** The log of a Pod, the platform's own lines in brackets. */
+  /** The log of a Pod, with the platform's own lines in brackets. */
   log(pod: string): Promise<string[]>;
   /**
-   * The server ends without a word, and the next one comes up on what it left; with `rebooted`, the machine was off as well:
-   * nothing of its programs is left, or they were asked to end and are there, ended. What happens in between is done by `meanwhile`.
+   * The server ends abruptly, and the next one starts on what it left. With `rebooted`, the machine was off too: its programs are gone, or
+   * they were asked to end and are there, ended. `meanwhile` runs in between.
    */
   crash(options?: { rebooted?: "nothing left" | "all ended"; meanwhile?: () => Promise<void> }): Promise<PodWorld>;
 }
 
 export interface PodWorldOptions extends Omit<WorldOptions, "compute" | "machine"> {
   machine?: FakeOptions & { name?: string };
-  /** The driver of another node on the same machine, which this one names too. */
+  /** The driver of another node on the same machine, which this node also names. */
   beside?: FakeCompute;
 }
 
 export const CPU_POD = { name: "box", image: "host:/app", cpu: { id: "cpu3c", vcpuCount: 2 } };
 export const GPU_POD = { name: "box", image: "host:/app", gpu: { id: "NVIDIA A40", count: 1 } };
 
-/** A machine with a few GPUs that are as good as real: what one has nobody else gets. */
+/** A machine with a few GPUs that count as real: each belongs to only one instance. */
 export const TWO_GPUS: FakeOptions = {
   capacity: {
     vcpu: 32,
@@ -52,7 +52,7 @@ export const TWO_GPUS: FakeOptions = {
   },
 };
 
-/** The same with a type that is cheaper than what stands before it in the catalog. */
+/** The same, with another type that is cheaper than the one before it in the catalog. */
 export const CHEAP_AND_DEAR: FakeOptions = {
   capacity: {
     ...TWO_GPUS.capacity,

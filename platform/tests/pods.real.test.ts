@@ -1,4 +1,4 @@
-/** Pods as programs of this machine, on a real server, as a person has them. */
+/** Pods as programs of this machine, on a real server, as a person uses them. */
 import { chmod, copyFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
@@ -28,7 +28,7 @@ test("the life of a Pod on the host, and nothing is left on the machine", async 
   await walk(at, pod);
   const left = async () => (await readdir(at.data, { recursive: true })).filter((name) => name.includes(pod.id));
   while ((await left()).length > 0) await stay(LOOK_MS);
-  // What begins with a dot is the driver's own.
+  // Names that begin with a dot belong to the driver itself.
   expect((await readdir(join(at.data, "instances"))).filter((name) => !name.startsWith("."))).toEqual([]);
 });
 

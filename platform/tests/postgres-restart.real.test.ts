@@ -1,4 +1,4 @@
-/** PostgreSQL itself broken off under load, three times: the server recovers by itself, and no acknowledged job is missing. */
+/** PostgreSQL itself is killed under load, three times: the server recovers by itself, and no acknowledged job is missing. */
 import { expect, test } from "vitest";
 import { realClock } from "../src/kernel/clock.ts";
 import { startPostgres } from "./postgres-server.ts";
@@ -14,9 +14,9 @@ interface Load {
   endpoint: string;
   key: string;
   workerKey: string;
-  /** Ids that were acknowledged, with the number that each job carries. */
+  /** The acknowledged ids, with the number that each job carries. */
   accepted: Map<string, number>;
-  /** Results that were acknowledged. */
+  /** The acknowledged results. */
   reported: Set<string>;
   refused: number;
   stopped: boolean;
@@ -90,7 +90,7 @@ async function work(load: Load, name: string): Promise<void> {
     const taken = await call("GET", `/job-take/${name}?gpu=none`);
     if (taken.status !== 200) continue;
     const { id, input } = taken.json;
-    // The public worker package tries a result again when it is answered with 5xx, and so does this one.
+    // The public worker package sends a result again after a 5xx, and so does this worker.
     for (let done = 503; done !== 200 && !load.stopped; ) {
       done = (await call("POST", `/job-done/${name}/${id}?gpu=none`, { output: { n: input.n } })).status;
       if (done === 200) load.reported.add(id);
@@ -98,7 +98,7 @@ async function work(load: Load, name: string): Promise<void> {
   }
 }
 
-/** Looks again at every turn of the event loop: the requests of the load bring the turns. */
+/** Checks every 20 ms of real time. */
 async function until(reached: () => boolean): Promise<void> {
   while (!reached()) await new Promise((resolve) => realClock.after(20, () => resolve(undefined)));
 }

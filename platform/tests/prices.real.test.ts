@@ -1,4 +1,4 @@
-/** `millrace prices` beside a server that runs, and is killed: what runs is billed at each price for its time, to the last digit. */
+/** `millrace prices` next to a running server, which is killed: each price is billed for exactly its time, to the last digit. */
 import { expect, test } from "vitest";
 import { stay } from "../src/kernel/clock.ts";
 import { nano } from "./billing-world.ts";
@@ -24,14 +24,14 @@ test("a price that is set holds from the moment that was said, for what runs, th
   expect(cost).toBe(720);
   expect((await server.call("DELETE", `/v2/pods/${pod.id}`, { key })).status).toBe(204);
   const bill = async () => (await server.call("GET", `/v2/billing/pods?podId=${pod.id}&bucketSize=hour`, { key })).json;
-  // It is over when two looks agree: the program may take a moment to end.
+  // Billing is complete when two reads agree: the program may take a moment to end.
   let [told, before] = [await bill(), undefined as unknown];
   while (JSON.stringify(told) !== JSON.stringify(before)) {
     await stay(LOOK_MS);
     [before, told] = [told, await bill()];
   }
   const cpu = nano(told.metadata.totals.cpuAmount);
-  // 0.03 USD by the hour for each of two vCPUs up to the change, and 0.2 USD a second from then on.
+  // 0.03 USD per hour for each of two vCPUs until the change, and 0.2 USD per second from then on.
   const old = (BigInt(Date.parse(from) - Date.parse(startedAt)) * 60_000_000n + 1_800_000n) / 3_600_000n;
   expect((cpu - old) % 200_000n).toBe(0n);
   expect(cpu - old).toBeGreaterThan(0n);

@@ -1,11 +1,11 @@
-/** The trial of a new field: added to a model by one line, it is in every face of it, is kept, changed and cleared, and older records have its default. */
+/** A trial field added to a model by one line: every face shows it, it is kept, changed and cleared, and old records get its default. */
 import { describe, expect, test, vi } from "vitest";
 import type * as Kit from "../src/kernel/resource.ts";
 import { dataOf } from "./graphql.ts";
 import { setupPods, TWO_GPUS } from "./pod-world.ts";
 import type { World } from "./world.ts";
 
-// One line each, under `given` of these models, before anything is made of them. Modules are this file's own.
+// Adds one line each to `given` of these models, before anything is made of them. The mock applies only to this file.
 vi.mock("../src/kernel/resource.ts", async (original) => {
   const kit = await original<typeof Kit>();
   const { nullable, t } = await import("../src/kernel/schema.ts");
@@ -22,7 +22,7 @@ vi.mock("../src/kernel/resource.ts", async (original) => {
   return { ...kit, resource };
 });
 
-/** One surface: a thing that is made with a probe, the probe that it reads, and another that it says. All of them answer with the record. */
+/** One surface: it makes a thing with a probe value, reads the value, and changes it. Each answers with the record. */
 interface Face {
   make(world: World, probe: number | string): Promise<Shown>;
   read(world: World, id: string): Promise<Shown>;
@@ -49,7 +49,7 @@ function ok({ status, json, text }: Awaited<ReturnType<World["call"]>>): Shown {
 interface Named {
   make: string;
   change: string;
-  /** What names the thing in an input. */
+  /** The name of the id in an input. */
   id: string;
   input: object;
   list: string;
@@ -68,7 +68,7 @@ const graphql = ({ make, change, id: named, input, list }: Named): Face => {
   };
 };
 
-/** A value as it is written in a document. */
+/** A value as a document writes it. */
 function literal(value: unknown): string {
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
   if (Array.isArray(value)) return `[${value.map(literal).join()}]`;
@@ -160,7 +160,7 @@ test.each(Object.values(faces).map(({ model, of }) => [model, Object.keys(of)] a
   },
 );
 
-/** By its path in REST v2: what makes one, and the kind of its records. */
+/** By path in REST v2: the kind of its records, and a body that makes one. */
 const things: Record<string, [kind: string, body: object]> = {
   templates: ["template", { name: "2", image: "busybox" }],
   "network-volumes": ["network-volume", { name: "2", size: 10, dataCenter: "EU-RO-1" }],

@@ -1,4 +1,4 @@
-/** Millrace as a person runs it: the launcher, a data folder of its own, and the server's lines as they come. */
+/** Runs Millrace as a person does: the launcher, a data folder of its own, and the server's lines as they arrive. */
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
@@ -12,7 +12,7 @@ import { type Answer, type CallOptions, call } from "./world.ts";
 export const root = fileURLToPath(new URL("../..", import.meta.url));
 export const launcher = join(root, "millrace");
 
-/** What a person's shell has, and no setting of Millrace that the test did not give, but one: no engine of this machine is found. */
+/** A person's environment without settings of Millrace that the test did not give, except one: no Docker engine of this machine is used. */
 function environment(given: Record<string, string> = {}): Record<string, string> {
   const { PATH = "" } = process.env;
   return { PATH, HOME: tmpdir(), MILLRACE_DOCKER: "off", ...given };
@@ -33,7 +33,7 @@ export async function temporaryFolder(): Promise<Folder> {
   };
 }
 
-/** A server that was killed leaves volumes mounted for the next one. */
+/** A killed server leaves volumes mounted for the next one. */
 async function unmountBelow(path: string): Promise<void> {
   const mounts = (await readFile("/proc/self/mountinfo", "utf8")).split("\n").map((line) => line.split(" ")[4] ?? "");
   const below = mounts.filter((mount) => mount.startsWith(`${path}/`)).reverse();
@@ -45,19 +45,19 @@ export interface StartOptions {
   env?: Record<string, string>;
   cwd?: string;
   command?: string;
-  /** Told of the log so far whenever there is more of it, also before the server listens. */
+  /** Called with the log so far whenever it grows, even before the server listens. */
   logged?: (log: string) => void;
 }
 
 export interface Server extends AsyncDisposable {
   url: string;
   process: ChildProcess;
-  /** Lines on standard output so far. */
+  /** The lines on standard output so far. */
   lines: string[];
   /** The log so far. */
   log(): string;
   call(method: string, path: string, options?: CallOptions): Promise<Answer>;
-  /** Ends it with a signal; resolves with the exit code, or the signal that killed it. */
+  /** Ends the server with a signal. Resolves with the exit code, or with the signal that killed it. */
   end(signal: NodeJS.Signals): Promise<number | NodeJS.Signals>;
 }
 
@@ -67,7 +67,7 @@ export async function startServer(
   { args = [], env, cwd, command = launcher, logged }: StartOptions = {},
 ): Promise<Server> {
   const child = spawn(command, ["serve", "--data", data, "--port", "0", ...args], {
-    // Most tests are the workers themselves; those about workers that the server starts say so.
+    // Most tests play the workers themselves. Tests about workers that the server starts override this.
     env: environment({ MILLRACE_COMPUTE: "none", ...env }),
     cwd,
     stdio: ["ignore", "pipe", "pipe"],
@@ -108,7 +108,7 @@ export async function startServer(
   };
 }
 
-/** Where a command finds an installation: in this folder or, with `database`, there. */
+/** Where a command finds an installation: in this folder, or in `database` if given. */
 export type InstallationPlace = string | { data: string; database: string | undefined };
 
 /** Runs one command of the command line; its standard output is JSON. */
@@ -133,12 +133,12 @@ export function run(
   });
 }
 
-/** The owner's key, from the file that the first start made. */
+/** Reads the owner's key from the file that the first start made. */
 export async function ownerKey(data: string): Promise<string> {
   return (await readFile(join(data, "api-key"), "utf8")).trim();
 }
 
-/** Names of the files under a folder that hold a text in clear, or as base64. */
+/** Names the files under a folder that contain a text in clear or in base64. */
 export async function filesHolding(folder: string, text: string): Promise<string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));

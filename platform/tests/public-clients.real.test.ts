@@ -38,7 +38,7 @@ afterAll(async () => {
 
 describe.each([
   ["1.1.2", runpodSdk],
-  // Sends the User-Agent of its HTTP library.
+  // This version sends the User-Agent of its HTTP library.
   ["1.0.7", firstRunpodSdk as unknown as typeof runpodSdk],
 ])("runpod-sdk %s", (_version, sdk) => {
   const client = () => sdk(key, { baseUrl: `${server.url}/v2` }).endpoint(endpointId)!;
@@ -94,7 +94,7 @@ describe.each([
 });
 
 describe("a client that reads as the public Python package does", () => {
-  /** Bearer, no User-Agent of its own, any media type, until the state is final and the stream is empty. */
+  /** This client sends `Bearer`, no User-Agent of its own and any media type. It reads until the state is final and the stream is empty. */
   const program = fileURLToPath(new URL("./fixtures/python-client.py", import.meta.url));
   const streamed = async (input: object) => {
     const { id } = (await server.call("POST", `/v2/${endpointId}/run`, { key, body: { input } })).json;

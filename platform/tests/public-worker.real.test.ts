@@ -1,15 +1,15 @@
-/** A worker that does on the wire what the public Python worker package does, unchanged, started by the server for its jobs. */
+/** A worker that sends exactly what the public Python worker package sends, started by the server for its jobs. */
 import { expect, test } from "vitest";
 import { stay } from "../src/kernel/clock.ts";
 import { isOver, LOOK_MS, type Place, place, type ServerPlaceOptions, submit } from "./worker-place.ts";
 
-/** All at the same time: most of their time is spent waiting, each for a server of its own. */
+/** The tests run at the same time: each spends most of its time waiting for a server of its own. */
 const publicPlace = (onFailure: ServerPlaceOptions["onFailure"]) => place({ worker: "public", onFailure });
 
 const runsync = async (at: Place, endpoint: string, input: object) =>
   (await at.call("POST", `/v2/${endpoint}/runsync?wait=60000`, { input })).json;
 
-/** Follows a worker's log until a line fits; the wait ends with the test's. */
+/** Follows a worker's log until a line contains the text. The test's own time limit ends the wait. */
 async function logged(at: Place, endpoint: string, worker: string, text: string): Promise<void> {
   const url = `${at.server.url}/v2/serverless/${endpoint}/workers/${worker}/logs?tail=5000`;
   const following = await fetch(url, { headers: { authorization: `Bearer ${at.key}` } });
@@ -43,7 +43,7 @@ test.concurrent("runsync answers with what the handler returned: an object, an e
   expect(await returned("text")).toBe("text");
   expect(await returned(0)).toBe(0);
   expect(await runsync(at, endpoint, { mock_return: {} })).toMatchObject({ status: "COMPLETED" });
-  // An empty input reaches the worker too: without it the package drops the job.
+  // An empty input must reach the worker too: without one, the package drops the job.
   expect(await runsync(at, endpoint, {})).toMatchObject({ status: "COMPLETED" });
 });
 
@@ -170,7 +170,7 @@ test.concurrent("a concurrent worker takes several jobs at once and runs them si
   const records = await Promise.all(jobs.map((job) => at.until(endpoint, job, ({ status }) => status !== "IN_QUEUE")));
   expect(records.map(({ status }) => status)).toEqual(["IN_PROGRESS", "IN_PROGRESS", "IN_PROGRESS"]);
   await logged(at, endpoint, records[0].workerId, "Took 3 jobs at once.");
-  // Longer than a ping's interval: pings name all three, and none is taken for lost.
+  // The jobs last longer than the interval of pings. Pings name all three, so none counts as lost.
   const ended = await Promise.all(jobs.map((job) => at.until(endpoint, job, isOver)));
   expect(ended.map(({ status, output }) => [status, output])).toEqual([1, 2, 3].map((output) => ["COMPLETED", output]));
   expect((await at.call("GET", `/v2/${endpoint}/health`)).json.jobs).toMatchObject({ completed: 3, retried: 0 });

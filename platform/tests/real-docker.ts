@@ -9,11 +9,11 @@ declare module "vitest" {
 }
 
 export const TEST_IMAGE = "millrace-test";
-/** Workers in that image: one of the worker library, and one of the public protocol. */
+/** Workers in that image: one uses the worker library, one the public protocol. */
 export const ECHO_WORKER = "/echo-worker.ts";
 export const SMALL_WORKER = "/small-worker.mjs";
 
-/** The socket of an engine to test with instead of one of the tests' own. */
+/** The socket of an existing engine to test with, instead of the tests' own. */
 const GIVEN = process.env.MILLRACE_TEST_ENGINE;
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {

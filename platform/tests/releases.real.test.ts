@@ -1,4 +1,4 @@
-/** Upgrades: the data folder of every release opens with the code of today, and everything in it can be read. */
+/** Upgrades: today's code opens the data folder of every release, and can read everything in it. */
 import { readdirSync } from "node:fs";
 import { cp, readFile, rename } from "node:fs/promises";
 import { join } from "node:path";

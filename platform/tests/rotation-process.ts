@@ -1,4 +1,4 @@
-/** A rotation of the master key that kills its own process: `<data folder> <how many random values and steps it may come to>`. */
+/** A rotation of the master key that kills its own process: `<data folder> <random values and steps before the kill>`. */
 import { realRandom } from "../src/kernel/random.ts";
 import { rotateMasterKey } from "../src/main.ts";
 import { settingsFrom } from "../src/settings/settings.ts";
@@ -10,7 +10,7 @@ function come(): void {
   if (--left < 0) process.kill(process.pid, "SIGKILL");
 }
 
-// Every key that is made, every value that is sealed anew and every file that is written asks for random bytes first.
+// Each new key, each value that is sealed again and each file that is written takes random bytes first, so each counts as a step.
 const random = {
   bytes(count: number) {
     come();

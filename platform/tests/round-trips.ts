@@ -1,4 +1,4 @@
-/** What a surface shows of a record, sent back to it as far as it may be written: for tests that nothing changes by that. */
+/** Sends back to a surface what it shows of a record, as far as it is writable, for tests that this changes nothing. */
 import { type GraphQLInputObjectType, GraphQLList, GraphQLObjectType, getNullableType } from "graphql";
 import type { TSchema } from "../src/kernel/schema.ts";
 import { graphSchema } from "../src/surfaces/graphql/schema.ts";
@@ -8,13 +8,13 @@ import type { World } from "./world.ts";
 
 export type Fields = Readonly<Record<string, Answered>>;
 
-/** One way by which a record is read and written. */
+/** One way to read and write a record. */
 export interface Way {
-  /** What it shows of what it lets be written, in the form in which it takes it. */
+  /** Returns the writable fields, in the form in which they are accepted. */
   read(world: World, id: string): Promise<Fields>;
-  /** Whether what is sent may be sent by this way at all, as far as its names go. */
+  /** The names of the fields that this way accepts. */
   takes: readonly string[];
-  /** Undefined where it is taken; else the refusal. */
+  /** Undefined if accepted, otherwise the refusal. */
   send(world: World, id: string, fields: Fields): Promise<string | undefined>;
 }
 
@@ -24,9 +24,9 @@ interface RestWay {
   at: (id: string) => string;
   update: TSchema;
   method?: "PATCH" | "PUT" | "POST";
-  /** Where it is changed, if that is elsewhere. */
+  /** The path for changes, if it differs. */
   to?: (id: string) => string;
-  /** Fields that are shown in another form than that in which they are taken. */
+  /** Converts fields that are shown in another form than they are accepted in. */
   forms?: Forms;
 }
 
@@ -54,7 +54,7 @@ interface Shape {
   items?: TSchema;
 }
 
-/** Of an object as much as the schema knows, as clients send it that are made from the document. */
+/** Keeps only the properties that the schema knows, like clients that are generated from the document. */
 function taken(schema: TSchema, shown: Answered): unknown {
   const { type, properties, items } = schema as Shape;
   if (type === "array" && items && Array.isArray(shown)) return shown.map((item) => taken(items, item));
@@ -64,13 +64,13 @@ function taken(schema: TSchema, shown: Answered): unknown {
 }
 
 interface GraphWay {
-  /** The mutation, its input, and what names the record in it. */
+  /** The mutation, its input, and the name of the record's id in it. */
   save: string;
   input: string;
   named?: string;
-  /** The type of what is shown. */
+  /** The type of the record that is shown. */
   output: string;
-  /** Finds the record in `myself`. */
+  /** The list in `myself` that contains the record. */
   list: string;
   forms?: Forms;
 }
@@ -99,7 +99,7 @@ const fieldsOf = (type: string) =>
 const sharedFields = (input: string, output: string): string[] =>
   Object.keys(fieldsOf(input)).filter((name) => name in fieldsOf(output));
 
-/** Objects by what their input may say of them. */
+/** Selects of each object the fields that its input accepts. */
 function selection(input: string, output: string, names: readonly string[]): string {
   return names
     .map((name) => {
@@ -117,7 +117,7 @@ function bare(type: Answered): unknown {
   return inner instanceof GraphQLList ? bare(inner.ofType) : inner;
 }
 
-/** Maps in another order, as clients write them that sort names: the same is said by them. */
+/** Reverses the order of maps, as clients that sort names would change it. The meaning is the same. */
 export function reordered(value: Answered): Answered {
   if (Array.isArray(value)) return value.map(reordered);
   if (typeof value !== "object" || value === null) return value;

@@ -1,4 +1,4 @@
-/** Requests to S3 byte by byte: signed as clients do, and then changed as clients do not. */
+/** S3 requests byte by byte: signed as clients do, and then changed as clients do not. */
 import { createHash } from "node:crypto";
 import { request } from "node:http";
 import { Hash } from "@smithy/hash-node";
@@ -20,7 +20,7 @@ export interface Sent {
   body?: string;
 }
 
-/** Sends exactly these bytes; resolves with the status, and the word of a refusal. */
+/** Sends exactly these bytes. Resolves with the status and the code of a refusal. */
 export async function send({ url }: S3World, { method = "GET", path, headers = {}, query = {}, body = "" }: Sent) {
   const { hostname, port } = new URL(url);
   const search = new URLSearchParams(query).toString();
@@ -60,7 +60,7 @@ export async function signed(
   return { method, path, query, headers: done.headers, ...(body !== undefined && { body }) };
 }
 
-/** Signs all of it, also what a library for clients cannot sign: parameters with the names that every object has. */
+/** Signs everything, even parameters that a client library cannot sign: those with names that every object has. */
 export async function signedByHand(world: S3World, sent: Sent): Promise<Sent> {
   const { method = "GET", path, query = {}, body = "" } = sent;
   const time = timestamp(world.clock.now()).replace(/[-:]|\.\d{3}/g, "");

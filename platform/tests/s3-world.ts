@@ -1,4 +1,4 @@
-/** A server with one volume, a folder of this machine, and an S3 client of its account. */
+/** A server with one volume, which is a folder of this machine, and an S3 client of its account. */
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,15 +14,15 @@ export const REGION = "EU-RO-1";
 
 export interface S3World extends World {
   s3: S3Client;
-  /** The volume's folder, in which programs could write. */
+  /** The volume's folder, where programs could write. */
   volume: string;
-  /** A folder beside it with a file `secret`. */
+  /** Another folder, with a file `secret`. */
   outside: string;
   credential: { accessKeyId: string; secretAccessKey: string };
   client(config?: Partial<S3ClientConfig>): S3Client;
 }
 
-/** A client corrects its time by the answers that it gets, which have that of this machine: the server begins with it. */
+/** The client sets its clock by the answers it gets, and those carry this machine's time. So the server starts with that time. */
 export async function setupS3(options: WorldOptions = {}): Promise<S3World> {
   const base = await mkdtemp(join(tmpdir(), "millrace-s3-"));
   const [volume, outside] = [join(base, "volume"), join(base, "outside")];

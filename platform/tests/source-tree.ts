@@ -1,4 +1,4 @@
-/** The repository's own source as data: its files, what they import, and the code in them without comments. */
+/** The repository's own source as data: its files, their imports, and their code without comments. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, posix, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -8,12 +8,12 @@ export const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
 export interface Import {
   /** A path from the repository's root, or the name of a package or Node module. */
   to: string;
-  /** Gone at run time: `import type` and `export type`. */
+  /** True for `import type` and `export type`, which do not exist at run time. */
   typeOnly: boolean;
 }
 
 export interface SourceFile {
-  /** From the repository's root, with forward slashes. */
+  /** The path from the repository's root, with forward slashes. */
   path: string;
   text: string;
   imports: Import[];
@@ -41,7 +41,7 @@ export function sourceFile(path: string, text: string): SourceFile {
   return { path, text, imports: importsIn(path, text) };
 }
 
-/** `import … from "x"`, `export … from "x"`, `import "x"` and `import("x")`. */
+/** Matches `import … from "x"`, `export … from "x"`, `import "x"` and `import("x")`. */
 const IMPORT =
   /(?:^|\n)\s*(?:import|export)\s+(type\s)?[^;"'`]*?\sfrom\s*["']([^"']+)["']|(?:^|\n)\s*import\s*["']([^"']+)["']|\bimport\(\s*["'`]([^"'`]+)["'`]\s*\)/g;
 
@@ -52,23 +52,23 @@ function importsIn(path: string, text: string): Import[] {
   }));
 }
 
-/** What an import means: a path from the repository's root, or the name of a package. */
+/** Resolves an import to a path from the repository's root, or to the name of a package. */
 export function resolved(importer: string, specifier: string): string {
   if (specifier.startsWith(".")) return posix.join(posix.dirname(importer), specifier);
   return specifier.replace(/^@millrace\/(\w+)\//, "$1/src/");
 }
 
-/** The text without comments that begin a line or follow a space; `/*` inside a path's text is no comment. */
+/** Removes comments that begin a line or follow a space. A `/*` inside a path's text is no comment. */
 export function codeOf(text: string): string {
   return text.replace(/^[ \t]*\/\*[\s\S]*?\*\//gm, "").replace(/(^|\s)\/\/.*$/gm, "$1");
 }
 
-/** Tests and what exists for them alone: never part of the product that runs. */
+/** Tests and their tools, which are never part of the running product. */
 export function isTest(path: string): boolean {
   return /\.test\.ts$|\.conformance\.ts$|\/conformance-[^/]*\.ts$|^platform\/tests\//.test(path);
 }
 
-/** Scripts, measurements and examples: programs of their own beside the product. */
+/** Scripts, measurements and examples: separate programs outside of the product. */
 export function isTool(path: string): boolean {
   return /^(scripts|bench|worker\/examples)\//.test(path);
 }

@@ -1,4 +1,4 @@
-/** Spans of real workers under kill -9 of the server: for each worker one line without a gap, none doubled, none open for nothing. */
+/** Spans of real workers when the server is killed with kill -9: each worker's spans have no gap, no overlap, and no false open end. */
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { SqliteStore } from "../src/adapters/sqlite/sqlite-store.ts";
@@ -8,10 +8,10 @@ import { type KeptSpan, spans } from "../src/metering/span.ts";
 import { Collection } from "../src/ports/store/collection.ts";
 import { isOver, LOOK_MS, type Place, place, submit, TRIES } from "./worker-place.ts";
 
-/** Each takes a restart: `MILLRACE_TEST_KILLS=50` for the whole of it. */
+/** Each kill costs a restart. `MILLRACE_TEST_KILLS=50` runs the full test. */
 const KILLS = Number(process.env.MILLRACE_TEST_KILLS ?? 3);
 const seed = Number(process.env.MILLRACE_TEST_SEED ?? Buffer.from(realRandom.bytes(4)).readUInt32LE());
-/** From the middle of a start to a worker that is frozen. */
+/** Long enough to reach from the middle of a start to a frozen worker. */
 const LONGEST_LIFE_MS = 2500;
 
 async function spansOf(at: Place): Promise<Map<string, KeptSpan[]>> {
@@ -40,7 +40,7 @@ function expectNoGap(line: readonly KeptSpan[]): void {
 const openIn = (lines: Map<string, KeptSpan[]>) =>
   [...lines].filter(([, line]) => line.at(-1)!.to === null).map(([instance]) => instance);
 
-/** Workers whose programs run, as the API says. */
+/** The workers whose programs run, according to the API. */
 async function runningOf(at: Place, endpoints: readonly string[]): Promise<string[]> {
   const lists = await Promise.all(endpoints.map((id) => at.call("GET", `/v2/serverless/${id}/workers`)));
   type Shown = { id: string; startedAt: string | null; status: string };
@@ -66,7 +66,7 @@ test.concurrent(`${KILLS} kills (seed ${seed})`, async ({ onTestFailed }) => {
   }
   const last = await submit(at, endpoints[0]!);
   await at.until(endpoints[0]!, last, isOver);
-  // Whatever is being started or ended at this moment is either before or after its commit: the two looks agree in between.
+  // A worker that is starting or ending right now may be before or after its commit. So the two reads must agree.
   for (let tries = 0; ; tries++) {
     const before = await runningOf(at, endpoints);
     const open = openIn(await spansOf(at));

@@ -7,13 +7,13 @@ import { hostKeyText, publicBlob } from "../src/surfaces/ssh/host-key-text.ts";
 
 export interface KeyPair {
   private: string;
-  /** As the account's list has it. */
+  /** The line for the account's list of keys. */
   public: string;
 }
 
 const { Client: SshClient } = ssh2;
 
-/** Not by the library: of a few hundred that it makes it cannot read one. */
+/** Not made by the library, which cannot read one in a few hundred of its own keys. */
 export function newKeyPair(): KeyPair {
   const seed = randomBytes(32);
   return { private: hostKeyText(seed), public: `ssh-ed25519 ${publicBlob(seed).toString("base64")} me@home` };
@@ -24,7 +24,7 @@ export interface Login extends ConnectConfig {
   username: string;
 }
 
-/** Rejects with what the server answers. */
+/** Rejects with the server's answer. */
 export async function logIn(login: Login): Promise<Client & AsyncDisposable> {
   const client = new SshClient();
   const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -47,14 +47,14 @@ export function execOn(client: Client, command: string, options: ExecOptions = {
   );
 }
 
-/** A connection to a host and port beyond the server, as `ssh -L` and `ssh -D` make them. */
+/** Opens a connection to a host and port through the server, as `ssh -L` and `ssh -D` do. */
 export function dialOn(client: Client, host: string, port: number): Promise<ClientChannel> {
   return new Promise((resolve, reject) =>
     client.forwardOut("127.0.0.1", 1, host, port, (error, channel) => (error ? reject(error) : resolve(channel))),
   );
 }
 
-/** With a terminal of 100 columns. */
+/** Opens a shell with a terminal of 100 columns. */
 export function shellOn(client: Client): Promise<ClientChannel> {
   return new Promise((resolve, reject) =>
     client.shell({ cols: 100, rows: 30, term: "xterm" }, (error, channel) =>
@@ -70,7 +70,7 @@ export interface Ran {
   signal: string | undefined;
 }
 
-/** All that comes of a channel, to its end. */
+/** Reads a channel to its end. */
 export async function outcomeOf(channel: ClientChannel): Promise<Ran> {
   const closed = once(channel, "close") as Promise<[number | null, string | undefined]>;
   const [out, errors, [code, signal]] = await Promise.all([text(channel), text(channel.stderr), closed]);

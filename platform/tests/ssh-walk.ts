@@ -1,4 +1,4 @@
-/** A Pod as OpenSSH's own programs reach it, on a real server: the same walk on the host and in containers. */
+/** A Pod on a real server, reached with OpenSSH's own programs: the same walk on the host and in containers. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
@@ -16,16 +16,16 @@ interface Ended {
   errors: string;
 }
 
-/** What a person has on their own machine. */
+/** The files on a person's own machine. */
 interface Home {
   folder: string;
-  /** Where the Pod is reached, as its record says it. */
+  /** The Pod's address, as its record shows it. */
   at: { host: string; port: number; username: string };
 }
 
 const KNOWN = "known_hosts";
 
-/** The host key is asked for by a name: it is the installation's, whatever its port. */
+/** The host key is stored under a name, since it belongs to the installation, whatever its port. */
 const options = ({ folder }: Home, key: string, checking: "accept-new" | "yes") => [
   ...["-i", join(folder, key), "-o", "IdentitiesOnly=yes", "-o", "IdentityAgent=none", "-o", "BatchMode=yes"],
   ...["-o", `UserKnownHostsFile=${join(folder, KNOWN)}`, "-o", "HostKeyAlias=millrace"],
@@ -90,7 +90,7 @@ async function proxyOf(at: ServerPlace, pod: string): Promise<Home["at"]> {
   }
 }
 
-/** The Pod's program answers `hello /path` at its HTTP port 8080. */
+/** The Pod's program must answer `hello /path` on its HTTP port 8080. */
 export async function walkBySsh(at: ServerPlace, program: { image: string; cmd: string[] }): Promise<void> {
   await using folder = await temporaryFolder();
   const mine = await keyIn(folder.path, "mine");
@@ -106,14 +106,14 @@ export async function walkBySsh(at: ServerPlace, program: { image: string; cmd: 
   const { id } = (await at.call("POST", "/v2/pods", { ...body, mounts })).json;
   const person = new Person({ folder: folder.path, at: await proxyOf(at, id) });
 
-  // A command, with its streams apart; a signal; a terminal.
+  // A command with separate streams, a signal, and a terminal.
   const first = await person.run('echo "$HELLO"; cat; echo wrong >&2; exit 7', {
     input: "sent",
     checking: "accept-new",
   });
   expect(first).toMatchObject({ code: 7, out: "from the Pod\nsent", errors: expect.stringMatching(/wrong\n$/) });
   expect((await person.run("kill -9 $$")).code).toBe(255);
-  // In a container the terminal has its size a moment after the program is there.
+  // In a container, the terminal gets its size a moment after the program starts.
   const { out } = await person.ssh([
     "-tt",
     'until s=$(stty size 2>/dev/null); [ -n "$s" ]; do sleep 0.05; done; echo "$s"; echo "$TERM"',
@@ -123,7 +123,7 @@ export async function walkBySsh(at: ServerPlace, program: { image: string; cmd: 
   await transfer(person);
   await forwardTo(person);
 
-  // Somebody else's key, and one that is no more.
+  // A key of someone else, and a key that was removed.
   const other = await keyIn(folder.path, "other");
   const team = await millrace(at.data, "accounts", "create", "team-a");
   await at.server.call("PUT", "/v2/account/ssh-keys", { key: team.key, body: { keys: [other] } });
@@ -134,7 +134,7 @@ export async function walkBySsh(at: ServerPlace, program: { image: string; cmd: 
   await at.call("PUT", "/v2/account/ssh-keys", { keys: [mine, other] });
   expect((await person.run("true", { key: "other" })).code).toBe(0);
 
-  // The server ends in order: whoever is in is told, and the next one is known by the same key.
+  // The server shuts down: open sessions are told, and the next server has the same host key.
   const open = person.ssh(["echo in; sleep 600"]);
   await once(open.child.stdout!, "readable");
   await at.restart("SIGTERM");
@@ -142,7 +142,7 @@ export async function walkBySsh(at: ServerPlace, program: { image: string; cmd: 
   person.home.at = await proxyOf(at, id);
   expect((await person.run("echo again")).out).toBe("again\n");
 
-  // So it is with the Pod.
+  // The same holds when the Pod ends.
   const last = person.ssh(["echo in; sleep 600"]);
   await once(last.child.stdout!, "readable");
   await at.call("POST", `/v2/pods/${id}/action`, { action: "terminate" });
@@ -172,7 +172,7 @@ async function transfer(person: Person): Promise<void> {
   expect(counted.out.trim()).toBe(String(bytes.length));
 }
 
-/** A port of this machine that nobody has. */
+/** Finds a free port of this machine. */
 async function freePort(): Promise<number> {
   const listener = createServer().on("error", () => {});
   await once(listener.listen(0, "127.0.0.1"), "listening");
@@ -181,7 +181,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** Programs that listen for themselves alone, as editors' servers do: at a port of their own choice, which no Pod names. */
+/** A program that listens only on the loopback, as editors' servers do, on a port of its own choice that the Pod does not name. */
 const LISTENS = `require("http").createServer((request, response) => response.end("inside " + request.url)).listen(0, "127.0.0.1", function () { console.log(this.address().port) })`;
 
 async function forwardTo(person: Person): Promise<void> {
@@ -203,7 +203,7 @@ async function forwardTo(person: Person): Promise<void> {
   await server.ended;
 }
 
-/** What is answered through `ssh -D`, to a host by its name, as of SOCKS 5; nothing where no connection comes about. */
+/** Asks a host by name through `ssh -D` (SOCKS 5). Returns an empty text if no connection is made. */
 async function askBySocks(socks: number, host: string, port: number): Promise<string> {
   const socket = connect(socks, "127.0.0.1");
   const whole = text(socket).catch(() => "");

@@ -1,4 +1,4 @@
-/** A Pod that one logs in to by SSH, on a machine that a test plays. */
+/** A Pod on a fake machine that tests log in to by SSH. */
 import type { Client } from "ssh2";
 import type { FakeExecution } from "../src/ports/compute/fake-execution.ts";
 import type { FakeInstance } from "../src/ports/compute/fake-instance.ts";
@@ -11,11 +11,11 @@ export interface SshWorld extends PodWorld {
   key: string;
   pair: KeyPair;
   port: number;
-  /** As its owner, unless it is said otherwise. */
+  /** Logs in as the owner, unless told otherwise. */
   logIn(login?: Partial<Login>): Promise<Client & AsyncDisposable>;
-  /** What programs do that are run in the Pod; each is given to `play`. */
+  /** Each program that is run in the Pod is given to `play`. */
   plays(play: (program: FakeExecution) => void): void;
-  /** Lines of the log with this message. */
+  /** The lines of the log with this message. */
   told(message: string): Record<string, unknown>[];
 }
 

@@ -1,4 +1,4 @@
-/** A Pod on the host, as OpenSSH's own programs reach it. */
+/** A Pod on the host, reached with OpenSSH's own programs. */
 import { chmod, copyFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "vitest";

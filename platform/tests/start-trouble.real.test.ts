@@ -1,4 +1,4 @@
-/** Starts that fail or wait: each says in one sentence what is wrong and what to do, without a stack. */
+/** Starts that fail or wait: each says in one sentence what is wrong and what to do, without a stack trace. */
 import { execFile } from "node:child_process";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { describe, expect, test } from "vitest";
 import { launcher, run, startServer, temporaryFolder } from "./process.ts";
 import { isOver, place, submit, untilClaimsAreWritten } from "./worker-place.ts";
 
-/** What a start says that must fail. */
+/** Returns the message of a start that must fail. */
 async function refusal(data: string, env: Record<string, string> = {}): Promise<string> {
   const { code, stderr } = await run(launcher, ["serve", "--data", data, "--port", "0"], {
     env: { MILLRACE_COMPUTE: "none", ...env },

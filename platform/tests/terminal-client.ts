@@ -1,4 +1,4 @@
-/** A client of a terminal: what it says, and what it is told. */
+/** A client of a terminal: sends input, and collects what it receives. */
 import { once } from "node:events";
 import { WebSocket } from "ws";
 import type { FakeExecution } from "../src/ports/compute/fake-execution.ts";
@@ -11,10 +11,10 @@ type Said = any;
 
 export class TerminalClient {
   readonly socket: WebSocket;
-  /** All bytes so far. */
+  /** All bytes received so far. */
   output = "";
   readonly messages: Said[] = [];
-  /** Its code, once the connection is closed. */
+  /** Resolves with the close code. */
   readonly closed: Promise<number>;
   #noticed: () => void = () => {};
 
@@ -39,7 +39,7 @@ export class TerminalClient {
     return this;
   }
 
-  /** How the server answered, where no WebSocket came about. */
+  /** How the server answered, if no WebSocket was opened. */
   async refusal(): Promise<{ status: number; detail: string }> {
     const [, response] = await once(this.socket, "unexpected-response");
     let text = "";
@@ -55,12 +55,12 @@ export class TerminalClient {
     this.socket.send(typeof message === "string" ? message : JSON.stringify(message));
   }
 
-  /** Until the output has this. */
+  /** Resolves when the output contains this text. */
   heard(text: string): Promise<void> {
     return this.#until(() => this.output.includes(text), `output with ${JSON.stringify(text)}`);
   }
 
-  /** The first message of this type. */
+  /** Resolves with the first message of this type. */
   async told(type: string): Promise<Said> {
     const found = () => this.messages.find((message) => message.type === type);
     await this.#until(() => found() !== undefined, `a message '${type}'`);
@@ -78,20 +78,20 @@ export class TerminalClient {
   }
 }
 
-/** Where a URL of an answer is reached in a test. */
+/** Turns a URL from an answer into one that the test can reach. */
 export const reachedAt = ({ url }: Pick<World, "url">, given: string) =>
   url.replace(/^http/, "ws") + new URL(given).pathname;
 
 export const podTerminal = (pod: string) => `/v2/pods/${pod}/terminal`;
 
-/** Asks for a terminal of a path, and connects. */
+/** Asks for a terminal at a path, and connects. */
 export async function openTerminal(world: World, path: string, body: object = {}): Promise<TerminalClient> {
   const { status, json, text } = await world.call("POST", path, { body });
   if (status !== 201) throw new Error(text);
   return new TerminalClient(reachedAt(world, json.url)).opened();
 }
 
-/** The next program that is run in an instance. */
+/** Resolves with the next program that is run in an instance. */
 export function played(instance: FakeInstance): Promise<FakeExecution> {
   const { promise, resolve } = Promise.withResolvers<FakeExecution>();
   instance.onExec = resolve;
@@ -105,7 +105,7 @@ export interface PodTerminal {
   program: FakeExecution;
 }
 
-/** A Pod that runs, a terminal in it, and the program that a test plays. */
+/** A running Pod, a terminal in it, and the program that the test plays. */
 export async function setupTerminal(body: object = {}): Promise<PodTerminal & AsyncDisposable> {
   const world = await setupPods();
   const { id } = await world.create();
@@ -115,7 +115,7 @@ export async function setupTerminal(body: object = {}): Promise<PodTerminal & As
   return { world, pod: id, client, program, [Symbol.asyncDispose]: () => world[Symbol.asyncDispose]() };
 }
 
-/** A ticket's address as the test reaches it. */
+/** Makes a ticket, and returns its address as the test reaches it. */
 export async function ticketFor(world: PodWorld, pod: string, options: Parameters<PodWorld["call"]>[2] = {}) {
   const { json } = await world.call("POST", podTerminal(pod), { body: {}, ...options });
   return reachedAt(world, json.url);

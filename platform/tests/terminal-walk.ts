@@ -1,4 +1,4 @@
-/** A terminal in a Pod of a real server, by WebSocket and by the command line. */
+/** A terminal in a Pod of a real server, over a WebSocket and with the command line. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
@@ -10,7 +10,7 @@ import type { ServerPlace } from "./worker-place.ts";
 export async function useTerminal(at: ServerPlace, pod: string): Promise<void> {
   const { json } = await at.call("POST", podTerminal(pod), { cols: 100, rows: 30 });
   const client = await new TerminalClient(reachedAt(at.server, json.url)).opened();
-  // Quotes keep what is typed, which the terminal says back, from being taken for what the shell answers.
+  // The terminal echoes what is typed. The quotes make the echo differ from the shell's answer.
   client.type('echo "size: $(stty size)"\r');
   await client.heard("size: 30 100");
   client.say({ type: "resize", cols: 120, rows: 40 });
@@ -22,7 +22,7 @@ export async function useTerminal(at: ServerPlace, pod: string): Promise<void> {
   await useCommandLine(at, pod);
 }
 
-/** Without a terminal: bytes as they are, errors apart, and the status is handed on. */
+/** Without a terminal: bytes pass unchanged, errors stay separate, and the exit status is passed on. */
 async function useCommandLine(at: ServerPlace, pod: string): Promise<void> {
   const command = ["exec", pod, "--", "sh", "-c", "cat; echo wrong >&2; exit 3"];
   const env = { PATH: process.env.PATH, MILLRACE_URL: at.server.url, MILLRACE_API_KEY: at.key };

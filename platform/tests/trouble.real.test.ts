@@ -1,4 +1,4 @@
-/** A server in trouble: a disk that does not write or is full, a second server, a huge body, a restart in the middle of work. */
+/** A server in trouble: a disk that does not write or is full, a second server, a huge body, a restart during work. */
 import { chmod, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -9,7 +9,7 @@ import { Wire } from "./wire.ts";
 const MIB = 1024 * 1024;
 const ENDPOINT = { name: "trouble", image: "host", cpu: [{ id: "cpu3c", vcpuCount: 2 }] };
 
-/** A client and a worker of one endpoint; `use` another server on the same data after a restart. */
+/** A client and a worker of one endpoint. `use` switches to another server on the same data after a restart. */
 async function endpointOn(folder: string, first: Server) {
   const key = await ownerKey(folder);
   const id = (await first.call("POST", "/v2/serverless", { key, body: ENDPOINT })).json.id as string;
@@ -47,10 +47,10 @@ test("with the writer held still, nothing that must be durable is answered, and 
   const runs = Array.from({ length: 20 }, () => counted(endpoint.call("POST", "/run", { input: {} })));
   const reports = held.map((id) => counted(endpoint.done(id, { output: id })));
   const synced = counted(endpoint.call("POST", "/runsync?wait=1000", { input: {} }));
-  // It only reads, and is answered later than the other one that waits for a second would be.
+  // This request only reads. It is answered after the other request that waits for a second would be.
   await endpoint.call("GET", `/status-sync/${held[0]}?wait=1000`);
   expect(answered).toBe(0);
-  // Reading goes on, and shows nothing that is not on the disk.
+  // Reads go on, and show nothing that is not on disk.
   expect((await endpoint.status(held[0]!)).status).toBe("IN_PROGRESS");
   expect((await endpoint.call("GET", "/health")).json.jobs).toMatchObject({ completed: 0, inQueue: 0, inProgress: 3 });
   other.exec("ROLLBACK");
@@ -65,7 +65,7 @@ test("with the writer held still, nothing that must be durable is answered, and 
 test("a full disk refuses new work with 503 and its reason, loses nothing, and is forgotten once there is room", async () => {
   await using folder = await temporaryFolder();
   const data = join(folder.path, "data");
-  // No file may grow beyond 3 MB; the hard limit stays, so that the soft one can be lifted again.
+  // No file may grow beyond 3 MB. The hard limit is unchanged, so that the soft one can be lifted again.
   const command = join(folder.path, "small-disk.sh");
   await writeFile(command, `#!/bin/bash\ntrap '' XFSZ\nulimit -S -f 3072\nexec ${launcher} "$@"\n`);
   await chmod(command, 0o755);
@@ -73,7 +73,7 @@ test("a full disk refuses new work with 503 and its reason, loses nothing, and i
   const endpoint = await endpointOn(data, server);
   const kept = [await endpoint.submit({ number: 0 })];
   expect(await endpoint.take()).toBe(kept[0]);
-  // Jobs are listed from the disk: by then the claim is written (decision 0007).
+  // Jobs are listed from the disk, so the claim is written by then (decision 0007).
   await endpoint.call("GET", "/requests");
   const filling = "x".repeat(150_000);
   let refused: { status: number; text: string } | undefined;
@@ -84,7 +84,7 @@ test("a full disk refuses new work with 503 and its reason, loses nothing, and i
   }
   expect(refused?.status).toBe(503);
   expect(JSON.parse(refused!.text).error).toMatch(/^The data folder could not be written: /);
-  // Larger than any file may be, whatever is still free in those that are there.
+  // Larger than any file may be, whatever is still free in the existing files.
   const larger = "x".repeat(4 * MIB);
   expect((await endpoint.done(kept[0]!, { output: larger })).status).toBe(503);
   expect((await endpoint.call("POST", "/run", { input: { filling: larger } })).status).toBe(503);
@@ -115,7 +115,7 @@ test("a damaged log is kept, and the start after it says what is missing", async
     await server.end("SIGKILL");
   }
   const bytes = await readFile(file);
-  // In the middle of what was written: all behind it is lost to SQLite.
+  // A byte in the middle of what was written. SQLite loses everything after it.
   bytes[bytes.indexOf(jobs[4]!)]! ^= 0xff;
   await writeFile(file, bytes);
   await using server = await startServer(folder.path);
@@ -160,7 +160,7 @@ test("bodies of 20 MB in flight are whole in the end, and small requests are ans
     wire.begin("POST", `/v2/${endpoint.id}/runsync?wait=1000`, endpoint.key, whole.length),
   );
   for (let at = 0; at < whole.length; at += 2 * MIB) {
-    // Every body has come this far and none is whole: none is answered, and a small request is.
+    // Every body has arrived up to here and none is complete. None is answered, but a small request is.
     expect(await small()).toBe(200);
     expect(bodies.filter(({ isAnswered }) => isAnswered())).toEqual([]);
     await Promise.all(bodies.map((body) => body.write(whole.slice(at, at + 2 * MIB))));

@@ -1,4 +1,4 @@
-/** Two nodes on one PostgreSQL: whatever is done on one is there on the other, and signals cross at once. */
+/** Two nodes on one PostgreSQL: what is done on one is there on the other, and signals cross at once. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { apiKeyText } from "../src/kernel/ids.ts";
 import { realRandom } from "../src/kernel/random.ts";
@@ -24,7 +24,7 @@ beforeAll(async () => {
   folders = [await temporaryFolder(), await temporaryFolder()];
   const start = (folder: Folder, more = {}) =>
     startServer(folder.path, { env: { ...env, MILLRACE_DATABASE_URL: database.url, ...more } });
-  // Both at once: migrations and the first account are made by whichever is first.
+  // Both start at once: the first one makes the migrations and the first account.
   [a, b] = (await Promise.all(folders.map((folder) => start(folder)))) as [Server, Server];
   const body = { name: "shared", image: "host", cpu: [{ id: "cpu3c", vcpuCount: 2 }] };
   endpoint = (await a.call("POST", "/v2/serverless", { key, body })).json.id;
@@ -65,7 +65,7 @@ test("a batch that both nodes finalize at once becomes each of its jobs once", a
   });
 });
 
-/** A worker that talks to one node alone. */
+/** A worker that talks to only one node. */
 function workerOn(node: Server, name: string) {
   const call = (method: string, path: string, body?: unknown) =>
     node.call(method, `/v2/${endpoint}${path}`, { key: workerKey, body });

@@ -1,9 +1,9 @@
-/** The rule that nothing is exported for nobody: what no other file imports is a file's own, and what is not even used there is gone. */
+/** The rule that every export has a user: a value that no other file imports is not exported, and an unused one is removed. */
 import { codeOf, isTest, isTool, resolved, type SourceFile } from "./source-tree.ts";
 
-/** `import { a, type B as C } from "x"`, and the same with `export`. */
+/** Matches `import { a, type B as C } from "x"`, and the same with `export`. */
 const NAMED = /(?:^|\n)\s*(?:import|export)\s+(?:type\s+)?(?:\w+\s*,\s*)?\{([^}]*)\}\s*from\s*["']([^"']+)["']/g;
-/** `import * as x from "x"`, `export * from "x"` and `import("x")`: any of its names may be meant. */
+/** Matches `import * as x from "x"`, `export * from "x"` and `import("x")`, where any name may be used. */
 const WHOLE =
   /(?:^|\n)\s*(?:import|export)\s+(?:type\s+)?\*(?:\s+as\s+\w+)?\s+from\s*["']([^"']+)["']|\bimport\(\s*["'`]([^"'`]+)["'`]\s*\)/g;
 const EXPORTED =
@@ -11,7 +11,10 @@ const EXPORTED =
 
 const ANY = "*";
 
-/** Exported values that no other file imports, and exported types that nobody uses. A type that its own file uses may be asked for by callers. */
+/**
+ * Exported values that no other file imports, and exported types that nothing uses. A type that its own file uses may be exported for
+ * callers.
+ */
 export function unusedExports(files: SourceFile[]): string[] {
   const imported = namesImported(files);
   return files
@@ -29,10 +32,10 @@ export function unusedExports(files: SourceFile[]): string[] {
 
 const isType = (sort: string) => sort === "type" || sort === "interface";
 
-/** Named again beside where it is declared. */
+/** Whether the name occurs again, apart from its declaration. */
 const isUsedIn = (code: string, name: string) => code.split(new RegExp(`(?<![\\w$])${name}(?![\\w$])`)).length > 2;
 
-/** By the path of a file, the names that others import of it. */
+/** For each file path, the names that other files import from it. */
 function namesImported(files: SourceFile[]): Map<string, Set<string>> {
   const imported = new Map<string, Set<string>>();
   const note = (path: string, name: string) => {

@@ -1,4 +1,4 @@
-/** A clock whose timers a test can wait for: whoever is kept waiting by the server has set one, and that is an event. */
+/** A clock whose timers a test can wait for: when the server keeps someone waiting, it sets a timer. */
 import { FakeClock, type Timer } from "../src/kernel/clock.ts";
 
 interface Watch {
@@ -30,7 +30,7 @@ export class WatchedClock extends FakeClock {
     };
   }
 
-  /** Resolves once that many timers of this length wait: a held request is one of them. */
+  /** Resolves once this many timers of this length wait. A held request has one. */
   armed(delayMs: number, count = 1): Promise<void> {
     return this.#when(delayMs, (armed) => armed >= count);
   }
@@ -49,7 +49,7 @@ export class WatchedClock extends FakeClock {
 
   #count(delayMs: number, by: number): void {
     this.#armed.set(delayMs, (this.#armed.get(delayMs) ?? 0) + by);
-    // Not at once: a timer that is put off is cancelled and set anew in one go.
+    // Looks later, since a timer that is postponed is cancelled and set again in one go.
     if (this.#watches.length > 0) queueMicrotask(() => this.#look());
   }
 

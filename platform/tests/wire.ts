@@ -1,4 +1,4 @@
-/** A plain HTTP client for load: many requests at once on connections that stay open, and no answer when the server is gone. */
+/** A plain HTTP client for load: many requests at once on connections that stay open. It rejects when the server is gone. */
 import { Agent, request } from "node:http";
 
 export interface Reply {
@@ -9,7 +9,7 @@ export interface Reply {
 export interface Begun {
   /** Whether the server has begun to answer. */
   isAnswered(): boolean;
-  /** Resolves once this piece has been handed to the network. */
+  /** Resolves once this piece was handed to the network. */
   write(part: string): Promise<void>;
   end(rest?: string): Promise<Reply>;
 }
@@ -23,12 +23,12 @@ export class Wire implements Disposable {
     this.#agent = new Agent({ keepAlive: true, maxSockets: connections });
   }
 
-  /** Rejects when the connection breaks before the whole answer is there. */
+  /** Rejects if the connection breaks before the whole answer has arrived. */
   send(method: string, path: string, key: string, body = ""): Promise<Reply> {
     return this.begin(method, path, key, Buffer.byteLength(body)).end(body);
   }
 
-  /** A request whose body of so many bytes comes piece by piece. */
+  /** Begins a request whose body of this many bytes is sent piece by piece. */
   begin(method: string, path: string, key: string, length: number): Begun {
     const headers = { authorization: key, "content-length": length };
     const sent = request(this.#url + path, { method, agent: this.#agent, headers });

@@ -1,4 +1,4 @@
-/** The record of a worker, of which a test says only what it is about. */
+/** The record of a worker. A test gives only the fields that it is about. */
 
 import type { NewInstance } from "../src/machines/instance-records.ts";
 import { NOWHERE } from "../src/machines/instances.ts";
@@ -6,7 +6,7 @@ import { ONLY_BOX } from "../src/ports/compute/compute.ts";
 import type { KeptWorker, WorkerState } from "../src/resources/workers/model.ts";
 import type { WorkerItem, WorkerRecords } from "../src/resources/workers/records.ts";
 
-/** A test says in which state a worker is. Elsewhere nothing but a move makes one. */
+/** A test may set the state of a worker. Elsewhere only a move of the lifecycle does. */
 export type GivenWorker = Partial<Omit<KeptWorker, "state">> & { state?: WorkerState };
 
 export function workerDoc({ state = "WANTED", ...given }: GivenWorker = {}): KeptWorker {
@@ -16,7 +16,7 @@ export function workerDoc({ state = "WANTED", ...given }: GivenWorker = {}): Kep
   return { ...NOWHERE, ...about, ...unknown, box, ...given, state: state as KeptWorker["state"] };
 }
 
-/** Puts a worker on record, wherever it is said to be. */
+/** Puts a worker on record, on whatever machine it names. */
 export async function putWorker(records: WorkerRecords, worker: NewInstance<KeptWorker>): Promise<WorkerItem> {
   return (await records.insert(worker, await records.instances.counted()))!;
 }

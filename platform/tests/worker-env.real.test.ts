@@ -1,4 +1,4 @@
-/** `millrace worker-env` beside a server: it leads to where that is really reached. */
+/** `millrace worker-env` next to a server: it prints the address where that server can be reached. */
 import { readdir } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { stay } from "../src/kernel/clock.ts";

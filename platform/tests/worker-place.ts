@@ -1,4 +1,4 @@
-/** A server that starts real workers: processes of this machine, or what else an image stands for. */
+/** A server that starts real workers: processes of this machine, or containers of an image. */
 import { chmod, copyFile, cp, readdir, readFile, rename } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFailed } from "vitest";
@@ -7,37 +7,37 @@ import { ownerKey, type Server, startServer, temporaryFolder } from "./process.t
 import type { Answer } from "./world.ts";
 
 export const LOOK_MS = 50;
-/** Two minutes: only what hangs takes so long, also on a machine on which a container is there after half of one. */
+/** Two minutes: only a hang takes that long, even on a machine where a container takes half a minute to start. */
 export const TRIES = 2400;
 const WORKER = new URL("./fixtures/small-worker.mjs", import.meta.url);
-/** What the public Python worker package does on the wire. */
+/** Sends exactly what the public Python worker package sends. */
 const PUBLIC_WORKER = new URL("./fixtures/public-worker", import.meta.url);
 
 export interface ServerPlace extends AsyncDisposable {
   server: Server;
-  /** Its data folder. */
+  /** The server's data folder. */
   data: string;
   /** The owner's key. */
   key: string;
   /** Ends the server with a signal and starts the next one. */
   restart(signal: NodeJS.Signals): Promise<void>;
   call(method: string, path: string, body?: object): Promise<Answer>;
-  /** Creates one; `flags` are the worker's. */
+  /** Creates an endpoint. `flags` are those of its worker. */
   endpoint(more?: object, ...flags: string[]): Promise<string>;
-  /** The job once it is as expected. */
+  /** Resolves with the job once it is as expected. */
   until(endpoint: string, job: string, fits: (record: Answer["json"]) => boolean): Promise<Answer["json"]>;
 }
 
 export interface Place extends ServerPlace {
-  /** Process ids of this test's workers. */
+  /** The process ids of this test's workers. */
   workers(): Promise<number[]>;
 }
 
 export interface ServerPlaceOptions {
-  /** What its endpoints run. */
+  /** The program that its endpoints run. */
   program: { cmd: string[] } & Record<string, unknown>;
   env?: Record<string, string>;
-  /** Of the test itself where tests run at the same time. */
+  /** The hook of the test itself, if tests run at the same time. */
   onFailure: (show: () => void) => void;
 }
 
@@ -54,7 +54,7 @@ export async function serverPlace({ program, env, onFailure }: ServerPlaceOption
     },
     async restart(signal) {
       await server.end(signal);
-      // Workers that still run know the server by its address.
+      // Running workers know the server by its address, so the port stays the same.
       server = await start("--port", new URL(server.url).port);
     },
     data: folder.path,
@@ -82,7 +82,7 @@ export async function serverPlace({ program, env, onFailure }: ServerPlaceOption
   };
 }
 
-/** Its workers are processes of this machine. */
+/** A place whose workers are processes of this machine. */
 export async function place({
   worker = "small",
   onFailure = onTestFailed,
@@ -91,11 +91,11 @@ export async function place({
   onFailure?: ServerPlaceOptions["onFailure"];
 } = {}): Promise<Place> {
   const app = await temporaryFolder();
-  // A name of its own, by which its processes are found.
+  // The program has a unique name, so that its processes can be found.
   const program = `worker-${app.path.split("-").at(-1)}.mjs`;
   if (worker === "small") await copyFile(WORKER, join(app.path, program));
   else await copyPublicWorker(app.path, program);
-  // Programs run as users of their own.
+  // Each program runs as a user of its own, and must be able to read this folder.
   await chmod(app.path, 0o755);
   const at = await serverPlace({
     program: { image: `host:${app.path}`, cmd: ["node", program] },
@@ -117,7 +117,7 @@ async function copyPublicWorker(folder: string, program: string): Promise<void> 
   await rename(join(folder, "worker.mjs"), join(folder, program));
 }
 
-/** Node processes with this program, and not the sandbox around them. */
+/** Finds the Node processes with this program, without the sandbox around them. */
 async function processesWith(program: string): Promise<number[]> {
   const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
   const lines = await Promise.all(
@@ -134,10 +134,10 @@ export const submit = async (at: ServerPlace, endpoint: string, input: object = 
 
 export const isOver = ({ status }: { status: string }) => !["IN_QUEUE", "IN_PROGRESS"].includes(status);
 
-/** Claims are written late (decision 0007), but no later than jobs are listed: then a killed server knows who has them. */
+/** Claims are written late (decision 0007), but listing the jobs writes them. Then the server knows after a kill who has which job. */
 export const untilClaimsAreWritten = (at: ServerPlace, endpoint: string) => at.call("GET", `/v2/${endpoint}/requests`);
 
-/** Workers of this endpoint that fail at their start are started 1 s and then 2 s after the failure before, by the server's own log. */
+/** By the server's log, workers of this endpoint that fail at their start are started again after 1 s, and then after 2 s. */
 export async function expectBackOff(at: ServerPlace, endpoint: string): Promise<void> {
   const failures = () =>
     at.server
@@ -147,7 +147,7 @@ export async function expectBackOff(at: ServerPlace, endpoint: string): Promise<
       .map((line) => Date.parse(JSON.parse(line).time));
   while (failures().length < 3) await stay(LOOK_MS);
   const [first, second, third] = failures() as [number, number, number];
-  // A line may be written a moment later than the failure that it tells of.
+  // A line may be written a moment after its failure.
   expect(second - first).toBeGreaterThan(900);
   expect(third - second).toBeGreaterThan(1900);
 }

@@ -1,19 +1,19 @@
-/** What the bundler is told beyond its own rules: how built code finds files, Node's own modules, and packages that it reads late. */
+/** Plugins for the bundler: how built code finds files, Node's own modules, and packages that it loads late. */
 import { isBuiltin } from "node:module";
 import { basename, dirname, join, relative } from "node:path";
 import type { Plugin } from "rolldown";
 
 interface Places {
-  /** The built code will be here, all files side by side. */
+  /** The folder of the built code, in which all files are side by side. */
   folder: string;
-  /** These sources become files of their own. */
+  /** Sources that become files of their own. */
   programs: readonly string[];
 }
 
 const PLACE =
   /new URL\("(?<url>[^"]+\.ts)", import\.meta\.url\)|join\(import\.meta\.dirname, "(?<name>[^"]+\.ts)"\)|import\.meta\.(?<own>url|dirname)\b/g;
 
-/** Threads and small processes are built files too. Scripts, examples and the worker library are found where the repository has them. */
+/** Threads and small processes are built files too. Scripts, examples and the worker library stay in the repository. */
 export const filesBeside = ({ folder, programs }: Places): Plugin => ({
   name: "files-beside",
   transform(code, id) {
@@ -34,10 +34,10 @@ export const filesBeside = ({ folder, programs }: Places): Plugin => ({
   },
 });
 
-/** These use it only for log transports, which run in threads of their own. We have none. */
+/** These packages use it only for log transports, which run in their own threads. We have none. */
 const HARMLESS = /\/node_modules\/(pino|thread-stream)\//;
 
-/** A package that asks where its own files are would fail when it is used. Such a package is not bundled. */
+/** A bundled package that asks for the place of its own files would fail when used, so it must not be bundled. */
 export const noPlaceOfItsOwn: Plugin = {
   name: "no-place-of-its-own",
   transform(code, id) {
@@ -48,7 +48,7 @@ export const noPlaceOfItsOwn: Plugin = {
 
 const LATE = "const require = createRequire(import.meta.url);";
 
-/** What a file requires when it needs it is bundled, and still evaluated when it is needed. */
+/** A package that a file requires late is bundled, and still evaluated only when it is needed. */
 export const requiredLate: Plugin = {
   name: "required-late",
   transform: (code, id) => (id.endsWith(".ts") && code.includes(LATE) ? code.replace(LATE, "") : undefined),
@@ -57,7 +57,7 @@ export const requiredLate: Plugin = {
 const IMPORT =
   /^import (?:(?<whole>[\w$]+)(?:, )?)?(?:\* as (?<all>[\w$]+)|\{ (?<some>[^}]*) \})? from "(?<module>node:[\w/]+)";$/gm;
 
-/** An import of one of Node's modules reads all that the module exports. For `node:http` that loads a whole HTTP client: 40 ms and 5 MB. */
+/** Importing one of Node's modules reads all of its exports. For `node:http` that loads a whole HTTP client: 40 ms and 5 MB. */
 export const builtinsAsUsed: Plugin = {
   name: "builtins-as-used",
   resolveId: (source, _importer, { kind }) =>

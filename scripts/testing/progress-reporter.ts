@@ -1,4 +1,4 @@
-/** Writes down which test files run and which tests fail, so that the test command can tell what hangs and what to run once more. */
+/** Writes down which test files run and which tests fail, so that the test command knows what hangs and what to run again. */
 import { appendFileSync } from "node:fs";
 import type { Reporter, TestCase, TestModule } from "vitest/node";
 import { PROGRESS_FILE, type Step } from "./progress.ts";

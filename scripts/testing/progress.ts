@@ -1,25 +1,25 @@
-/** What a run of tests says of itself while it goes on: a file of lines, written by the reporter and read by the test command. */
+/** The progress of a test run: a file of lines that the reporter writes and the test command reads. */
 import { readFileSync } from "node:fs";
 
-/** The file's name reaches the reporter in this variable. */
+/** The reporter gets the file's name in this variable. */
 export const PROGRESS_FILE = "MILLRACE_TEST_PROGRESS";
 
 export type Step =
   | { step: "began"; file: string }
   | { step: "ended"; file: string }
-  /** `name` is absent where the file itself failed: it could not be read, or a hook of it threw. */
+  /** `name` is absent if the file itself failed: it could not be loaded, or one of its hooks threw. */
   | { step: "failed"; file: string; name?: string }
   | { step: "passed" }
   | { step: "skipped" };
 
 export interface Failure {
   file: string;
-  /** The tests that failed; none where the file itself did. */
+  /** The failed tests, or none if the file itself failed. */
   names: string[];
 }
 
 export interface Progress {
-  /** Files that began and did not end. */
+  /** Files that began and have not ended. */
   running: string[];
   failures: Failure[];
   passed: number;
@@ -31,10 +31,10 @@ export function readProgress(file: string): Progress {
   try {
     text = readFileSync(file, "utf8");
   } catch (error) {
-    // A stage that is no run of tests writes none.
+    // A stage that runs no tests writes none.
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
   }
-  // A reporter that was killed may have left half a line.
+  // A killed reporter may have left half a line.
   const whole = text.slice(0, text.lastIndexOf("\n") + 1);
   return progressOf(
     whole

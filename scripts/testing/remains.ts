@@ -1,18 +1,18 @@
-/** What a run of tests leaves on the machine: processes, mounts, loop devices, network links and cgroups. */
+/** Finds what a test run leaves on the machine: processes, mounts, loop devices, network links and cgroups. */
 import { type Dirent, existsSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
 
-/** Every process of a run has this variable, unless it was started without its parent's. */
+/** Every process of a run has this variable, unless it was started with another environment. */
 export const RUN = "MILLRACE_TEST_RUN";
 
 export interface TestRun {
   id: string;
-  /** Where tests put everything that they write. */
+  /** The folder into which tests write everything. */
   folder: string;
 }
 
 const CGROUPS = "/sys/fs/cgroup";
-/** Cgroups of controllers, of a container around the tests, and of ours in it. */
+/** Deep enough for the cgroups of controllers, of a container around the tests, and ours inside it. */
 const CGROUP_DEPTH = 5;
 
 export interface LeftProcess {
@@ -20,7 +20,7 @@ export interface LeftProcess {
   command: string;
 }
 
-/** Processes of a run, by its variable or by a path of its folder; this one is not among them. */
+/** The processes of a run, found by its variable or by a path of its folder, except this one. */
 export function processesOf({ id, folder }: TestRun): LeftProcess[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
@@ -30,7 +30,7 @@ export function processesOf({ id, folder }: TestRun): LeftProcess[] {
         readProc(pid, "environ").split("\0").includes(`${RUN}=${id}`) ||
         command.includes(folder) ||
         workingFolder(pid).startsWith(folder);
-      // A process that has ended and was not waited for has no command line: it holds nothing.
+      // A zombie process has no command line and holds nothing.
       return isOurs && command !== "" ? [{ pid: Number(pid), command: command.slice(0, 200) }] : [];
     });
 }
@@ -39,7 +39,7 @@ function readProc(pid: string, file: string): string {
   try {
     return readFileSync(join("/proc", pid, file), "utf8");
   } catch {
-    // It has ended, or is another user's.
+    // The process has ended or belongs to another user.
     return "";
   }
 }
@@ -57,7 +57,7 @@ export interface Surroundings {
   cgroups: string[];
 }
 
-/** Links and cgroups do not name the run that made them: those that were there before are somebody else's. */
+/** Links and cgroups do not name the run that made them, so those that existed before belong to others. */
 export function surroundings(): Surroundings {
   return { links: links(), cgroups: cgroups(CGROUPS, CGROUP_DEPTH) };
 }
@@ -74,7 +74,7 @@ export function remainsOf(run: TestRun, before: Surroundings): string[] {
   ];
 }
 
-/** Network links with names that the product and its tests give. */
+/** Network links with names that the product and its tests use. */
 function links(): string[] {
   return readFileSync("/proc/self/net/dev", "utf8")
     .split("\n")
@@ -88,7 +88,7 @@ function cgroups(folder: string, depth: number): string[] {
   try {
     entries = readdirSync(folder, { withFileTypes: true });
   } catch {
-    // It went away meanwhile, or is closed to this user, who then made nothing in it.
+    // The folder has disappeared, or this user may not read it and so made nothing in it.
   }
   return entries
     .filter((entry) => entry.isDirectory())

@@ -1,4 +1,4 @@
-/** The test command's stages: what they start cannot keep them alive, what hangs is ended as a whole, and what is left behind is seen. */
+/** The stages of the test command: nothing keeps them alive, a stage that hangs is killed as a whole, and remains are found. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** One stage of the test command: a group of processes that is ended as a whole when it hangs, and that nothing it started keeps alive. */
+/** One stage of the test command: a process group that is killed as a whole if it hangs, and that its programs cannot keep alive. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { rmSync, statSync } from "node:fs";
@@ -10,7 +10,7 @@ import { processesOf, RUN, type TestRun } from "./remains.ts";
 export interface Stage {
   name: string;
   command: readonly [program: string, ...args: string[]];
-  /** Of tests that start real things: one that fails is run once more, alone, after all others. */
+  /** For tests that start real things: a failed test is run once more, alone, after all others. */
   triedAgain?: boolean;
 }
 
@@ -23,9 +23,9 @@ export interface StageOutcome {
 export interface StageOptions {
   run: TestRun;
   env: NodeJS.ProcessEnv;
-  /** Shows what it says as it says it. */
+  /** Shows the output while the stage runs. */
   live: boolean;
-  /** A stage that neither says nor does anything for so long hangs. */
+  /** A stage that shows no sign of life for this long hangs. */
   silentMs?: number;
 }
 
@@ -41,7 +41,7 @@ export async function runStage(stage: Stage, options: StageOptions): Promise<Sta
   const child = spawn(stage.command[0], stage.command.slice(1), {
     env: { ...options.env, [RUN]: run.id, [PROGRESS_FILE]: file, TMPDIR: run.folder },
     stdio: ["ignore", "pipe", "pipe"],
-    // A group of its own, which can be ended as one.
+    // The stage gets its own process group, which can be killed as a whole.
     detached: true,
   });
   groups.add(child);
@@ -72,7 +72,7 @@ export async function runStage(stage: Stage, options: StageOptions): Promise<Sta
 
 const groups = new Set<ChildProcess>();
 
-/** Ends every stage that runs, for a test command that is told to stop. */
+/** Kills every running stage, because the test command was told to stop. */
 export function endStages(): void {
   for (const child of groups) endGroup(child, "SIGKILL");
 }
@@ -86,13 +86,13 @@ function endGroup(child: ChildProcess, signal: NodeJS.Signals): void {
 }
 
 interface Quiet {
-  /** How many signs of life there had been. */
+  /** The number of signs of life at the last look. */
   signs: number;
-  /** How long there have been no more. */
+  /** How long there have been no new ones. */
   ms: number;
 }
 
-/** How quiet it has been, at a look that finds so many signs of life. */
+/** Returns how long a stage has been quiet, given the signs of life at this look. */
 export function quietAfter(quiet: Quiet, signs: number, lookMs: number): Quiet {
   return { signs, ms: signs === quiet.signs ? quiet.ms + lookMs : 0 };
 }
@@ -100,12 +100,12 @@ export function quietAfter(quiet: Quiet, signs: number, lookMs: number): Quiet {
 interface Watch {
   run: TestRun;
   silentMs: number;
-  /** Grows while something happens. */
+  /** A number that grows while something happens. */
   signs(): number;
   signal: AbortSignal;
 }
 
-/** Ends a stage that hangs, and resolves with the processes that it had then; with nothing if it ended by itself. */
+/** Kills a stage that hangs and resolves with the processes it had then. Resolves with undefined if it ended by itself. */
 async function watchFor(child: ChildProcess, { run, silentMs, signs, signal }: Watch): Promise<string[] | undefined> {
   const lookMs = silentMs / LOOKS;
   let quiet: Quiet = { signs: -1, ms: 0 };
@@ -122,7 +122,7 @@ async function watchFor(child: ChildProcess, { run, silentMs, signs, signal }: W
   return undefined;
 }
 
-/** What a stage started may hold its output open for ever: what has not come soon after its end is not waited for. */
+/** A program that the stage started may keep its output open forever. So the wait for the last output is short. */
 async function lastWords(child: ChildProcess): Promise<void> {
   const outputs = [child.stdout, child.stderr].filter((output) => output !== null);
   const closed = outputs.map((output) => (output.closed ? undefined : once(output, "close")));

@@ -1,4 +1,4 @@
-/** An async function, ten jobs at once. What it throws becomes the job's error. */
+/** An async function that runs ten jobs at once. An error that it throws becomes the job's error. */
 import { readFile } from "node:fs/promises";
 import { start } from "millrace-worker";
 

@@ -1,4 +1,4 @@
-/** Cancellation: `run.signal` aborts when the job is cancelled or times out; give it to whatever takes long. */
+/** Cancellation: `run.signal` aborts when the job is cancelled or times out. Pass it to everything that takes long. */
 import { setTimeout } from "node:timers/promises";
 import { start } from "millrace-worker";
 

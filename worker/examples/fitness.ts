@@ -1,4 +1,4 @@
-/** Fitness: checks before the first job. A worker that is not fit says so and ends, before it can spoil a job. */
+/** Fitness: checks run before the first job. A worker that fails one reports it and ends before it can spoil a job. */
 import { access } from "node:fs/promises";
 import { start } from "millrace-worker";
 

@@ -1,4 +1,4 @@
-/** A plain function: what it returns is the job's output. */
+/** A plain function: its return value is the job's output. */
 import { start } from "millrace-worker";
 
 start({ handler: ({ input }) => ({ greeting: `Hello, ${input.name}!` }) });

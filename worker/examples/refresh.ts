@@ -1,4 +1,4 @@
-/** Refresh: a fresh process after a job that asks for it, here after one that would have left too much behind. */
+/** Refresh: a job asks for a new process after it, here because a large one would leave too much behind. */
 import { start } from "millrace-worker";
 
 start({

@@ -1,4 +1,4 @@
-/** A generator streams: clients read each yielded value from `/stream` as it comes, and all of them as the output. */
+/** A generator streams: clients read each yielded value from `/stream` as it arrives, and all of them as the output. */
 import { start } from "millrace-worker";
 
 start<{ text: string }>({

@@ -1,7 +1,7 @@
 /** Time for the worker: the only file that sets a real timer. */
 
 export interface Clock {
-  /** Milliseconds that only ever grow. */
+  /** Milliseconds that only increase. */
   monotonic(): number;
   after(delayMs: number, action: () => void): { cancel(): void };
 }
@@ -14,7 +14,7 @@ export const realClock: Clock = {
   },
 };
 
-/** After everything that is ready in this turn of the event loop. Not a timer: nothing waits for a time to pass. */
+/** Runs after everything that is ready in this turn of the event loop. This is no timer, so nothing waits for time to pass. */
 export function soon(action: () => void): void {
   setImmediate(action);
 }

@@ -1,4 +1,4 @@
-/** Every example of the README as a process of its own, against a server in another one. */
+/** Runs every example of the README as its own process against a server in another process. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
@@ -36,11 +36,11 @@ afterAll(async () => {
 interface Example extends AsyncDisposable {
   process: ChildProcess;
   invoke(method: string, path: string, input?: object): Promise<{ status: number; json: Record<string, unknown> }>;
-  /** Resolves with everything on its standard output when the process has ended. */
+  /** Resolves with all standard output when the process has ended. */
   ended: Promise<{ code: number | null; output: string }>;
 }
 
-/** An endpoint of its own, with this example as its worker. */
+/** Starts this example as the worker of a new endpoint. */
 async function startExample(name: string, env: Record<string, string> = {}): Promise<Example> {
   const body = { name, image: "host", cpu: [{ id: "cpu3c", vcpuCount: 2 }] };
   const created = await server.call("POST", "/v2/serverless", { key, body });
@@ -115,7 +115,7 @@ test("cancel: a sleeping job wakes up when it is cancelled", async () => {
   await using example = await startExample("cancel.ts");
   expect((await example.invoke("POST", "/runsync", { seconds: 0.01 })).json.output).toBe("slept well");
   const { json } = await example.invoke("POST", "/run", { seconds: 3600 });
-  // A second one behind it runs only when the first is out of the way.
+  // A second job runs only once the first is out of the way.
   const next = example.invoke("POST", "/runsync", { seconds: 0 });
   await example.invoke("POST", `/cancel/${json.id}`);
   expect((await next).json.output).toBe("slept well");

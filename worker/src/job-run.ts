@@ -1,18 +1,18 @@
-/** One try to run a job: calls the handler, whatever kind it is, and ends with a result or with nothing. */
+/** One attempt to run a job: calls any kind of handler and ends with a result or, if the job was stopped, with none. */
 import type { Handler, Job, Run } from "./handler.ts";
 import { failureOf, type Origin, type Result, resultOf } from "./result.ts";
 
 export interface RunParts {
   handler: Handler;
   origin: Origin;
-  /** Every job's end asks for a fresh process. */
+  /** A new process is wanted after every job. */
   refresh: boolean;
-  /** Values that a generator yields are also the job's output. */
+  /** The values that a generator yields are also the job's output. */
   aggregate: boolean;
   /** Resolves once the server has the chunk. */
   stream(job: Job, sequence: number, chunk: string): Promise<void>;
   progressed(run: JobRun, text: string): void;
-  /** `result` is undefined when the job was stopped: nobody wants it. */
+  /** `result` is undefined if the job was stopped, because nobody wants it. */
   ended(run: JobRun, result: Result | undefined): void;
 }
 
@@ -21,7 +21,7 @@ type Values = AsyncIterator<unknown> | Iterator<unknown>;
 export class JobRun implements Run {
   readonly job: Job;
   readonly #parts: RunParts;
-  /** Made when it is asked for: most handlers never look. */
+  /** Created on first use, because most handlers never use it. */
   #abort: AbortController | undefined;
   #stopped: Error | undefined;
   #over = false;
@@ -48,13 +48,13 @@ export class JobRun implements Run {
     this.#parts.progressed(this, JSON.stringify({ status: "IN_PROGRESS", output: value ?? null }));
   }
 
-  /** A handler that does not look at the signal goes on, and its result is thrown away. */
+  /** A handler that ignores the signal continues, and its result is dropped. */
   stop(): void {
     this.#stopped = new Error(`job ${this.job.id} was stopped`);
     this.#abort?.abort(this.#stopped);
   }
 
-  /** Never throws. A handler that returns at once has ended when this returns. */
+  /** Never throws. If the handler returns synchronously, the run has ended when this returns. */
   begin(): void {
     let value: unknown;
     try {
@@ -77,7 +77,7 @@ export class JobRun implements Run {
     else this.#end(resultOf(value, this.#parts, this.#parts.origin));
   }
 
-  /** Each chunk is with the server before the next one is asked for, so they arrive in order. */
+  /** The server has each chunk before the next one is requested, so they arrive in order. */
   async #stream(values: Values): Promise<void> {
     const yielded: unknown[] = [];
     let sequence = 0;
@@ -106,7 +106,7 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof (value as PromiseLike<unknown> | null | undefined)?.then === "function";
 }
 
-/** What a generator function returns; an array can be iterated too, but is a value like any other. */
+/** Recognizes the return value of a generator function. An array is also iterable but is treated as a plain value. */
 function valuesOf(value: unknown): Values | undefined {
   const given = value as (Partial<AsyncIterator<unknown>> & { [Symbol.iterator]?: unknown }) | null | undefined;
   if (typeof given !== "object" || typeof given?.next !== "function") return undefined;

@@ -1,4 +1,4 @@
-/** The line to the server: the worker routes of one endpoint over connections that stay open. */
+/** The connection to the server: the worker routes of one endpoint over connections that stay open. */
 import http, { type ClientRequest, type IncomingMessage } from "node:http";
 import { createRequire } from "node:module";
 import { Readable } from "node:stream";
@@ -6,16 +6,16 @@ import type { Clock } from "./clock.ts";
 import type { Job } from "./handler.ts";
 import type { Station } from "./settings.ts";
 
-/** An empty take is held by the server for this long. */
+/** The server holds a take for this long while there is no job. */
 const HOLD_MS = 20_000;
-/** Beyond what it may be held for, an answer that takes longer than this never comes: the line is dead. */
+/** If an answer takes this much longer than the server may hold it, the connection is dead. */
 const SLOWEST_ANSWER_MS = 30_000;
-/** Longer bodies are sent in slices, each when the one before has gone. */
+/** Longer bodies are sent in slices, each after the previous one was sent. */
 const SLICE_LENGTH = 1024 * 1024;
-/** After the worker lets go of a held request, the server closes the line at once; this is for one that does not. */
+/** When the worker releases a held request, the server closes the connection at once. This is the limit for one that does not. */
 const LET_GO_MS = 2000;
 
-/** The server cannot be reached, or said that it cannot answer now. Worth trying again. */
+/** The server cannot be reached or cannot answer now. The request should be retried. */
 class Unreachable extends Error {}
 
 interface Answer {
@@ -25,7 +25,7 @@ interface Answer {
 
 interface Pending {
   request: ClientRequest;
-  /** When it has taken too long. */
+  /** When the request counts as overdue. */
   overdueAt: number;
   held: boolean;
 }
@@ -45,29 +45,29 @@ export class Link {
     this.#worker = encodeURIComponent(worker);
     this.#authorization = key;
     this.#clock = clock;
-    // Not imported: most workers stand beside their server, and would read all of TLS for nothing at each start.
+    // This is not imported, because most workers run next to their server and would load all of TLS for nothing.
     this.#transport = this.#url.protocol === "https:" ? createRequire(import.meta.url)("node:https") : http;
     this.#agent = new this.#transport.Agent({ keepAlive: true, scheduling: "lifo" });
   }
 
-  /** Reports what is in `lines` and takes up to `take` jobs in the same request, waiting for the first of them if `hold`. */
+  /** Sends the reports in `lines` and takes up to `take` jobs in the same request. With `hold` it waits for the first job. */
   async exchange(lines: string, take: number, hold: boolean): Promise<Job[]> {
     const path = `/job-exchange/${this.#worker}?take=${take}&wait=${hold ? HOLD_MS : 0}`;
     const { status, text } = await this.#ask("POST", path, lines, hold);
     return status === 204 ? [] : readJobs(text);
   }
 
-  /** A result too long to share a request with others; the server reads it aside. */
+  /** Sends a result that is too long to share a request with others. The server reads it separately. */
   async done({ id, attempt }: Pick<Job, "id" | "attempt">, result: string): Promise<void> {
     await this.#ask("POST", `/job-done/${this.#worker}/${id}?isStream=false&attempt=${attempt}`, result);
   }
 
-  /** Attempt and number let a server tell a chunk that was sent twice because its answer was lost. */
+  /** The attempt and number let the server recognize a chunk that was sent again after its answer was lost. */
   async stream({ id, attempt }: Job, sequence: number, chunk: string): Promise<void> {
     await this.#ask("POST", `/job-stream/${this.#worker}/${id}?attempt=${attempt}&sequence=${sequence}`, chunk);
   }
 
-  /** Ids of jobs that must stop, held by the server until there is one. */
+  /** Returns the ids of jobs that must stop. The server holds the request until there is one. */
   async stops(): Promise<string[]> {
     const { status, text } = await this.#ask("GET", `/job-stop/${this.#worker}?`, undefined, true);
     return status === 204 ? [] : (JSON.parse(text) as { jobsToStop: string[] }).jobsToStop;
@@ -84,15 +84,15 @@ export class Link {
   }
 
   /**
-   * Lets go of held requests without losing a job that is on its way: the line is closed in one direction only, and the server
-   * closes the other after whatever it had already sent.
+   * Releases held requests without losing a job on its way. The worker closes only its direction of the connection, and the server closes
+   * the other after what it had already sent.
    */
   release(): void {
     this.#released = true;
     for (const { request, held } of this.#pending) if (held) this.#letGo(request);
   }
 
-  /** Called now and then: ends requests to a server that went away without a word. */
+  /** Called regularly: ends requests to a server that disappeared silently. */
   endOverdue(): void {
     const now = this.#clock.monotonic();
     for (const { request, overdueAt } of this.#pending)
@@ -127,7 +127,7 @@ export class Link {
     });
   }
 
-  /** A body that takes minutes is not overdue while it moves. */
+  /** A body that takes minutes is not overdue while it makes progress. */
   #sendInSlices(body: string, pending: Pending): void {
     const bytes = Buffer.from(body);
     const slices = function* (this: Link) {

@@ -1,4 +1,4 @@
-/** The local test: one job from a file or the command line, run without a server. */
+/** The local test: runs one job from a file or the command line without a server. */
 import { existsSync, readFileSync } from "node:fs";
 import type { Handler, Job } from "./handler.ts";
 import { JobRun } from "./job-run.ts";
@@ -8,12 +8,12 @@ const FILE = "test_input.json";
 
 export interface LocalTestParts {
   handler: Handler;
-  /** From the command line; without it the file is read. */
+  /** The input from the command line. Without it the file is read. */
   given: string | undefined;
   print(line: string): void;
 }
 
-/** Prints chunks, progress and the result as JSON lines; resolves with whether the job succeeded. */
+/** Prints chunks, progress and the result as JSON lines. Resolves to whether the job succeeded. */
 export async function localTest({ handler, given, print }: LocalTestParts): Promise<boolean> {
   const job = jobFrom(given ?? fileText());
   const origin: Origin = { hostname: "local", worker: "local" };

@@ -1,4 +1,4 @@
-/** The worker's loop: says what is done and takes new jobs, many of each in one request. */
+/** The worker's loop: reports results and takes new jobs, many of each in one request. */
 import { type Clock, soon } from "./clock.ts";
 import type { Handler, Job } from "./handler.ts";
 import { JobRun, type RunParts } from "./job-run.ts";
@@ -18,7 +18,7 @@ export interface LoopParts {
   log(message: string): void;
 }
 
-/** Requests of each kind under way at once: while the server writes one batch down, the other is being worked on. */
+/** Two requests of each kind may be under way: while the server stores one batch, the worker works on the other. */
 const LANES = 2;
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5000;
@@ -30,11 +30,11 @@ export class Loop {
   readonly #runParts: RunParts;
   readonly #running = new Map<string, JobRun>();
   readonly #outbox = new Outbox();
-  /** The most that one request takes: with two lanes, half of what may run at once. */
+  /** The most that one request takes. With two lanes this is half of what may run at once. */
   readonly #share: number;
-  /** Slots promised to requests under way. */
+  /** Free slots that are reserved for requests under way. */
   #reserved = 0;
-  /** Requests under way that report something. */
+  /** Requests under way that report results or progress. */
   #carrying = 0;
   /** Requests under way that wait for work. */
   #holding = 0;
@@ -42,7 +42,7 @@ export class Loop {
   #pauseMs = 0;
   #draining = false;
   #finish!: () => void;
-  /** Resolves when nothing runs any more and the server has confirmed every result. */
+  /** Resolves when no job runs and the server has confirmed every result. */
   readonly ended = new Promise<void>((resolve) => {
     this.#finish = resolve;
   });
@@ -64,13 +64,13 @@ export class Loop {
   }
 
   start(): void {
-    // The first job may be waiting already, so asking for it comes first.
+    // The first job may already be waiting, so the worker asks for it first.
     this.#pump();
     this.#background(this.#listenForStops());
     this.#background(this.#pingAgainAndAgain());
   }
 
-  /** Takes nothing more; what runs is finished and reported. */
+  /** Takes no more jobs. Running jobs are finished and reported. */
   drain(): void {
     if (this.#draining) return;
     this.#draining = true;
@@ -86,7 +86,7 @@ export class Loop {
     return this.#draining && this.#running.size === 0 && this.#outbox.isDone && this.#reserved === 0;
   }
 
-  /** Everything that ends in this turn shares one request. */
+  /** All jobs that end in this turn of the event loop share one request. */
   #plan(): void {
     if (this.#planned) return;
     this.#planned = true;
@@ -100,7 +100,7 @@ export class Loop {
     if (this.#isOver) this.#finish();
     if (this.#isOver || this.#pauseMs > 0) return;
     while (this.#outbox.hasNews && this.#carrying < LANES) {
-      // With nothing left that could end meanwhile, the same request may wait for work.
+      // No job is running that could end meanwhile, so the same request may wait for work.
       const hold = this.#running.size === 0 && this.#holding < LANES;
       this.#background(this.#exchange(this.#outbox.takeBatch(), Math.min(this.#free, this.#share), hold));
     }
@@ -109,7 +109,7 @@ export class Loop {
     }
   }
 
-  /** A fault of ours in one of them must not end the process, and with it every job that runs here. */
+  /** A bug of ours in background work must not end the process and all jobs that run in it. */
   #background(work: Promise<void>): void {
     work.catch((error: Error) => this.#parts.log(`an unforeseen fault: ${error.stack ?? error.message}`));
   }
@@ -126,7 +126,7 @@ export class Loop {
       if (batch) this.#outbox.confirm(batch.ends);
     } catch (error) {
       if (batch) this.#outbox.putBack(batch);
-      // A held request that the worker itself let go of says nothing about the server.
+      // A held request that the worker itself released says nothing about the server.
       if (!(hold && this.#draining)) this.#pause(error as Error);
     }
     this.#reserved -= take;
@@ -136,7 +136,7 @@ export class Loop {
     this.#plan();
   }
 
-  /** The server is away: nothing is asked of it for a moment, longer each time. */
+  /** The server is unavailable. The worker waits before it asks again, longer each time. */
   #pause(error: Error): void {
     if (this.#pauseMs > 0) return;
     this.#parts.log(`${error.message}; trying again`);
@@ -161,7 +161,7 @@ export class Loop {
   }
 
   #begin(job: Job): void {
-    // The server gives a job again only when it has given up the run that is still going on here.
+    // The server hands out a job again only after it has given up the run that still goes on here.
     this.#running.get(job.id)?.stop();
     const run = new JobRun(job, this.#runParts);
     this.#running.set(job.id, run);
@@ -191,7 +191,7 @@ export class Loop {
     this.#plan();
   }
 
-  /** Says something again and again, until the server has heard it. */
+  /** Repeats a request until the server has received it. */
   async #untilHeard(say: () => Promise<void>): Promise<void> {
     for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs * 2)) {
       try {
@@ -216,7 +216,7 @@ export class Loop {
     }
   }
 
-  /** Alive, and busy with these jobs: the server gives a job to others when two of these lists in a row leave it out. */
+  /** Reports that the worker is alive and which jobs it runs. If two lists in a row leave out a job, the server gives it to others. */
   async #pingAgainAndAgain(): Promise<void> {
     let over = false;
     const ended = this.ended.then(() => {

@@ -1,4 +1,4 @@
-/** Runs a handler for the jobs of a Millrace endpoint: `start({ handler })` is all that a worker's program needs. */
+/** Runs a handler for the jobs of a Millrace endpoint. A worker's program only needs `start({ handler })`. */
 import { hostname } from "node:os";
 import { type Clock, realClock } from "./clock.ts";
 import type { Handler } from "./handler.ts";
@@ -11,34 +11,34 @@ export type { Handler, Job, Run } from "./handler.ts";
 
 export interface StartOptions<Input = Record<string, unknown>> {
   handler: Handler<Input>;
-  /** Jobs that run at once, 1 to 500; 1 by default. */
+  /** How many jobs run at once, 1 to 500. The default is 1. */
   concurrency?: number;
-  /** What a generator yields is also the job's output; without it the output of a streaming job is an empty list. */
+  /** The values that a generator yields are also the job's output. Without this the output of a streaming job is an empty list. */
   aggregate?: boolean;
-  /** A fresh process for every job: after the first one the worker ends, and whoever started it starts it again. */
+  /** Uses a new process for every job: the worker ends after each job and must be started again. */
   refreshWorker?: boolean;
-  /** Run before the first job is taken. One that throws, rejects or is false makes the worker say so and end with code 1. */
+  /** Checks that run before the first job. If one throws, rejects or returns false, the worker reports it and exits with code 1. */
   fitness?: Record<string, () => unknown>;
-  /** Variables to read instead of the process's own. */
+  /** Environment variables to use instead of the process's own. */
   env?: Record<string, string | undefined>;
-  /** Arguments to read instead of the process's own. */
+  /** Arguments to use instead of the process's own. */
   args?: readonly string[];
-  /** Whether SIGTERM and SIGINT end the worker in an orderly way; true by default. */
+  /** Whether SIGTERM and SIGINT end the worker in an orderly way. The default is true. */
   signals?: boolean;
   clock?: Clock;
   log?: (message: string) => void;
 }
 
 export interface Worker {
-  /** Takes no more jobs, finishes those that run, and resolves when the server has every result. */
+  /** Takes no more jobs, finishes the running ones, and resolves when the server has every result. */
   stop(): Promise<void>;
-  /** Resolves with the code that the process should end with. */
+  /** Resolves with the exit code for the process. */
   ended: Promise<number>;
 }
 
 const MOST_AT_ONCE = 500;
 
-/** Starts working at once. When the worker has ended, the process is left with the right exit code and nothing that keeps it. */
+/** Starts working at once. When the worker has ended, the exit code is set and nothing keeps the process alive. */
 export function start<Input = Record<string, unknown>>(options: StartOptions<Input>): Worker {
   const { concurrency = 1, env = process.env, args = process.argv.slice(2) } = options;
   if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > MOST_AT_ONCE) {

@@ -1,4 +1,4 @@
-/** Batches of what the server must hear: bounded in lines and in length, and nothing is left out. */
+/** Batches of results and progress are limited in lines and length, and leave nothing out. */
 import { expect, test } from "vitest";
 import { Outbox } from "./outbox.ts";
 

@@ -1,9 +1,9 @@
-/** What the server must hear: results and progress, kept until it has confirmed them. */
+/** Results and progress for the server, kept until it has confirmed them. */
 
-/** Longer results go alone, so that no batch grows without bound and the server can read them aside. */
+/** Longer results are sent alone, so that batches stay small and the server can read them separately. */
 export const LARGE_LENGTH = 256 * 1024;
 const LONGEST_BATCH = 4 * 1024 * 1024;
-/** The server takes ten times as many, and reads them all before it answers. */
+/** The server accepts ten times as many, and reads all of them before it answers. */
 const MOST_LINES = 1000;
 
 interface Entry {
@@ -13,7 +13,7 @@ interface Entry {
 }
 
 export interface Batch {
-  /** One line each: `<job id> <attempt> <result object>`. */
+  /** Each line is `<job id> <attempt> <result object>`. */
   lines: string;
   ends: Entry[];
   progress: Entry[];
@@ -22,10 +22,10 @@ export interface Batch {
 export class Outbox {
   #ends: Entry[] = [];
   #progress = new Map<string, Entry>();
-  /** Ends not confirmed yet, waiting or on their way. */
+  /** Ended jobs that the server has not confirmed yet, waiting or on their way. */
   readonly #unconfirmed = new Map<string, number>();
 
-  /** Nothing is left to say, and everything said was confirmed. */
+  /** Everything was sent and confirmed. */
   get isDone(): boolean {
     return this.#unconfirmed.size === 0;
   }
@@ -34,7 +34,7 @@ export class Outbox {
     return this.#ends.length > 0 || this.#progress.size > 0;
   }
 
-  /** Jobs that are over here and, as far as this worker knows, not yet over for the server. */
+  /** Jobs that have ended here and, as far as this worker knows, not yet on the server. */
   get unconfirmed(): Iterable<string> {
     return this.#unconfirmed.keys();
   }
@@ -49,13 +49,13 @@ export class Outbox {
     this.#unconfirmed.set(entry.id, entry.attempt);
   }
 
-  /** A result that travels by another way is unconfirmed as well. */
+  /** A result that is sent separately is also unconfirmed. */
   endAside({ id, attempt }: Pick<Entry, "id" | "attempt">): void {
     this.#progress.delete(id);
     this.#unconfirmed.set(id, attempt);
   }
 
-  /** The rest goes with the next one. */
+  /** Takes as much as fits into one batch. The rest goes with the next one. */
   takeBatch(): Batch {
     const room = { lines: MOST_LINES, length: LONGEST_BATCH };
     const progress = fitting([...this.#progress.values()], room);
@@ -72,7 +72,7 @@ export class Outbox {
     for (const { id, attempt } of ends) if (this.#unconfirmed.get(id) === attempt) this.#unconfirmed.delete(id);
   }
 
-  /** For a batch that may not have arrived. Newer progress, and an end, are worth more than what is put back. */
+  /** Restores a batch that may not have arrived. Newer progress or an end of the same job takes precedence. */
   putBack({ ends, progress }: Batch): void {
     this.#ends = [...ends, ...this.#ends];
     for (const entry of progress)
@@ -80,7 +80,7 @@ export class Outbox {
   }
 }
 
-/** As many of the first ones as there is room for, and one more where that is not used up. */
+/** Returns the first entries that fit. The last one may exceed the length. */
 function fitting(entries: readonly Entry[], room: { lines: number; length: number }): Entry[] {
   let count = 0;
   for (; count < entries.length && room.lines > 0 && room.length > 0; count++) {

@@ -1,4 +1,4 @@
-/** The library as npm users get it: packed, installed in a folder of its own, and run from there. */
+/** The library as npm users get it: packed, installed in its own folder, and run from there. */
 import { execFile } from "node:child_process";
 import { cp, mkdir, realpath, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -38,7 +38,7 @@ test("the README's command packs with the pinned Node, whatever Node is found fi
   const old = join(folder.path, "old");
   await mkdir(old);
   await writeFile(join(old, "node"), "#!/bin/sh\necho this Node reads no types >&2; exit 9\n", { mode: 0o755 });
-  // npm is a program of some Node too, and comes with its own.
+  // npm itself runs on Node and uses its own.
   const npm = `#!/bin/sh\nPATH=${process.env.PATH} exec npm "$@"\n`;
   await writeFile(join(old, "npm"), npm, { mode: 0o755 });
   const env = { PATH: `${old}:/usr/bin:/bin` };

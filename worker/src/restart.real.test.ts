@@ -1,4 +1,4 @@
-/** A worker through the death of its server: what it finished meanwhile arrives when the server is back. */
+/** A worker survives the death of its server: results finished meanwhile arrive when the server is back. */
 import { expect, test } from "vitest";
 import { millrace, ownerKey, startServer, temporaryFolder } from "../../platform/tests/process.ts";
 import { start } from "./main.ts";

@@ -1,13 +1,13 @@
-/** From what a handler returned, yielded or threw to the result object that the server gets. */
+/** Turns what a handler returned, yielded or threw into the result object for the server. */
 
 export interface Result {
   /** The result object as JSON text. */
   text: string;
-  /** This process is to be replaced after the job. */
+  /** This process should be replaced after the job. */
   refresh: boolean;
 }
 
-/** Who failed, for whoever reads the error. */
+/** The machine and worker that failed, for the reader of the error. */
 export interface Origin {
   hostname: string;
   worker: string;
@@ -21,7 +21,7 @@ export function resultOf(value: unknown, always: { refresh: boolean }, origin: O
   return written("error" in value || "refresh_worker" in value ? { output: rest } : { output: value }, refresh, origin);
 }
 
-/** JSON text in a string, in the shape that clients of this API decode. */
+/** The error is JSON text in a string, in the shape that clients of this API decode. */
 export function failureOf(thrown: unknown, always: { refresh: boolean }, origin: Origin): Result {
   const known = thrown instanceof Error ? thrown : new Error(String(thrown));
   const error = JSON.stringify({
@@ -36,7 +36,7 @@ export function failureOf(thrown: unknown, always: { refresh: boolean }, origin:
 
 function written(result: object, refresh: boolean, origin: Origin): Result {
   try {
-    // However long it is: the server knows what it can keep.
+    // The length is not limited here, because the server knows its limits.
     return { text: text(result, refresh), refresh };
   } catch (unwritable) {
     return failureOf(unwritable, { refresh }, origin);

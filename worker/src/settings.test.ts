@@ -1,4 +1,4 @@
-/** Where a worker finds its server, from either family of variables. */
+/** How a worker finds its server, from either family of variables. */
 import { expect, test } from "vitest";
 import { workerEnv } from "../../platform/src/resources/endpoints/worker-env.ts";
 import { placeFrom, testInputIn } from "./settings.ts";

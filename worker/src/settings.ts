@@ -1,7 +1,7 @@
-/** Where the server is and who this worker is, from the variables that a worker's process gets. */
+/** Reads from the process's variables where the server is and who this worker is. */
 
 export interface Station {
-  /** Everything up to and with the endpoint: `http://host:port/v2/<endpoint>`. */
+  /** The URL up to and including the endpoint: `http://host:port/v2/<endpoint>`. */
   endpointUrl: string;
   worker: string;
   key: string;
@@ -13,7 +13,7 @@ type Variables = Record<string, string | undefined>;
 const PING_INTERVAL_MS = 10_000;
 const SHORTEST_PING_INTERVAL_MS = 1000;
 
-/** Undefined when nothing says where a server is: the worker then runs a local test. Our own names win over the established ones. */
+/** Returns undefined if no variable names a server. The worker then runs a local test. Our own names take precedence. */
 export function placeFrom(variables: Variables): Station | undefined {
   const found = ownPlace(variables) ?? establishedPlace(variables);
   if (!found) return undefined;
@@ -35,7 +35,7 @@ function ownPlace(variables: Variables): Found | undefined {
   };
 }
 
-/** `{base}/v2/{endpoint}/job-take/{worker}?…`, the variable that existing worker images are started with. */
+/** Reads `{base}/v2/{endpoint}/job-take/{worker}?…`, the variable with which existing worker images are started. */
 function establishedPlace(variables: Variables): Found | undefined {
   const takeUrl = variables.RUNPOD_WEBHOOK_GET_JOB;
   if (!takeUrl) return undefined;
@@ -53,7 +53,7 @@ function required(variables: Variables, name: string): string {
   return value;
 }
 
-/** The text after `--test-input`, in the forms `--test-input X` and `--test-input=X`, also with an underscore. */
+/** The text after `--test-input`, as `--test-input X` or `--test-input=X`, also with an underscore. */
 export function testInputIn(args: readonly string[]): string | undefined {
   for (const [i, arg] of args.entries()) {
     const [, joined] = /^--test[-_]input(?:=(.*))?$/s.exec(arg) ?? [];

@@ -1,11 +1,11 @@
-/** The worker library against a whole server in the same process: what a handler returns is what the client reads. */
+/** The worker library against a whole server in the same process: the client reads what the handler returned. */
 import { describe, expect, test } from "vitest";
 import { type EndpointWorld, setupEndpoint } from "../../platform/tests/endpoint-world.ts";
 import type { Clock } from "./clock.ts";
 import type { Run } from "./handler.ts";
 import { type StartOptions, start, type Worker } from "./main.ts";
 
-/** A world whose endpoint has one worker with this handler; both end with the test. */
+/** A world whose endpoint has one worker with this handler. Both end with the test. */
 async function working(options: Partial<StartOptions> & Pick<StartOptions, "handler">) {
   const world = await setupEndpoint();
   const worker = await startIn(world, options);
@@ -163,7 +163,7 @@ describe("while jobs run:", () => {
     await using world = await working({ handler });
     const { id } = (await world.invoke("POST", "/run", { body: { input: {} } })).json;
     await told.promise;
-    // Progress travels by itself; asking until it is there is all a client can do.
+    // Progress is sent in the background, so a client can only ask until it is there.
     const shown = await until(async () => {
       const { json } = await world.invoke("GET", `/status/${id}`);
       return json.output && json;
@@ -205,7 +205,7 @@ describe("while jobs run:", () => {
     await using world = await working({ handler, clock });
     const ended = runsync(world, {});
     await begun.promise;
-    // Each pause begins when the ping before it was answered.
+    // Each pause begins when the previous ping was answered.
     for (let pings = 0; pings < 3; pings++) (await clock.pause(10_000))();
     await clock.pause(10_000);
     go.resolve("kept");
@@ -297,7 +297,7 @@ class SteppedClock implements Clock {
     return { cancel: () => undefined };
   }
 
-  /** The next pause of this length: a function that ends it. */
+  /** Waits for the next pause of this length and returns a function that ends it. */
   async pause(delayMs: number): Promise<() => void> {
     for (;;) {
       const found = this.#pauses.findIndex((pause) => pause.delayMs === delayMs);

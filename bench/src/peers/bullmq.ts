@@ -1,4 +1,4 @@
-/** BullMQ on Redis: its queue behind Fastify, or its worker, as the settings say. */
+/** BullMQ on Redis: its queue behind Fastify or its worker, depending on the settings. */
 import { Queue, QueueEvents, Worker } from "bullmq";
 import { CONCURRENCY, countCompletions, ready, serve } from "./serve.ts";
 
@@ -6,7 +6,7 @@ interface Settings {
   role: "server" | "worker";
   port: number;
   redisPort: number;
-  /** As ioredis offers it and BullMQ does not: what one turn of the event loop asks goes out together. */
+  /** An option of ioredis that BullMQ does not offer: all commands of one turn of the event loop are sent together. */
   pipelining: boolean;
 }
 
@@ -22,11 +22,11 @@ const WAIT_MS = 90_000;
 
 if (settings.role === "server") {
   const queue = new Queue(NAME, { connection });
-  // Each that waits for a job listens there.
+  // Every request that waits for a job adds a listener.
   queue.setMaxListeners(0);
   const events = new QueueEvents(NAME, { connection });
   await events.waitUntilReady();
-  // The fewest kept that its own waiting can do with: removed at once, a job can be gone before its end is looked for.
+  // This is the fewest that BullMQ's own waiting works with. If a job is removed at once, it can be gone before its end is looked for.
   const kept = { removeOnComplete: { count: 1000 }, removeOnFail: true };
   await serve(settings.port, {
     run: async (input) => (await queue.add("job", input, { removeOnComplete: true, removeOnFail: true })).id!,

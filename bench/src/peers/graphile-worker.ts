@@ -1,4 +1,4 @@
-/** The peer graphile-worker on PostgreSQL: its queue behind Fastify, or its worker, as the settings say. */
+/** The peer graphile-worker on PostgreSQL: its queue behind Fastify or its worker, depending on the settings. */
 import { Logger, makeWorkerUtils, run } from "graphile-worker";
 import pg from "pg";
 import { countCompletions, ready, serve } from "./serve.ts";
@@ -6,7 +6,7 @@ import { countCompletions, ready, serve } from "./serve.ts";
 const settings = JSON.parse(process.argv[2]!) as { role: "server" | "worker"; port: number; url: string };
 const pgPool = new pg.Pool({ connectionString: settings.url, max: 20 });
 const CONCURRENT_JOBS = 24;
-/** A line for each job would be measured with it. */
+/** Log lines for each job would be measured as well, so there are none. */
 const logger = new Logger(() => () => undefined);
 
 if (settings.role === "server") {

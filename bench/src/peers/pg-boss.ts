@@ -1,4 +1,4 @@
-/** The peer pg-boss on PostgreSQL: its queue behind Fastify, or its worker, as the settings say. */
+/** The peer pg-boss on PostgreSQL: its queue behind Fastify or its worker, depending on the settings. */
 import { PgBoss } from "pg-boss";
 import { CONCURRENCY, countCompletions, ready, serve } from "./serve.ts";
 

@@ -1,4 +1,4 @@
-/** The server that every peer stands behind: Fastify, JSON in and out. */
+/** The server in front of every peer: Fastify, JSON in and out. */
 import Fastify from "fastify";
 
 export interface Peer {
@@ -6,7 +6,7 @@ export interface Peer {
   run(input: object): Promise<string>;
   /** Resolves with the job's result. */
   runsync?(input: object): Promise<unknown>;
-  /** Jobs that are not over yet. */
+  /** How many jobs have not ended yet. */
   waiting(): Promise<number>;
 }
 
@@ -25,7 +25,7 @@ export async function serve(port: number, peer: Peer): Promise<void> {
   ready();
 }
 
-/** A worker counts what it has completed and tells when asked. */
+/** Counts what a worker has completed and reports it when asked. */
 export function countCompletions(): () => void {
   let completed = 0;
   process.on("message", () => process.send!({ kind: "count", completed }));

@@ -1,4 +1,4 @@
-/** Worker affinity: what a caller says of the worker that it wants to reach again. */
+/** Worker affinity: which worker a caller wants to reach again. */
 import { problem } from "../kernel/problem.ts";
 
 /** `soft` prefers a worker, `strict` takes no other, `strict-resume` also wakes it when it is frozen. */
@@ -11,7 +11,7 @@ export interface Affinity {
 
 const FORM = /^(?:(soft|strict|strict-resume) +)?([A-Za-z0-9_-]{1,64})$/;
 
-/** `<id>` and `soft <id>` prefer, `strict <id>` and `strict-resume <id>` insist; an empty text says nothing. */
+/** `<id>` and `soft <id>` prefer a worker, `strict <id>` and `strict-resume <id>` require it. An empty text means no affinity. */
 export function parseAffinity(header: string | undefined): Affinity | undefined {
   const text = header?.trim();
   if (!text) return undefined;

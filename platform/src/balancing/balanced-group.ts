@@ -1,38 +1,38 @@
-/** What the balancer knows of one endpoint: its workers as they stand, and the requests that wait for one. */
+/** What the balancer knows about one endpoint: the state of its workers, and the requests that wait for one. */
 import type { Duplex } from "node:stream";
 import type { Problem } from "../kernel/problem.ts";
 import type { Affinity } from "./affinity.ts";
 
-/** A boot of a worker, from the time its program runs. */
+/** A boot of a worker whose program runs. */
 export interface Backend {
   readonly worker: string;
-  /** The node that reaches it, when that is another one. */
+  /** The node that reaches it, if that is another one. */
   readonly node?: string;
-  /** A new connection to the port on which its application listens. */
+  /** Opens a new connection to the port on which the worker's application listens. */
   dial(): Promise<Duplex>;
-  /** Told when it refused a connection: it gets no requests until it is said to be ready again. */
+  /** Called when the worker refused a connection. It gets no requests until a health check finds it ready again. */
   doubted?(): void;
 }
 
-/** `rising` has not yet passed its first health check, `doubtful` not its last. */
+/** A `rising` worker has not passed its first health check yet. A `doubtful` one has failed its last. */
 export type Standing = "rising" | "ready" | "doubtful" | "frozen" | "leaving";
 
-/** What another node says of a worker on its machine. */
+/** What another node reports about a worker on its machine. */
 export interface Told {
   standing: Standing;
-  /** Why it is not ready. */
+  /** Why the worker is not ready. */
   reason: string;
-  /** Connections that it has, from whichever node. */
+  /** The worker's connections from all nodes. */
   inFlight: number;
   idleSince: number;
 }
 
-/** What a node has of an endpoint: requests that came to it, and workers on its machine. */
+/** A node's part of an endpoint: requests that arrived at the node, and workers on its machines. */
 export interface Load extends LoadDemand {
   workers: Record<string, Told>;
 }
 
-/** What the scaler goes by. */
+/** The numbers that the scaler uses. */
 export interface LoadDemand {
   waiting: number;
   inFlight: number;
@@ -44,14 +44,14 @@ export class Member {
   readonly backend: Backend;
   readonly ending = new AbortController();
   standing: Standing = "rising";
-  /** Why it is not ready. */
+  /** Why the worker is not ready. */
   reason = "it is starting";
   inFlight = 0;
   usedAt = 0;
   idleSince: number;
-  /** Of one on another node's machine: how busy it is with requests of all nodes, as was last said. */
+  /** For a worker of another node: how busy it is with requests of all nodes, as last reported. */
   told: Pick<Told, "inFlight" | "idleSince"> | undefined;
-  /** Waits for the last request of a worker that leaves. */
+  /** Resolves after the last request of a worker that leaves. */
   readonly idle = Promise.withResolvers<void>();
 
   constructor(backend: Backend, now: number) {
@@ -63,7 +63,10 @@ export class Member {
     return this.backend.node !== undefined;
   }
 
-  /** What is known here of one elsewhere is never old, and what was told of it is about everyone. */
+  /**
+   * The own count is never out of date but only covers this node. The reported count covers all nodes but may be old. So the larger one
+   * counts.
+   */
   get busy(): number {
     return Math.max(this.inFlight, this.told?.inFlight ?? 0);
   }
@@ -79,10 +82,10 @@ export class Group {
   readonly endpoint: string;
   readonly members = new Map<string, Member>();
   readonly waiting = new Set<Waiting>();
-  /** Requests that came to this node and that a worker has, here or elsewhere. */
+  /** Requests that arrived at this node and that a worker is answering, here or elsewhere. */
   inFlight = 0;
   perWorker = 1;
-  /** Workers that the load was last said to need. */
+  /** How many workers the load was last reported to need. */
   announced = 0;
 
   constructor(endpoint: string) {
@@ -102,7 +105,7 @@ export function choose({ members }: Group, affinity?: Affinity): Member | undefi
   return best;
 }
 
-/** Of two that are equally busy, the one that has been unused for longer. */
+/** Of two equally busy workers, the one that was unused for longer comes first. */
 const isLessBusy = (a: Member, b: Member) => a.busy < b.busy || (a.busy === b.busy && a.usedAt < b.usedAt);
 
 export const isStaying = (member: Member | undefined) => member !== undefined && member.standing !== "leaving";

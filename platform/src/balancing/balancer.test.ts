@@ -1,4 +1,4 @@
-/** Which worker a request goes to, how long it waits for one, and what the scaler is told meanwhile. */
+/** Which worker gets a request, how long a request waits for one, and what the scaler learns meanwhile. */
 
 import { describe, expect, test } from "vitest";
 import { FakeClock, turn } from "../kernel/clock.ts";
@@ -33,7 +33,7 @@ function setup() {
   };
 }
 
-/** What became of it, now; a promise that waits is "waiting". */
+/** Returns the current outcome. A pending promise is "waiting". */
 async function outcome(promise: Promise<Slot>): Promise<string> {
   const waits = turn().then(() => "waiting");
   const settled = promise.then(

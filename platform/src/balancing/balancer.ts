@@ -1,4 +1,4 @@
-/** Load balancing: which worker of an endpoint takes a request, and the requests that wait until one can. */
+/** Load balancing: chooses the worker of an endpoint that takes a request, and holds requests until one can. */
 import type { Clock } from "../kernel/clock.ts";
 import type { Gone } from "../kernel/gone.ts";
 import { isProblem, type Problem, problem } from "../kernel/problem.ts";
@@ -24,38 +24,38 @@ import { HeldSlot, type Slot, type SlotOwner } from "./slot.ts";
 
 export type { Slot } from "./slot.ts";
 
-/** What came of waiting for a worker. */
+/** The result of waiting for a worker. */
 type Waited = { slot: Slot } | { refusal: Problem } | "late" | "left";
 
-/** How long a request waits for any worker, and for the one that it insists on. */
+/** How long a request waits for any worker, and for the one that it requires. */
 export const WAIT_FOR_ANY_MS = 120_000;
 const WAIT_FOR_ONE_MS = 300_000;
 
 export interface Asking {
-  /** Requests that one worker is meant to have at a time; more workers are wanted beyond it. */
+  /** How many requests one worker should have at a time. Above that, more workers are wanted. */
   perWorker: number;
   affinity?: Affinity | undefined;
-  /** Whether nobody waits for the answer any more. */
+  /** Whether the client is gone. */
   gone?: Gone;
-  /** Why the endpoint has no worker, asked when it has waited for one in vain. */
+  /** Says why the endpoint has no worker. It is asked after waiting in vain. */
   why?: (endpoint: string) => Promise<Reason | undefined>;
-  /** Since when it has waited, on the monotonic clock, when a worker refused it before; without it, since now. */
+  /** Since when the request has waited, on the monotonic clock, if a worker refused it before. The default is now. */
   since?: number;
 }
 
-/** How busy a worker is, for the keeper, which ends idle ones. */
+/** How busy a worker is. The keeper uses it to end idle ones. */
 export interface Occupation {
   ready: boolean;
   inFlight: number;
-  /** Since when it has had no request. */
+  /** Since when the worker has had no request. */
   idleSince: number | undefined;
 }
 
 export interface BalancerParts {
   clock: Clock;
-  /** Told when the load asks for more workers than there are, so that the fleet need not look to see it. */
+  /** Called when the load needs more workers than there are, so that the fleet need not poll for it. */
   rose?: (endpoint: string) => void;
-  /** Told when a worker of this node begins or ceases to take requests, so that other nodes can be told. */
+  /** Called when a worker of this node starts or stops taking requests, so that other nodes can be told. */
   changed?: () => void;
 }
 
@@ -93,7 +93,7 @@ export class Balancer implements Disposable {
     return { waiting: waiting.size, inFlight, resume };
   }
 
-  /** What other nodes are told: their own workers are none of it. */
+  /** Returns what other nodes are told: only workers of this node are included. */
   loads(): Record<string, Load> {
     const loads: Record<string, Load> = {};
     for (const [endpoint, { members }] of this.#groups) {
@@ -109,7 +109,7 @@ export class Balancer implements Disposable {
     return loads;
   }
 
-  /** How busy a worker of another node's machine is there. */
+  /** Sets how busy a worker of another node is there. */
   tell(endpoint: string, worker: string, told: Pick<Told, "inFlight" | "idleSince">): void {
     const member = this.#groups.get(endpoint)?.members.get(worker);
     if (member) member.told = told;
@@ -130,13 +130,13 @@ export class Balancer implements Disposable {
     );
   }
 
-  /** Requests of each worker that takes some or still has some. */
+  /** The number of requests of each worker that takes requests or still has some. */
   requestsOf(endpoint: string): Map<string, number> {
     const serving = [...this.occupations(endpoint)].filter(([, { ready, inFlight }]) => ready || inFlight > 0);
     return new Map(serving.map(([worker, { inFlight }]) => [worker, inFlight]));
   }
 
-  /** A worker's program runs; it gets no request before `ready`. Also after a thaw, with new connections. */
+  /** A worker's program runs. It gets no request before `ready`. After a thaw this is called again, with new connections. */
   add(endpoint: string, backend: Backend): void {
     const group = this.#group(endpoint);
     group.members.get(backend.worker)?.ending.abort(new Error("it was started anew"));
@@ -155,7 +155,7 @@ export class Balancer implements Disposable {
     this.#handOut(group);
   }
 
-  /** Its health check fails: it goes on with what it has and gets no more. */
+  /** The worker's health check fails. It finishes its requests and gets no more. */
   doubt(endpoint: string, worker: string, reason: string): void {
     const member = this.#groups.get(endpoint)?.members.get(worker);
     if (!member || member.standing === "leaving") return;
@@ -165,7 +165,7 @@ export class Balancer implements Disposable {
     this.#note(member);
   }
 
-  /** Its connections are cut, for a frozen program answers nobody; it stays known to requests that insist on it. */
+  /** A frozen program answers nobody, so its connections are closed. Requests that require this worker can still wait for it. */
   freeze(endpoint: string, worker: string): void {
     const member = this.#groups.get(endpoint)?.members.get(worker);
     if (!member) return;
@@ -175,7 +175,7 @@ export class Balancer implements Disposable {
     this.#note(member);
   }
 
-  /** It gets no more; resolves when it has answered what it has. */
+  /** Gives the worker no more requests. Resolves when it has answered those it has. */
   async drain(endpoint: string, worker: string): Promise<void> {
     const group = this.#groups.get(endpoint);
     const member = group?.members.get(worker);
@@ -187,7 +187,7 @@ export class Balancer implements Disposable {
     await member.idle.promise;
   }
 
-  /** It has ended, for this reason; what it was busy with is cut off. */
+  /** The worker has ended for this reason. Its open requests are aborted. */
   remove(endpoint: string, worker: string, reason: string): void {
     const group = this.#groups.get(endpoint);
     const member = group?.members.get(worker);
@@ -200,7 +200,7 @@ export class Balancer implements Disposable {
     this.#forgetIfEmpty(endpoint, group);
   }
 
-  /** The least busy worker, or the one that the affinity names, now or as soon as there is one. */
+  /** Returns a slot of the least busy worker, or of the one that the affinity names, as soon as there is one. */
   acquire(endpoint: string, asking: Asking): Promise<Slot> {
     const { perWorker, affinity } = asking;
     if (this.#closed) return Promise.reject(stopping());
@@ -215,7 +215,7 @@ export class Balancer implements Disposable {
     return this.#wait(endpoint, group, asking);
   }
 
-  /** The same where there is one now: most requests need not wait, and nothing is made for them by which they could. */
+  /** Does the same without waiting. Most requests get a worker at once, so this avoids setting up a wait for them. */
   take(endpoint: string, perWorker: number, affinity?: Affinity): Slot | undefined {
     const group = this.#groups.get(endpoint);
     if (!group || this.#closed) return undefined;
@@ -227,7 +227,7 @@ export class Balancer implements Disposable {
     return slot;
   }
 
-  /** The right to one connection for another node, which chose this worker and counts the requests that it sends. */
+  /** Gives a connection to another node, which chose this worker and counts its own requests. */
   lend(endpoint: string, worker: string): Slot {
     if (this.#closed) throw stopping();
     const group = this.#groups.get(endpoint);
@@ -238,7 +238,7 @@ export class Balancer implements Disposable {
     return this.#slot(group, member, { isLent: true });
   }
 
-  /** No request waits any longer, and new ones are refused; requests in flight go on. */
+  /** Refuses waiting and new requests. Requests that a worker already has continue. */
   close(): void {
     this.#closed = true;
     for (const { waiting } of [...this.#groups.values()]) for (const { refuse } of [...waiting]) refuse(stopping());
@@ -284,7 +284,7 @@ export class Balancer implements Disposable {
     return new HeldSlot(this.#owner, group, member, isLent);
   }
 
-  /** Those who wait, in the order in which they came. */
+  /** Gives free workers to the waiting requests, in the order they came. */
   #handOut(group: Group): void {
     for (const { affinity, take } of [...group.waiting]) {
       const member = choose(group, affinity);
@@ -336,7 +336,7 @@ export class Balancer implements Disposable {
 
 async function noWorkers(group: Group, why: Promise<Reason | undefined> | undefined): Promise<Problem> {
   const told = await why?.catch((error: unknown) => (isProblem(error, "unavailable") ? error : undefined));
-  // A store that is away is why: no worker comes before it is back.
+  // If the store is unavailable, that is the reason: no worker can start before it is back.
   if (isProblem(told)) return told;
   const reason = [told?.text, ...accounts(group)].filter(Boolean).join("; ");
   const waited = `no worker was ready within ${WAIT_FOR_ANY_MS / 60_000} minutes`;

@@ -1,4 +1,4 @@
-/** Whatever a dialer gives or does not give, there is a connection or a reason, and nothing else happens. */
+/** Whatever a dialer returns, the caller gets a usable connection or a reason, and nothing else happens. */
 import { Duplex } from "node:stream";
 import { expect, test } from "vitest";
 import { FakeClock } from "../kernel/clock.ts";

@@ -1,11 +1,11 @@
-/** A connection to a worker that can be used, or the reason why there is none, whatever a driver or another node gives. */
+/** Makes a usable connection to a worker, or gives the reason why there is none, whatever a driver or another node returns. */
 import type { Duplex } from "node:stream";
 import type { Clock } from "../kernel/clock.ts";
 
-/** A program that is there accepts within its turn; one whose line of waiting connections is full never does. */
+/** A running program accepts a connection well within this time. One whose accept queue is full never does. */
 export const DIAL_MS = 10_000;
 
-/** What comes too late is closed. What breaks later tells those who use it, and ends nothing else when nobody does. */
+/** A connection that comes too late is closed. An error later reaches those who use the connection and does nothing else. */
 export async function connection(dial: () => Promise<Duplex | undefined>, clock: Clock): Promise<Duplex> {
   const { promise: late, reject } = Promise.withResolvers<never>();
   let isLate = false;
@@ -20,7 +20,7 @@ export async function connection(dial: () => Promise<Duplex | undefined>, clock:
       if (isLate) given?.destroy();
       return given;
     });
-  // A connection that comes too late may fail too, and nobody waits for that.
+  // A late connection may also fail, and nobody waits for that.
   dialled.catch(() => {});
   try {
     return usable(await Promise.race([dialled, late]));

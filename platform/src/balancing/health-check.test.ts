@@ -1,10 +1,10 @@
-/** A health check of a worker that cannot be asked says so, whatever the reason. */
+/** A health check reports why it could not ask a worker. */
 import { Duplex } from "node:stream";
 import { expect, test } from "vitest";
 import { FakeClock } from "../kernel/clock.ts";
 import { HealthCheck } from "./health-check.ts";
 
-/** Resets whoever speaks to it. */
+/** Makes a connection that is reset on the first write. */
 const reset = () => new Duplex({ read() {}, write: (_chunk, _encoding, done) => done(new Error("ECONNRESET")) });
 
 test.each([

@@ -1,4 +1,4 @@
-/** Health checks: asks a worker's health path over and over, and tells when it becomes ready, ails or is given up. */
+/** Health checks: asks a worker's health path repeatedly and reports when it becomes ready, ails or is given up. */
 import { request } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Clock, Timer } from "../kernel/clock.ts";
@@ -25,11 +25,11 @@ export interface Watched {
 }
 
 export interface HealthListener {
-  /** It answered 200, for the first time or after it ailed. */
+  /** The worker answered 200, for the first time or after it ailed. */
   ready(): void;
-  /** It is not ready, for this reason. Told after every check that does not find it so. */
+  /** The worker is not ready, for this reason. Called after every check that fails. */
   ailing(reason: string, told: { wasReady: boolean; isOnItsWay: boolean }): void;
-  /** It was not well for so long that it never will be; it is asked no more. */
+  /** The worker ailed for so long that it is given up. It is not asked any more. */
   failed(reason: Reason): void;
 }
 
@@ -42,7 +42,7 @@ export class HealthCheck implements Disposable {
   #probing = false;
   #over = false;
 
-  /** `phase` is what is known of it: one that a process before this one found well is not starting. */
+  /** `phase` is what is already known: a worker that an earlier process found ready is not starting. */
   constructor(clock: Clock, watched: Watched, listener: HealthListener, phase?: Phase) {
     this.#clock = clock;
     this.#watched = watched;
@@ -51,7 +51,7 @@ export class HealthCheck implements Disposable {
     this.soon();
   }
 
-  /** Asks now, and tells when it is well, whatever was known before: somebody has reason to doubt it. */
+  /** Checks now and reports the result even if it is unchanged, because somebody doubts the worker. */
   doubt(): void {
     if (this.#health.phase === "ready") this.#health = { ...this.#health, phase: "ailing", reason: "it is in doubt" };
     this.soon();
@@ -61,7 +61,7 @@ export class HealthCheck implements Disposable {
     if (this.#over || this.#probing) return;
     this.#timer?.cancel();
     this.#probing = true;
-    // What fails in a listener is reported there, and the next check has its timer.
+    // A listener reports its own failures, and the timer of the next check is already set.
     floating(this.#probe(), () => {});
   }
 
@@ -106,7 +106,7 @@ async function probe(watched: Watched, clock: Clock): Promise<Probed> {
   }
 }
 
-/** The status of the answer. The connection ends with the signal, also when it comes about only after it. */
+/** Returns the status of the answer. The signal closes the connection, even one that is made only afterwards. */
 function ask({ dial, healthPort, healthPath }: Watched, clock: Clock, signal: AbortSignal): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>();
   signal.addEventListener("abort", () => reject(signal.reason));

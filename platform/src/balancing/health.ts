@@ -1,19 +1,19 @@
-/** The rules of health checks: from what a worker answered to whether it may take requests. */
+/** The rules of health checks: whether a worker's answers allow it to take requests. */
 
-/** Not yet ready at all, ready, or ready before. */
+/** Never ready so far, ready, or ready before but not now. */
 export type Phase = "starting" | "ready" | "ailing";
 
 export interface Health {
   phase: Phase;
-  /** How often it was asked. */
+  /** How many checks were made. */
   asked: number;
-  /** Failures in a row. */
+  /** How many checks failed in a row. */
   failures: number;
-  /** When it last said that it is well or on its way; at first, when it was started. */
+  /** When the worker last said that it is ready or still starting. At first, when it was started. */
   heardAt: number;
-  /** Why it is not ready. */
+  /** Why the worker is not ready. */
   reason: string;
-  /** It says itself that it is on its way. */
+  /** The worker itself says that it is still starting. */
   isOnItsWay?: boolean;
 }
 
@@ -22,10 +22,10 @@ export type Probed = { status: number } | { failure: string };
 
 export const PROBE_TIMEOUT_MS = 3000;
 const FAILURES_TO_AIL = 3;
-/** A worker that is on its way is asked more often than one that is there, and at first very often: many are there at once. */
+/** A starting worker is asked more often than a ready one, and very often at first, because many are ready at once. */
 const INTERVAL_MS: Record<Phase, number> = { starting: 2000, ailing: 2000, ready: 5000 };
 const FIRST_INTERVAL_MS = 50;
-/** A worker that for this long says neither that it is well nor that it is on its way is given up: its ports must be wrong. */
+/** A worker that answers neither 200 nor 204 for this long is given up, because its ports must be wrong. */
 export const GIVE_UP_MS = 480_000;
 
 const OK = 200;
@@ -47,7 +47,7 @@ export function intervalOf({ phase, asked }: Health): number {
 export const isGivenUp = ({ phase, heardAt }: Health, now: number): boolean =>
   phase !== "ready" && now - heardAt >= GIVE_UP_MS;
 
-/** 200 is well, 204 on its way, anything else a failure; a ready worker stays so through fewer than three of them in a row. */
+/** 200 means ready, 204 means still starting, anything else is a failure. A ready worker ails after three failures in a row. */
 export function judge(before: Health, probed: Probed, now: number): Health {
   const health = { ...before, asked: before.asked + 1 };
   if ("status" in probed && probed.status === OK)

@@ -1,4 +1,4 @@
-/** Calls of load-balancing endpoints, which go to a worker as they are. */
+/** Calls of load-balancing endpoints, which go to a worker unchanged. */
 import type { RawOperations } from "../kernel/raw-operation.ts";
 import { t } from "../kernel/schema.ts";
 

@@ -1,17 +1,17 @@
-/** The right to send one request to a worker, which counts as busy with it until the release. */
+/** The right to send one request to a worker, which counts as busy with it until the slot is released. */
 import type { Clock } from "../kernel/clock.ts";
 import type { Backend, Group, Member } from "./balanced-group.ts";
 
 export interface Slot {
   readonly backend: Backend;
-  /** Aborts when the worker is gone or frozen; its reason says why. */
+  /** Aborts when the worker is gone or frozen. Its reason says why. */
   readonly gone: AbortSignal;
-  /** Says that the worker did not even accept a connection, and why. */
+  /** Reports that the worker did not accept a connection, and why. */
   refused(why: string): void;
   release(): void;
 }
 
-/** What the balancer does when something becomes of a slot. */
+/** The parts of the balancer that a slot calls. */
 export interface SlotOwner {
   clock: Clock;
   doubt(endpoint: string, worker: string, reason: string): void;
@@ -25,7 +25,7 @@ export class HeldSlot implements Slot {
   readonly #received: number;
   #isHeld = true;
 
-  /** One that is lent to another node counts there among the requests that came. */
+  /** A slot that is lent to another node is counted there among the received requests. */
   constructor(owner: SlotOwner, group: Group, member: Member, isLent: boolean) {
     this.#owner = owner;
     this.#group = group;
@@ -45,7 +45,7 @@ export class HeldSlot implements Slot {
 
   refused(why: string): void {
     const { backend, standing } = this.#member;
-    // A worker that refuses at once is always the least busy: without this it would draw every request to itself.
+    // A worker that refuses at once is always the least busy. Without this it would attract every request.
     if (!backend.doubted || standing !== "ready") return;
     this.#owner.doubt(this.#group.endpoint, backend.worker, `it refused a connection: ${why}`);
     backend.doubted();

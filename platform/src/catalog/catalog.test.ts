@@ -1,4 +1,4 @@
-/** The catalog that an operator makes of ours: what a file changes, and what it is told of mistakes. */
+/** How an operator's file changes our catalog, and which mistakes are reported. */
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

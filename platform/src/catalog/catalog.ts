@@ -1,4 +1,4 @@
-/** The catalog: GPU types and their pools, CPU flavors, data centers and prices, from our defaults and what an operator changes of them. */
+/** The catalog: GPU types and their pools, CPU flavors, data centers and prices, from our defaults and an operator's changes. */
 import { failures } from "../kernel/validate.ts";
 import standard from "./catalog.json" with { type: "json" };
 import { WrittenCatalog, type WrittenCpu, type WrittenDataCenter, type WrittenGpu } from "./shape.ts";
@@ -9,13 +9,13 @@ export interface GpuType extends Pick<WrittenGpu, "memory"> {
   id: string;
   name: string;
   manufacturer: NonNullable<WrittenGpu["manufacturer"]>;
-  /** The one that it stands in; null for a type that is a pool of its own. */
+  /** The pool that contains it, or null for a type that is a pool of its own. */
   pool: string | null;
   secure: boolean;
   community: boolean;
   price: Required<Pick<WrittenGpu["price"], "secure" | "community" | "cluster">> & WrittenGpu["price"];
   maxCount: { secure: number; community: number };
-  /** The part of its machine that goes with one of them. */
+  /** The share of its machine that goes with one GPU. */
   share: { vcpu: number; memoryGb: number };
 }
 
@@ -27,27 +27,27 @@ export interface CpuFlavor {
   maxVcpu: number;
   ramGbPerVcpu: number;
   diskGbPerVcpu: number;
-  /** USD per hour and vCPU, memory included. */
+  /** USD per hour and vCPU, including memory. */
   price: Required<WrittenCpu["price"]>;
 }
 
 export interface DataCenter {
   id: string;
   name: string;
-  /** Two letters; absent where nobody says. */
+  /** Two letters. Absent if unknown. */
   country?: string;
   region: NonNullable<WrittenDataCenter["region"]>;
   globalNetwork: boolean;
-  /** What it offers, the primary one first. */
+  /** The types that it offers, the primary one first. */
   networkVolumeTypes: readonly VolumeType[];
   compliance: NonNullable<WrittenDataCenter["compliance"]>;
 }
 
 export interface Pool {
   id: string;
-  /** In the order in which they are tried. */
+  /** The types in the order in which they are tried. */
   gpus: readonly string[];
-  /** USD per hour and GPU of a worker; that of the type where nothing is said. */
+  /** USD per hour and GPU of a worker. If absent, the price of the type applies. */
   price?: number;
 }
 
@@ -56,22 +56,22 @@ export interface Catalog {
   pools: ReadonlyMap<string, Pool>;
   cpus: ReadonlyMap<string, CpuFlavor>;
   dataCenters: ReadonlyMap<string, DataCenter>;
-  /** Where an instance is that may be anywhere, on a machine that stands everywhere. */
+  /** The data center of an instance that may be anywhere, on a machine that counts for all of them. */
   home: string;
   storage: WrittenCatalog["storage"];
 }
 
-/** Sections that an operator's file may begin anew, without what we have there. */
+/** Sections that an operator's file may replace as a whole. */
 const SECTIONS = ["gpus", "pools", "cpus", "dataCenters"] as const;
 
 const MOST_GPUS = 8;
 const SOME_SHARE = { vcpu: 8, memory: 32 };
 const SOME_DISK_GB = 10;
 
-/** What we say, without being held against its shape at every start: a test does that. */
+/** Our own catalog. It is not validated at every start, because a test does that. */
 export const standardCatalog = (): Catalog => completed(standard as WrittenCatalog);
 
-/** What the text of an operator's file says, over what we say; `null` takes something away. Throws what is wrong, with its path. */
+/** Applies an operator's file to our catalog. `null` removes an entry. Throws what is wrong, with its path. */
 export function catalogFrom(text: string): Catalog {
   const { replace = [], ...changes } = objectIn(text);
   const kept = Object.fromEntries(
@@ -94,7 +94,7 @@ function replacedIn(replace: unknown): readonly string[] {
   return replace;
 }
 
-/** As RFC 7396 merges: objects member by member, `null` removes, anything else takes the place of what was there. */
+/** Merges as RFC 7396 does: objects member by member, `null` removes, and any other value replaces the old one. */
 function merged(before: unknown, change: unknown): unknown {
   if (!isObject(change)) return change;
   const known = isObject(before) ? before : {};
@@ -121,7 +121,7 @@ function completed(written: WrittenCatalog): Catalog {
   };
 }
 
-/** What no schema says. */
+/** Finds mistakes that a schema cannot express. */
 function mistakesIn({ gpus, pools, cpus, dataCenters }: WrittenCatalog): string[] {
   const seen = new Map<string, string>();
   const ofPools = Object.entries(pools).flatMap(([pool, { gpus: types }]) =>
@@ -143,7 +143,7 @@ function mistakesIn({ gpus, pools, cpus, dataCenters }: WrittenCatalog): string[
   return [...ids, ...ofPools, ...ofCpus];
 }
 
-/** Such as `NVIDIA GeForce RTX 4090` and `US-KS-2`; a comma parts the names of a list. */
+/** For example `NVIDIA GeForce RTX 4090` or `US-KS-2`. A comma is not allowed, because it separates names in lists. */
 const ID = /^[A-Za-z0-9][\w .()/+-]{0,190}$/;
 
 function gpuType(gpu: WrittenGpu, id: string, pool: string | null): GpuType {

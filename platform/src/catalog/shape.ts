@@ -1,8 +1,8 @@
-/** The shape of the catalog as it is written down, by us and by operators: what may be left out has a value of its own in `catalog.ts`. */
+/** The shape of the catalog as we and operators write it. `catalog.ts` has the defaults of what may be left out. */
 import { closed, name, oneOf, type Static, t } from "../kernel/schema.ts";
 import { compliances, manufacturers, regions, volumeTypes } from "./words.ts";
 
-/** USD; nothing here costs more by the hour. */
+/** Prices are in USD. None per hour is higher than this. */
 const price = t.Number({ minimum: 0, maximum: 1_000_000 });
 const amount = (minimum: number, maximum: number) => t.Integer({ minimum, maximum });
 const each = <const V extends readonly string[]>(values: V) =>

@@ -1,10 +1,10 @@
-/** The official templates: what runs here without anybody's having written it, on this machine's own files and on well-known images. */
+/** The official templates, which run without any code of the user: on this machine's own files and on well-known images. */
 import { fileURLToPath } from "node:url";
 
 export interface OfficialTemplate {
-  /** For good: whoever was told it once may use it. */
+  /** This never changes, because users keep it. */
   id: string;
-  /** What public clients name when they mean it. */
+  /** The id that public clients use for it. */
   alias?: string;
   name: string;
   image: string;
@@ -23,7 +23,7 @@ export interface OfficialTemplate {
 
 const example = (folder: string) => `host:${fileURLToPath(new URL(`../../../examples/${folder}`, import.meta.url))}`;
 
-/** Programs of this repository, which need nothing that is not here. */
+/** Programs of this repository, which need nothing else. */
 const onThisMachine: OfficialTemplate[] = [
   {
     id: "millrace-shell",
@@ -80,7 +80,7 @@ const onThisMachine: OfficialTemplate[] = [
   },
 ];
 
-/** Images that many know, by tags that their makers keep. */
+/** Well-known images, by tags that their makers maintain. */
 const inContainers: OfficialTemplate[] = [
   {
     id: "ubuntu-shell",

@@ -1,4 +1,4 @@
-/** The words of the catalog: what its records may say, the same for who writes it and for who reads it. */
+/** The words that the catalog's records may use, for those who write it and those who read it. */
 
 export const manufacturers = ["NVIDIA", "AMD", "UNKNOWN"] as const;
 

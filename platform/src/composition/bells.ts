@@ -1,13 +1,13 @@
-/** The bells of a server: what its parts tell those that are made after them. */
+/** The bells of a server: its parts ring them to notify parts that are created later. */
 import { WorkerNews } from "../jobs/worker-events.ts";
 import { Bell } from "../kernel/bell.ts";
 import type { InstanceItem } from "../machines/instances.ts";
 import type { FleetBells } from "../resources/workers/running/fleet.ts";
 
 export interface Bells extends FleetBells {
-  /** Rung with every instance whose record its machine must act on. */
+  /** Rung with every instance whose machine must act on its record. */
   toDo: Bell<InstanceItem>;
-  /** A Pod is gone, or has left its place: there may be room for others. */
+  /** A Pod is gone or has left its place, so there may be room for others. */
   freed: Bell;
 }
 

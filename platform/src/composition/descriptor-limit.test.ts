@@ -1,4 +1,4 @@
-/** The limit on open files, and what of it is for connections. */
+/** The limit on open files, and how many of them are for connections. */
 import { expect, test } from "vitest";
 import { connectionsWithin, descriptorLimit } from "./descriptor-limit.ts";
 

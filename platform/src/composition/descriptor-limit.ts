@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 
 const AT_LEAST = 1024;
 
-/** Node has raised the limit to the hard one when this is asked. Where it cannot be read it is what systems have at least. */
+/** Node has already raised the limit to the hard limit. If it cannot be read, the smallest usual limit is assumed. */
 export function descriptorLimit(read = () => readFileSync("/proc/self/limits", "utf8")): number {
   try {
     const soft = /^Max open files +(\d+)/m.exec(read())?.[1];
@@ -13,12 +13,12 @@ export function descriptorLimit(read = () => readFileSync("/proc/self/limits", "
   }
 }
 
-/** Each takes some 20 KB of memory: enough for most, and few enough for a laptop. */
+/** Each connection takes about 20 KB of memory. This is enough for most, and small enough for a laptop. */
 const CONNECTIONS_AT_MOST = 10_000;
 const FILES_AT_LEAST = 64;
 const FILES_SHARE = 8;
 
-/** Files, programs and databases have their part; of the rest each connection may need two, since it may lead on to a worker. */
+/** Files, programs and databases get a part. Each connection may need two of the rest, because it may lead on to a worker. */
 export function connectionsWithin(descriptors: number): number {
   const files = Math.max(FILES_AT_LEAST, Math.floor(descriptors / FILES_SHARE));
   return Math.max(1, Math.min(CONNECTIONS_AT_MOST, Math.floor((descriptors - files) / 2)));

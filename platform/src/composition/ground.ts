@@ -1,4 +1,4 @@
-/** The ground that all parts of a server stand on: its ports, its settings, and its duties with who hears of what fails. */
+/** The parts that everything in a server uses: its ports, its settings, its duties, and who hears about failures. */
 import { Duties } from "../kernel/duties.ts";
 import type { Failed } from "../kernel/failed.ts";
 import type { AppParts, AppSettings } from "./app-parts.ts";
@@ -6,7 +6,7 @@ import type { AppParts, AppSettings } from "./app-parts.ts";
 export interface Ground extends AppParts {
   settings: AppSettings;
   duties: Duties;
-  /** Hears of everything that fails in the background. */
+  /** Hears about everything that fails in the background. */
   failed: Failed;
 }
 

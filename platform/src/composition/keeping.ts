@@ -1,4 +1,4 @@
-/** Everything that makes workers and Pods exist: the two trades, the house that keeps their instances, and who plans for each. */
+/** Everything that makes workers and Pods exist: the two trades, the house that keeps their instances, and a planner for each. */
 import { House } from "../machines/house.ts";
 import { PodFigures } from "../resources/pods/running/figures.ts";
 import { Pods } from "../resources/pods/running/pods.ts";
@@ -71,7 +71,7 @@ export function openKeeping(ground: Ground, services: Services, bells: Bells, ro
       fleet?.start();
       pods?.start();
     },
-    /** Nothing new is planned, and then nothing more is begun; workers end, and Pods go on. */
+    /** First nothing new is planned, then nothing more is begun. Workers end, and Pods continue. */
     async close(): Promise<void> {
       await Promise.all([fleet?.close(), pods?.close()]);
       await house.close();

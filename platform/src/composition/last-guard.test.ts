@@ -1,4 +1,4 @@
-/** The last guard: whatever reaches nobody is told of and survived, within bounds, and only the untrusted ends the process. */
+/** The last guard logs every unhandled failure within bounds and survives it. Only an untrusted state ends the process. */
 import { EventEmitter } from "node:events";
 import { expect, test } from "vitest";
 import { CannotGoOn } from "../kernel/cannot-go-on.ts";

@@ -1,4 +1,4 @@
-/** The last guard: what failed and reached nobody is logged, and the server goes on; only what cannot be trusted ends it. */
+/** The last guard logs failures that nobody handled, and the server continues. Only a state that cannot be trusted ends it. */
 import type { EventEmitter } from "node:events";
 import { CannotGoOn } from "../kernel/cannot-go-on.ts";
 import type { Clock } from "../kernel/clock.ts";
@@ -10,16 +10,16 @@ export interface GuardParts {
   streams: readonly EventEmitter[];
   log: Log;
   clock: Clock;
-  /** Ends the process in order. */
+  /** Shuts the process down in order. */
   end: () => Promise<void>;
   exit: (code: number) => void;
 }
 
-/** What fails again and again is told of so many times within a span; the rest is counted. */
+/** Within a period, at most this many failures are logged. The rest are counted. */
 const TOLD_AT_MOST = 10;
 const SPAN_MS = 10_000;
 
-/** An end in order that takes longer than this is none. */
+/** An orderly shutdown that takes longer than this is given up. */
 const LONGEST_END_MS = 20_000;
 
 export class LastGuard implements Disposable {
@@ -34,7 +34,7 @@ export class LastGuard implements Disposable {
     this.#listeners = [
       [parts.process, "uncaughtException", (error) => this.#heard(error, "thrown where nobody caught it")],
       [parts.process, "unhandledRejection", (error) => this.#heard(error, "the failure of work that nobody awaited")],
-      // Nobody reads what is written: saying so would fail in the same way.
+      // Nobody reads these streams any more, so reporting the error there would fail in the same way.
       ...parts.streams.map((stream) => [stream, "error", () => {}] as const),
     ];
     for (const [emitter, event, listener] of this.#listeners) emitter.on(event, listener);
@@ -49,7 +49,7 @@ export class LastGuard implements Disposable {
       if (error instanceof CannotGoOn) this.#end(error);
       else this.#tell(error, how);
     } catch {
-      // A guard that fails would be called by its own failure.
+      // The guard must not fail, because its own failure would call it again.
     }
   }
 
@@ -76,5 +76,5 @@ export class LastGuard implements Disposable {
   }
 }
 
-/** Anything can be thrown; only an error says where. */
+/** Anything can be thrown, but only an Error has a stack. */
 const asError = (error: unknown) => (error instanceof Error ? error : new Error(`thrown: ${String(error)}`));

@@ -1,8 +1,8 @@
-/** Why an address cannot be listened on, and what to do about it. */
+/** Says why the server cannot listen on an address, and what to do about it. */
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { basename } from "node:path";
 
-/** Anything that is not about the address is passed on as it is. */
+/** Errors that are not about the address are passed on unchanged. */
 export function listenTrouble(error: unknown, { host, port }: { host: string; port: number }): unknown {
   const say = (text: string) => new Error(text, { cause: error });
   switch ((error as NodeJS.ErrnoException).code) {
@@ -22,7 +22,7 @@ export function listenTrouble(error: unknown, { host, port }: { host: string; po
   }
 }
 
-/** Who listens on a port, as far as this user may know. */
+/** The program that listens on a port, as far as this user may see it. */
 function holderOf(port: number): string {
   const sockets = new Set(["tcp", "tcp6"].flatMap((table) => listenersIn(linesOf(`/proc/net/${table}`), port)));
   for (const pid of namesIn("/proc").filter((name) => /^\d+$/.test(name)))
@@ -31,19 +31,19 @@ function holderOf(port: number): string {
   return "another program";
 }
 
-/** By its file: programs call themselves other names, and Node calls itself MainThread. */
+/** Uses the name of its file, because programs can rename themselves, and Node shows up as MainThread. */
 const programOf = (pid: string) => basename(linkOf(`/proc/${pid}/exe`)) || "unnamed";
 
 const LISTENING = "0A";
 
-/** As links of descriptors name them: `socket:[4711]`. */
+/** Returns the sockets in the form in which descriptor links name them: `socket:[4711]`. */
 function listenersIn(table: readonly string[], port: number): string[] {
   const end = `:${port.toString(16).toUpperCase().padStart(4, "0")}`;
   const rows = table.map((line) => line.trim().split(/\s+/));
   return rows.filter((row) => row[1]?.endsWith(end) && row[3] === LISTENING).map((row) => `socket:[${row[9]}]`);
 }
 
-/** What is gone, or another user's, says nothing. */
+/** Reading fails if the process is gone or belongs to another user. Then the default is returned. */
 function orElse<T>(read: () => T, nothing: T): T {
   try {
     return read();

@@ -1,4 +1,4 @@
-/** Who is there: the machines of this node and of others, how those are reached, and where requests may go. */
+/** The machines of this node and of others, how to reach the other nodes, and where requests may go. */
 import { Balancer } from "../balancing/balancer.ts";
 import type { Drains } from "../machines/drains.ts";
 import { Machines } from "../machines/machines.ts";
@@ -30,11 +30,11 @@ export function openRoll(ground: Ground, { drains }: { drains: Drains }, bells: 
     own,
     /** The ids of this node's own machines. */
     here,
-    /** A process that is all there is, and has no machine, keeps no instances; one of many plans for the machines of others too. */
+    /** A single process without a machine keeps no instances. One of several nodes also plans for the machines of others. */
     isKept: own.length > 0 || !alone,
     machinesThere: async () => (await machines.roll()).machines,
     peers,
-    /** Who this node is to others, and how those are reached; undefined where it is all there is. */
+    /** This node's identity and how to reach the others, or undefined if it is the only one. */
     node,
     passes,
     otherLogs: node && new OtherLogs({ here, calls, peers }),

@@ -1,4 +1,4 @@
-/** The address that workers are told is the machine's to the world. */
+/** Workers are told the machine's public address. */
 import { expect, test } from "vitest";
 import { publicIpIn } from "./server-address.ts";
 

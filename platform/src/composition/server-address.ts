@@ -1,4 +1,4 @@
-/** Where a server is reached: by this machine, by other nodes, and, written down for the command line while it runs, by workers. */
+/** The URLs of a server for this machine, for other nodes and for workers, stored for the command line while it runs. */
 import { rm } from "node:fs/promises";
 import { connect, isIP } from "node:net";
 import { networkInterfaces } from "node:os";
@@ -7,18 +7,18 @@ import { readPrivate, replacePrivately } from "../kernel/private-file.ts";
 
 export const isLoopback = (host: string) => host === "localhost" || host === "::1" || host.startsWith("127.");
 
-/** Listening on every address is reached, from this machine, at the loopback one. */
+/** A server that listens on all addresses is reachable from this machine at the loopback address. */
 export function urlOf(host: string, port: number | string): string {
   const reached = isEveryAddress(host) ? "127.0.0.1" : host;
   return `http://${reached.includes(":") ? `[${reached}]` : reached}:${port}`;
 }
 
-/** Listening on every address is reached, from other machines, at the first of this one that is not its own alone. */
+/** A server that listens on all addresses is reachable from other machines at this machine's first external address. */
 export function nodeUrlOf(host: string, port: string): string {
   return urlOf(isEveryAddress(host) ? (outerAddress() ?? host) : host, port);
 }
 
-/** The first address of this machine that is not its own alone. */
+/** The first IPv4 address of this machine that is not internal. */
 export function outerAddress(): string | undefined {
   const addresses = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
   return addresses.find(({ internal, family }) => !internal && family === "IPv4")?.address;
@@ -26,7 +26,7 @@ export function outerAddress(): string | undefined {
 
 const isEveryAddress = (host: string) => host === "0.0.0.0" || host === "::";
 
-/** The address that a URL names, provided that it is one, and one that others can reach. */
+/** The IP address in a URL, if it has one that others can reach. */
 export function publicIpIn(url: string): string | undefined {
   const host = hostIn(new URL(url));
   return isIP(host) && !isLoopback(host) && !isEveryAddress(host) ? host : undefined;
@@ -35,28 +35,28 @@ export function publicIpIn(url: string): string | undefined {
 const hostIn = ({ hostname }: URL) => hostname.replace(/^\[|\]$/g, "");
 
 export interface Addresses {
-  /** Where it listens. */
+  /** The URL on which the server listens. */
   url: string;
-  /** Where workers that people start reach it. */
+  /** The URL for workers that people start themselves. */
   workerUrl: string;
 }
 
 const fileIn = (data: string) => join(data, "running.json");
 const CONNECT_MS = 2000;
 
-/** Writes down where a server listens, until it ends. One that is killed leaves its words behind. */
+/** Stores where a server listens until it ends. A killed server leaves the file behind. */
 export async function announce(data: string, addresses: Addresses): Promise<AsyncDisposable> {
   const text = `${JSON.stringify(addresses)}\n`;
   await replacePrivately(fileIn(data), text);
   return {
     async [Symbol.asyncDispose]() {
-      // The next server may have come up before this one was gone: then it is that one's.
+      // The next server may have started before this one ended. Then the file belongs to that one.
       if ((await readPrivate(fileIn(data)).catch(() => undefined)) === text) await rm(fileIn(data), { force: true });
     },
   };
 }
 
-/** What the server of this folder said last, provided that somebody still listens there. */
+/** The addresses that the folder's server last stored, if somebody still listens there. */
 export async function announced(data: string): Promise<Addresses | undefined> {
   const text = await readPrivate(fileIn(data)).catch(() => undefined);
   if (text === undefined) return undefined;

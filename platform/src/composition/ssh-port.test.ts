@@ -1,4 +1,4 @@
-/** At which port SSH is listened for: it neither fails a start nor is in the way of another server. */
+/** The port for SSH: it never makes a start fail and does not block another server. */
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { createServer, type Server } from "node:net";
@@ -27,7 +27,7 @@ test("any free one where the one of the last time is taken, and the same from th
   await using folder = await temporaryFolder();
   const first = await setup({}, folder.path);
   await using _ = first.world;
-  // The usual one may be another server's, or this one's.
+  // The usual port may belong to another server, or to this one.
   expect(first.at).toEqual({ host: "millrace.test", port: expect.any(Number) });
   const second = await setup({}, folder.path);
   await second.world[Symbol.asyncDispose]();

@@ -1,4 +1,4 @@
-/** At which port SSH is listened for. */
+/** Opens the port for SSH. */
 import { join } from "node:path";
 import type { Log } from "../kernel/log.ts";
 import { ifNotThere } from "../kernel/not-there.ts";
@@ -6,13 +6,13 @@ import { readPrivate, replacePrivately } from "../kernel/private-file.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { SshListener } from "../surfaces/ssh/listener.ts";
 
-/** Beside the port of the API. */
+/** This is close to the API's port. */
 const USUAL_PORT = 7422;
 const ANY_PORT = 0;
 
 /**
- * Never fails: a port that is taken is no reason not to serve all else. Without a wish the usual one is tried and then any, so that many servers
- * of one machine do not stand in each other's way; the one that was found is kept, since clients know it.
+ * Never fails, because a taken port must not stop the server. Without a setting it tries the usual port and then any, so that several
+ * servers fit on one machine. The port is stored, because clients know it.
  */
 export async function openSsh(settings: Settings, ssh: SshListener, log: Log): Promise<void> {
   const { sshPort, host } = settings;

@@ -1,11 +1,11 @@
-/** Why the data of an installation cannot be opened, and what to do about it: one sentence each, for whoever starts a server or a command. */
+/** Says in one sentence why an installation's data cannot be opened and what to do, for the person who starts a server or a command. */
 import { isProblem } from "../kernel/problem.ts";
 
 const say = (text: string, cause: unknown) => new Error(text, { cause });
 
 const ANOTHER_FOLDER = "or name another folder with --data (MILLRACE_DATA)";
 
-/** Anything that is not about the folder is passed on as it is. */
+/** Errors that are not about the folder are passed on unchanged. */
 export function folderTrouble(error: unknown, data: string): unknown {
   switch ((error as NodeJS.ErrnoException).code) {
     case "EEXIST":
@@ -39,7 +39,7 @@ export function folderTrouble(error: unknown, data: string): unknown {
   }
 }
 
-/** What SQLite says by number: `PERM`, `READONLY`, `IOERR`, `CORRUPT`, `CANTOPEN`, `NOTADB`. The lower byte is what matters. */
+/** SQLite's result codes: `PERM`, `READONLY`, `IOERR`, `CORRUPT`, `CANTOPEN`, `NOTADB`. Only the lower byte matters. */
 const SQLITE: Record<number, string> = {
   3: "this user may not open it: give it to the user with 'chown'",
   8: "this user may not write it: give it to the user with 'chown'",
@@ -49,7 +49,7 @@ const SQLITE: Record<number, string> = {
   26: "it is no SQLite database: move it away if it is not Millrace's, or restore it from a backup",
 };
 
-/** Anything that SQLite did not say is passed on as it is. */
+/** Errors that are not from SQLite are passed on unchanged. */
 export function sqliteTrouble(error: unknown, file: string): unknown {
   const { errcode } = error as { errcode?: unknown };
   const why = typeof errcode === "number" ? SQLITE[errcode & 0xff] : undefined;
@@ -58,7 +58,7 @@ export function sqliteTrouble(error: unknown, file: string): unknown {
 
 const CHECK_ADDRESS = "check that PostgreSQL runs there, and the address in MILLRACE_DATABASE_URL";
 
-/** By the codes of the system and of PostgreSQL. */
+/** Keyed by error codes of the system and of PostgreSQL. */
 const POSTGRES: Record<string, string> = {
   ECONNREFUSED: `nothing listens there: ${CHECK_ADDRESS}`,
   ENOTFOUND: `there is no host of that name: ${CHECK_ADDRESS}`,
@@ -72,7 +72,7 @@ const POSTGRES: Record<string, string> = {
   "57P03": "it is starting or stopping: start Millrace again when it is up",
 };
 
-/** Without the password. What is about something else is passed on as it is. */
+/** The message leaves out the password. Other errors are passed on unchanged. */
 export function postgresTrouble(error: unknown, url: string): unknown {
   const cause = (error as { cause?: unknown }).cause ?? error;
   const code = String((cause as { code?: unknown }).code ?? "");

@@ -1,4 +1,4 @@
-/** Where an installation keeps what it keeps: the adapters of store, queue, signals, limits and logs that the settings name, each loaded when it is opened. */
+/** Opens the adapters of store, queue, signals, limits and logs that the settings name. Each is loaded when it is opened. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { PostgresPresence as Presence } from "../adapters/postgres/presence.ts";
@@ -16,13 +16,13 @@ import type { Settings } from "../settings/settings.ts";
 
 export type { Presence };
 
-/** Told what is done to the data before it can be used. */
+/** Reports what is done to the data before it can be used. */
 export type Say = (text: string) => void;
 
-/** How long PostgreSQL is waited for. */
+/** How long to wait for PostgreSQL. */
 const patienceIn = ({ databaseTimeoutS }: Settings) => ({ answerMs: databaseTimeoutS * 1000 });
 
-/** What opens, or its trouble in words, which are loaded when there is some. */
+/** Opens something, or explains the error. The explanations are only loaded for an error. */
 export async function orTrouble<T>(
   opening: () => T | Promise<T>,
   told: (words: typeof import("./start-trouble.ts"), error: unknown) => unknown,
@@ -64,14 +64,14 @@ export async function openLimits(settings: Settings): Promise<Limits> {
   return PostgresLimits.open(settings.databaseUrl, patienceIn(settings));
 }
 
-/** Looks for damage before anything is opened, by which it would be gone without a trace; to be called under the folder's lock. */
+/** Looks for damage before anything is opened, because opening would erase the traces. The caller must hold the folder's lock. */
 export async function findDamage(
   { data, databaseUrl }: Settings,
   now: number,
   say: (text: string) => void,
 ): Promise<string[]> {
   if (databaseUrl) return [];
-  // A server that ended in order leaves no write-ahead log, and with it nothing that could be damaged.
+  // A server that shut down in order leaves no write-ahead log, and so nothing that could be damaged.
   const databases = [join(data, "store.db"), join(data, "queue.db")].filter((file) => existsSync(`${file}-wal`));
   if (databases.length === 0) return [];
   const { keepDamaged } = await import("../adapters/sqlite/wal-check.ts");
@@ -120,7 +120,7 @@ export async function openQueue(
   return { queue, signals, alone: false, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 
-/** On this node's disk, also where all else is in PostgreSQL: lines are read where they were written. */
+/** Logs are on this node's disk even if everything else is in PostgreSQL, because lines are read where they were written. */
 export async function openLogs(
   settings: Settings,
   failed: (error: unknown) => void,
@@ -133,7 +133,7 @@ export async function openLogs(
   return new FileLogs(join(data, "logs"), { failed, limits, disk });
 }
 
-/** A server's place on the data, beside other servers only where these share a database, and never beside a rotation of the master key. */
+/** Registers a server on the data. Other servers may run too if they share a database, but never a rotation of the master key. */
 export async function enter(
   settings: Settings,
   { clock }: { clock: Clock },
@@ -148,7 +148,7 @@ export async function enter(
   return opened.use(await inPostgres(settings.databaseUrl, enter));
 }
 
-/** Everything that an installation keeps, for something that no server may see half done. */
+/** Locks the whole installation, for a change that no server may see half done. */
 export async function lockAlone({ data, databaseUrl }: Settings): Promise<Disposable | AsyncDisposable> {
   const lock = databaseUrl
     ? await (await import("../adapters/postgres/presence.ts")).enterAlone(databaseUrl)

@@ -1,4 +1,4 @@
-/** The machine that this process runs on, as one that runs instances: its programs and its containers, and how they reach the server. */
+/** The machine of this process, as one that runs instances: its programs, its containers, and how they reach the server. */
 import { uptime } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -29,20 +29,20 @@ type IsOwners = (account: string) => Promise<boolean>;
 export interface MachineParts extends Surroundings {
   accounts: Accounts;
   isOwners: IsOwners;
-  /** Why nothing new is begun here. */
+  /** Why nothing new is started here. */
   refusal: () => Reason | undefined;
   opened: AsyncDisposableStack;
 }
 
 export interface ThisMachine {
-  /** None where this server starts no workers. */
+  /** Empty if this server starts no workers. */
   machines: OwnMachine[];
   refusesImage: RefusesImage;
   /** Lets instances reach the server, once it listens there. */
   openLinks(app: App, url: string): Promise<void>;
 }
 
-/** Everything of it that needs nothing of the data is in `host`, which is opened at the same time. */
+/** `host` has everything that does not need the data, and is opened at the same time. */
 export async function openMachine(
   settings: Settings,
   host: HostCompute | undefined,
@@ -63,7 +63,7 @@ export async function openMachine(
     refusal,
     bootedAt: parts.clock.now() - uptime() * 1000,
   };
-  // After the application, which ends what uses them, and before the drivers, which know what else does.
+  // This runs after the application has ended what uses the folders, and before the drivers close, which know what else uses them.
   opened.defer(() => host.volumeFolders.rest());
   return {
     machines: [machine],
@@ -71,13 +71,13 @@ export async function openMachine(
     async openLinks(app, url) {
       containerUrl = () => openLink(settings, app, drivers.containers, "container");
       hostUrl = isLoopback(host.link.host) ? url : await openLink(settings, app, host, "worker");
-      // Containers that outlived the last server ask there already. Without an engine or a network there are none.
+      // Containers that outlived the last server already call it there. Without an engine or a network there are none.
       if (!settings.workerUrl) await containerUrl().catch(() => {});
     },
   };
 }
 
-/** What runs workers on this machine. */
+/** The drivers that run workers on this machine. */
 async function driversWith(
   host: HostCompute,
   settings: Settings,
@@ -117,7 +117,7 @@ export async function openHost(
     output: { program: settings.outputMb.program * MIB, machine: settings.outputMb.machine * MIB },
     roots: settings.hostRoots,
     readable: settings.hostReadable,
-    // Servers that share a database each have a machine.
+    // Each server that shares the database has its own machine.
     isOnlyMachine: settings.databaseUrl === undefined,
     isOwners,
   });
@@ -133,7 +133,7 @@ function siteOf({ dataCenter, publicUrl, host }: Settings): Site {
   return dataCenter === undefined ? { dataCenter: homeDataCenter(), isEverywhere: true, ...at } : { dataCenter, ...at };
 }
 
-/** What runs container images on this machine, if there is an engine. */
+/** The driver for container images on this machine, if there is a container engine. */
 async function openContainers(
   settings: Settings,
   installation: string,
@@ -158,14 +158,17 @@ async function openContainers(
   });
 }
 
-/** A name for this node or its machine that stays the same: instances are found again under it after a restart. */
+/** A lasting id of this node or its machine. After a restart, instances are found again by it. */
 export async function lastingId({ data }: Settings, name: "machine-id" | "node-id", random: Random): Promise<string> {
   const file = join(data, name);
   await keepPrivately(file, `${resourceId(random)}\n`);
   return (await readPrivate(file)).trim();
 }
 
-/** Workers with a network of their own reach the worker link and the API at this machine's end of it, and nothing else of the machine. */
+/**
+ * Workers with a network of their own reach the worker link and the API at this machine's end of that network, and nothing else of the
+ * machine.
+ */
 async function openLink(
   { data }: Settings,
   { workerLink }: App,
@@ -174,7 +177,7 @@ async function openLink(
 ): Promise<string> {
   const { host } = driver.link;
   const file = join(data, `${whose}-link-port`);
-  // The one of the last time: workers that outlived it still ask there.
+  // The previous port is used again, because workers that outlived the last server still call it.
   const last = Number(await readPrivate(file).catch(ifNotThere("0")));
   const port = await workerLink.open(host, last).catch((error: Error) => {
     throw new Error(`cannot listen for workers at ${host}, set MILLRACE_WORKER_URL: ${error.message}`, {

@@ -1,4 +1,4 @@
-/** What is said of a server's end. */
+/** The text about a server that shuts down. */
 import { expect, test } from "vitest";
 import { endingText } from "./under-way.ts";
 

@@ -1,4 +1,4 @@
-/** What a server has under way, in words for whoever ends it. */
+/** What a server has under way, in words for the person who shuts it down. */
 import { stay } from "../kernel/clock.ts";
 import type { Compute } from "../ports/compute/compute.ts";
 import type { Queue } from "../ports/queue/queue.ts";
@@ -9,10 +9,10 @@ export interface UnderWay {
   pods: number;
 }
 
-/** Nobody who presses Ctrl-C waits longer for a number. */
+/** A person who presses Ctrl-C does not wait longer than this for the numbers. */
 const COUNTED_WITHIN_MS = 1000;
 
-/** Undefined where it cannot be told in time. */
+/** Resolves with undefined if the numbers are not known in time. */
 export function countUnderWay(queue: Queue, computes: readonly Compute[]): Promise<UnderWay | undefined> {
   const count = async (): Promise<UnderWay> => {
     const [demand, lists] = await Promise.all([

@@ -1,4 +1,4 @@
-/** Keys over their life: how they are sent, when they stop working, and what is remembered of them. */
+/** The life of keys: how they are sent, when they stop working, and what is remembered about them. */
 import { describe, expect, test } from "vitest";
 import { setup } from "../../tests/world.ts";
 import { timestamp } from "../kernel/clock.ts";

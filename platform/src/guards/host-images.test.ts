@@ -1,4 +1,4 @@
-/** Who may run programs of the machine's own files. */
+/** Who may run programs from the machine's own files. */
 import { expect, test } from "vitest";
 import { type HostModes, hostPolicy, imagePolicy } from "./host-images.ts";
 

@@ -1,23 +1,23 @@
-/** Who may run programs of the machine's own files: asked when an endpoint is made or changed, and again at each start. */
+/** Decides who may run programs from the machine's own files. It is asked when an endpoint is created or changed, and at each start. */
 import { isHostImage } from "../ports/compute/by-image.ts";
 import type { ImageRefusal, RefusesImage } from "../resources/endpoints/images.ts";
 
 export interface HostModes {
   hostImages: "auto" | "on" | "off";
-  /** With `optional`, the operator lets programs run as they are where nothing keeps them apart. */
+  /** With `optional`, the operator lets programs run without a sandbox where there is none. */
   sandbox: "auto" | "optional";
 }
 
 interface Facts {
-  /** Whether an account is that of the installation's owner. */
+  /** Whether an account belongs to the installation's owner. */
   isOwners: (account: string) => Promise<boolean>;
-  /** Whether programs are kept apart from the machine: files, network, limits and all. */
+  /** Whether a sandbox isolates programs from the machine: files, network and limits. */
   isIsolated: () => boolean;
 }
 
 type RefusesHost = (account: string) => Promise<string | undefined>;
 
-/** Why programs of the machine's own files are not run for an account. */
+/** Says why an account may not run programs from the machine's own files. */
 export function hostPolicy({ hostImages, sandbox }: HostModes, facts: Facts): RefusesHost {
   return async (account) => {
     if (hostImages === "off") return "images of the form 'host' are switched off here (MILLRACE_HOST_IMAGES=off)";
@@ -29,13 +29,13 @@ export function hostPolicy({ hostImages, sandbox }: HostModes, facts: Facts): Re
   };
 }
 
-/** The same of an image that somebody sends, with what is wrong with its folder as it is now. */
+/** Does the same for an image in a request, and also reports what is wrong with its folder now. */
 export function imagePolicy({
   refusesHost,
   refusesFolder,
 }: {
   refusesHost: RefusesHost;
-  /** Where this node runs programs: what it says of the folder of an image, and of where volumes are to be. */
+  /** If this node runs programs, reports what is wrong with an image's folder and with the paths of its volumes. */
   refusesFolder:
     | ((image: string, account: string, paths?: readonly string[]) => Promise<string | undefined>)
     | undefined;

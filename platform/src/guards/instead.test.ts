@@ -1,4 +1,4 @@
-/** Bodies of people and clients who come from elsewhere: refused as before, with what to write instead. */
+/** Bodies in the form of other APIs are refused as before, and the message says what to write instead. */
 import { expect, test } from "vitest";
 import { GPU_POD, setupPods } from "../../tests/pod-world.ts";
 
@@ -6,7 +6,7 @@ const POD = { name: "box", image: "host:/app", gpu: GPU_POD.gpu };
 const ENDPOINT = { name: "e", image: "host:/app", gpu: { pools: ["AMPERE_48"] } };
 const TEMPLATE = { name: "t", image: "host:/app" };
 
-/** Where it is sent, the body, and the end of one entry of `errors`. */
+/** The path, the body, and the end of one entry in `errors`. */
 const sent: [string, object, string][] = [
   ["serverless", { ...ENDPOINT, scaling: { type: "QUEUE_DELAY", value: 4 } }, "'scaling.queueDelay' for QUEUE_DELAY"],
   [

@@ -1,11 +1,11 @@
-/** What to write instead of what a body of REST v2 cannot say: the words of older APIs and of clients that were written for them. */
+/** Says what to write instead of words of older APIs, and of their clients, that a body of REST v2 cannot have. */
 
 type Kind = "pods" | "serverless" | "templates" | "clusters" | "network-volumes";
 
 interface Hint {
-  /** What to write, in each kind of thing that can say it. */
+  /** What to write, for each kind of resource that has it. */
   instead: string | Partial<Record<Kind, string>>;
-  /** Only of such a value; of any where nothing is said. */
+  /** Limits the hint to some values. If absent, it applies to all. */
   of?: (value: unknown) => boolean;
 }
 
@@ -31,7 +31,7 @@ const to = (instead: Hint["instead"], of?: Hint["of"]): Hint => ({ instead, ...(
 const isBoolean = (value: unknown) => typeof value === "boolean";
 const isText = (value: unknown) => typeof value === "string";
 
-/** By where in the body it stands. */
+/** Keyed by the place in the body. */
 const HINTS: Readonly<Record<string, Hint>> = {
   "$.imageName": to("'image'"),
   "$.containerDiskInGb": to("'disk'"),
@@ -92,7 +92,7 @@ const HINTS: Readonly<Record<string, Hint>> = {
 const UNKNOWN = /^(\$[^:]*): additional properties '([^']*)' not allowed$/;
 const PLACE = /^(\$[^:]*): /;
 
-/** A failure of a body, with what to write instead where somebody who comes from elsewhere would need to be told. */
+/** Adds to a failure what to write instead, for callers who are used to another API. */
 export function withInstead(path: string, body: unknown, failure: string): string {
   const unknown = UNKNOWN.exec(failure);
   const place = unknown ? `${unknown[1]}.${unknown[2]}` : PLACE.exec(failure)?.[1];

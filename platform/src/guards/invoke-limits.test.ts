@@ -1,4 +1,4 @@
-/** Limits of invocation as callers meet them: per endpoint and user, in ten seconds and at once, and a queue that is full. */
+/** Invocation limits as callers see them: per endpoint and user, per ten seconds and at once, and for a full queue. */
 import { describe, expect, test } from "vitest";
 import { type JobWorld, setupJobs } from "../../tests/job-world.ts";
 import { limitedAs } from "./invoke-limits.ts";

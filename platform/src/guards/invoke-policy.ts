@@ -1,13 +1,13 @@
-/** How often and how many at once an endpoint may be asked, by operation: the documented numbers, and the setting that changes them. */
+/** How often and how many at once each operation of an endpoint may be called: the documented numbers and their setting. */
 
 export interface OperationLimit {
-  /** Requests in ten seconds. */
+  /** Requests per ten seconds. */
   rate: number;
-  /** Requests at once; unlimited without it. */
+  /** Requests at once. If absent, there is no limit. */
   atOnce?: number;
 }
 
-/** The documented numbers; those of health, retry and batch are ours. */
+/** The documented numbers. Those of health, retry and batch are our own. */
 export const STANDARD = {
   runsync: { rate: 2000, atOnce: 400 },
   run: { rate: 1000, atOnce: 200 },
@@ -24,7 +24,7 @@ export const STANDARD = {
 export type LimitedOperation = keyof typeof STANDARD;
 export type InvokePolicy = Record<LimitedOperation, OperationLimit>;
 
-/** `off`; `on`; or what differs from it, such as `run=50/10,purge-queue=5`: requests in ten seconds, and at once. */
+/** Parses `off`, `on`, or changes to `on` such as `run=50/10,purge-queue=5`: requests per ten seconds, and at once. */
 export function parseInvokeLimits(text: string): InvokePolicy | undefined {
   if (text === "off") return undefined;
   const policy: InvokePolicy = { ...STANDARD };

@@ -1,4 +1,4 @@
-/** Rate limits as callers see them: three windows per user, in headers that a structured-fields parser reads. */
+/** Rate limits as callers see them: three windows per user, in headers that a structured-fields parser can read. */
 import { parseList } from "structured-headers";
 import { describe, expect, test } from "vitest";
 import { type Answer, setup } from "../../tests/world.ts";

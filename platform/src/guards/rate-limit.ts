@@ -1,4 +1,4 @@
-/** Rate limiting per user, and of those without a key per address: the verdict of the limits port as headers, and the refusal when a window is used up. */
+/** Rate limits per user, or per address for callers without a key: sets the headers, and refuses when a window is used up. */
 import { serializeList } from "structured-headers";
 import type { Caller } from "../kernel/caller.ts";
 import type { Clock } from "../kernel/clock.ts";
@@ -9,7 +9,7 @@ import type { RatePolicy } from "./rate-policy.ts";
 interface RateLimiterParts {
   limits: Limits;
   policy: RatePolicy;
-  /** For those without a key, each address by itself. */
+  /** For callers without a key. Each address is counted separately. */
   anonymous?: RatePolicy | undefined;
   clock: Clock;
 }
@@ -27,7 +27,7 @@ export class RateLimiter {
     this.#clock = clock;
   }
 
-  /** Counts the request and returns the headers its answer carries; none for a caller who is exempt. */
+  /** Counts the request and returns the headers for its answer. An exempt caller gets none. */
   async count(caller: Caller): Promise<Record<string, string>> {
     const policy = caller.anonymous ? this.#strangers : this.#users;
     if (policy === "off" || caller.exempt) return {};
@@ -43,7 +43,7 @@ export class RateLimiter {
 
 const headers = new WeakMap<object, string>();
 
-/** A policy says the same in every answer. */
+/** The header is cached, because a policy gives the same one in every answer. */
 function headerOf(policy: Exclude<RatePolicy, "off">): string {
   let header = headers.get(policy);
   if (header === undefined) {
@@ -53,7 +53,7 @@ function headerOf(policy: Exclude<RatePolicy, "off">): string {
   return header;
 }
 
-/** Of several exhausted windows the one that resets last is named: before that, trying again is useless. */
+/** Of several exhausted windows, the one that resets last is named, because trying again before that is useless. */
 function refusal(windows: WindowState[], headers: Record<string, string>) {
   const exhausted = windows.filter(({ remaining }) => remaining === 0);
   const last = exhausted.reduce((a, b) => (b.resetMs > a.resetMs ? b : a));

@@ -1,4 +1,4 @@
-/** How often a user may ask: the windows, and the setting that says how much each of them takes. */
+/** The windows of the rate limit, and the setting that says how many requests each allows. */
 import type { WindowPolicy } from "../ports/limits/limits.ts";
 
 export type RatePolicy = WindowPolicy[] | "off";
@@ -9,7 +9,7 @@ const WINDOWS = [
   { name: "day", seconds: 86_400 },
 ] as const;
 
-/** `600,18000,200000` (requests a minute, an hour, a day), or `off`. */
+/** Parses `600,18000,200000` (requests per minute, hour and day) or `off`. */
 export function parsePolicy(text: string): RatePolicy {
   if (text === "off") return "off";
   const quotas = text.split(",").map((part) => part.trim());

@@ -1,11 +1,11 @@
-/** What users of such systems have asked for and complained about, one by one, and what this server does instead. */
+/** Requests and complaints of users of comparable systems, one by one, and what this server does instead. */
 import { connect } from "node:net";
 import { describe, expect, test } from "vitest";
 import { HOLD_STOP_MS, HOLD_TAKE_MS, setupJobs, type TestWorker } from "../../tests/job-world.ts";
 
 const MIB = 1024 * 1024;
 const PING_MS = 10_000;
-/** Nothing was heard of a worker for longer than it is believed to live. */
+/** A worker that is silent for longer than this counts as lost. */
 const SILENCE_MS = 31_000;
 
 async function running(rest: object = {}, options: Parameters<typeof setupJobs>[0] = {}) {
@@ -15,7 +15,7 @@ async function running(rest: object = {}, options: Parameters<typeof setupJobs>[
   return { world, worker, id, [Symbol.asyncDispose]: () => world[Symbol.asyncDispose]() };
 }
 
-/** Posts a job-done body, whatever it is. */
+/** Posts any job-done body. */
 const post = async (worker: TestWorker, job: string, body: string, query = "") =>
   (await worker.ask("POST job-done", { job, body, query })).status;
 

@@ -1,15 +1,15 @@
-/** Stream chunks: at most 1 MB of output each; a larger output is split over several, and nothing of it is lost. */
+/** Splits streamed output into chunks of at most 1 MB each, without losing any of it. */
 import { MIB } from "../kernel/operation.ts";
 
 export const CHUNK_BYTES = MIB;
 
-/** The chunk objects that one post of a worker becomes. What is not an object with an output is passed on as output itself. */
+/** Returns the chunk objects for one post of a worker. A post that is not an object with an `output` becomes the output itself. */
 export function chunksOf(text: string): string[] {
   const posted = readChunk(text);
   const plain = JSON.stringify(posted.output ?? null);
   if (Buffer.byteLength(plain) <= CHUNK_BYTES) return [JSON.stringify(posted)];
   const { output, ...rest } = posted;
-  // A text goes on as pieces of itself, anything else as pieces of its JSON text.
+  // A string is split into substrings. Any other value is split as JSON text.
   const pieces = splitText(typeof output === "string" ? output : plain);
   return pieces.map((piece) => JSON.stringify({ ...rest, output: piece }));
 }
@@ -24,14 +24,14 @@ function readChunk(text: string): { output?: unknown; metrics?: unknown } {
   }
 }
 
-/** What stands beside the output is repeated with each piece of it. */
+/** The fields next to `output` are repeated in each of its pieces, so they must be short. */
 const BESIDE_LENGTH = 64 * 1024;
 
 function isShortBeside({ output: _, ...rest }: { output: unknown }): boolean {
   return JSON.stringify(rest).length <= BESIDE_LENGTH;
 }
 
-/** The output of a handler that streamed nothing, as chunks: those from a place on, as many as fit, and whether more follow. */
+/** Returns the output of a handler that streamed nothing as chunks: those from index `from` on that fit into `most` bytes. */
 export function outputChunks(output: unknown, from: number, most: number): { texts: string[]; more: boolean } {
   const pieces = piecesOf(output).slice(from);
   const texts: string[] = [];
@@ -55,7 +55,7 @@ export function outputIn(result: string): unknown {
   return (JSON.parse(result) as { output?: unknown }).output;
 }
 
-/** Pieces whose JSON text has at most 1 MB each. A character is never cut in two. */
+/** Returns pieces whose JSON text has at most 1 MB each. A character is never cut in two. */
 function splitText(text: string): string[] {
   const pieces: string[] = [];
   for (let start = 0; start < text.length; ) {
@@ -66,7 +66,7 @@ function splitText(text: string): string[] {
   return pieces.length > 0 ? pieces : [text];
 }
 
-/** Guessed from what the last guess would take: looking at each character by itself took a second for each megabyte. */
+/** Each guess is scaled by the size of the last one. Measuring character by character took a second per megabyte. */
 function longestPiece(text: string, start: number): string {
   let length = CHUNK_BYTES - 2;
   for (;;) {
@@ -77,10 +77,10 @@ function longestPiece(text: string, start: number): string {
   }
 }
 
-/** Without half of a character at its end. */
+/** Drops half of a surrogate pair at the end. */
 const whole = (piece: string) => (piece.length > 1 ? piece.replace(/[\ud800-\udbff]$/, "") : piece);
 
-/** A chunk as readers get it: the specification's `metrics` are added where the worker sent none. */
+/** Returns a chunk as readers get it. The `metrics` of the specification are added if the worker sent none. */
 export function withMetrics(text: string, streamIndex: number): Record<string, unknown> {
   const chunk = JSON.parse(text) as Record<string, unknown>;
   if (chunk.metrics !== undefined) return chunk;

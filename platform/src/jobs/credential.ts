@@ -1,33 +1,33 @@
-/** The credential in a job's body, `s3Config.accessSecret`: sealed where the body is stored, readable where a worker gets it. */
+/** The credential in a job's body, `s3Config.accessSecret`, is sealed in storage and readable when a worker gets it. */
 import { byteSpans, replaceSpans, type Span, valueSpans } from "../kernel/json-spans.ts";
 import { problem } from "../kernel/problem.ts";
 import type { Payload } from "../ports/queue/job.ts";
 import type { Sealed, Vault } from "../ports/vault/vault.ts";
 
-/** A credential in a body is sealed under this context, and never stored in clear. */
+/** The vault seals a credential under this context. It is never stored in clear text. */
 const CREDENTIAL = "s3Config.accessSecret";
 
-/** More often than that it is no mistake. */
+/** A body that repeats the key more often than this is not a mistake, so it is refused. */
 const MOST_CREDENTIALS = 16;
-/** No key of any storage is nearly as long, and to seal 10 MB would hold everybody up. */
+/** No storage key is nearly this long, and sealing 10 MB would block all other requests. */
 const LONGEST_CREDENTIAL = 64 * 1024;
 
 export type Opening = '"' | "{";
 
-/** Finds credentials in a long body, wherever that holds nobody up. */
+/** Finds credentials in a long body, in a thread where that would block other requests. */
 export type FindCredentials = (body: Uint8Array, opening: Opening) => Promise<Span[]>;
 
 const findHere: FindCredentials = async (body, opening) => credentialBytes(body, opening);
 
 /**
- * Undefined when there is none. Only the credential changes: everything else reaches the worker as it came, numbers too long for us
- * included.
+ * Returns undefined if the body has no credential. Only the credential changes. Everything else reaches the worker byte for byte, also
+ * numbers that JavaScript cannot represent.
  */
 export async function sealCredential(vault: Vault, body: Payload, find = findHere): Promise<Payload | undefined> {
   return sealFound(vault, body, typeof body === "string" ? credentialsToSeal(body) : await find(body, '"'));
 }
 
-/** The same where somebody has found the credentials already. */
+/** Does the same as `sealCredential` when the caller has already found the credentials. */
 export async function sealFound<Body extends Payload>(
   vault: Vault,
   body: Body,
@@ -44,13 +44,13 @@ export async function sealFound<Body extends Payload>(
 
 export const credentialsToSeal = (body: string) => credentialsIn(body, '"');
 
-/** The body as the worker gets it, its credential readable again. */
+/** Returns the body as the worker gets it, with a readable credential. */
 export async function openCredential(vault: Vault, body: Payload, find = findHere): Promise<Payload> {
   const spans = typeof body === "string" ? credentialsIn(body, "{") : await find(body, "{");
   return replaced(body, spans, await vault.open(valueAt(body, spans.at(-1)!) as Sealed, CREDENTIAL));
 }
 
-/** Where credentials stand in a body of bytes, counted in bytes. */
+/** Returns where the credentials are in a body, as byte offsets. */
 export function credentialBytes(body: Uint8Array, opening: Opening): Span[] {
   const text = asText(body);
   return byteSpans(text, credentialsIn(text, opening));
@@ -60,7 +60,9 @@ function valueAt(body: Payload, [start, end]: Span): unknown {
   return JSON.parse(typeof body === "string" ? body.slice(start, end) : asText(body.subarray(start, end)));
 }
 
-/** Of a key that is given twice parsers take the last: only that one has the value, since with each that had it the body would grow. */
+/**
+ * Parsers use the last value of a repeated key, so only the last one keeps the value. Repeating it in all of them would make the body grow.
+ */
 function replaced(body: Payload, spans: readonly Span[], value: string | Sealed): Payload {
   const replacements = [...Array.from({ length: spans.length - 1 }, () => '""'), JSON.stringify(value)];
   if (typeof body === "string") return replaceSpans(body, spans, replacements);
@@ -70,7 +72,7 @@ function replaced(body: Payload, spans: readonly Span[], value: string | Sealed)
   return Buffer.concat(pieces.flatMap((piece, i) => (i === 0 ? [piece] : [Buffer.from(replacements[i - 1]!), piece])));
 }
 
-/** The body with its credential under the newest master key, or undefined when it already is. */
+/** Reseals the credential under the newest master key, or returns undefined if that is the key it already has. */
 export function rewrapCredential(vault: Vault, body: Payload): string | undefined {
   const text = asText(body);
   const spans = credentialsIn(text, "{");
@@ -78,7 +80,7 @@ export function rewrapCredential(vault: Vault, body: Payload): string | undefine
   return sealed && (replaced(text, spans, sealed) as string);
 }
 
-/** Where credentials stand, all of them: a key that is given twice hides the first from parsers, but not from the disk. */
+/** Returns where all credentials are. If the key is repeated, parsers ignore the first value, but it would still reach the disk. */
 function credentialsIn(text: string, opening: Opening): Span[] {
   return valueSpans(text, ["s3Config", "accessSecret"]).filter(([start]) => text[start] === opening);
 }

@@ -1,10 +1,10 @@
-/** The name under which a worker holds jobs: its own, within its endpoint, so that no endpoint's workers can speak for another's. */
+/** A worker holds jobs under its own name within its endpoint, so that it cannot speak for workers of other endpoints. */
 
 export function holderName(endpoint: string, worker: string): string {
   return `${endpoint}/${worker}`;
 }
 
-/** The worker as its endpoint knows it. */
+/** Returns the worker's name within its endpoint. */
 export function workerOf(holder: string): string {
   return holder.slice(holder.indexOf("/") + 1);
 }

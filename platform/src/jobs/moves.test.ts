@@ -1,4 +1,4 @@
-/** What the engine makes of jobs: every change of a state is a move of the table, from where that move starts. */
+/** Checks that the engine changes a job's state only by moves of the lifecycle table, each from a state where that move starts. */
 import { expect, test } from "vitest";
 import { because } from "../kernel/reason.ts";
 import { type Job, jobLifecycle } from "../ports/queue/job.ts";

@@ -1,16 +1,16 @@
-/** The engine's rules as pure functions: from a job and a time to the change that a move makes. */
+/** The rules of the job engine as pure functions: a job and a time go in, the change to make comes out. */
 import { because, type Reason, type ReasonCode } from "../kernel/reason.ts";
 import { type Job, type JobMove, jobLifecycle, type LargeOutput, type Payload } from "../ports/queue/job.ts";
 import type { JobChange } from "../ports/queue/queue.ts";
 import { workerOf } from "./holder.ts";
 import type { Report } from "./report.ts";
 
-/** Runs in all, when workers die under a job. */
+/** A job runs at most this often when its workers die. */
 export const ATTEMPTS = 3;
 
 const RUNNING: (keyof JobChange["set"])[] = ["holder", "startedAt", "deadline"];
 
-/** Fields that every end sets. What is kept of the run (holder, startedAt) is what the record shows of it. */
+/** Every end sets these fields. `holder` and `startedAt` stay, because the record shows them. */
 function ending(move: "complete" | "fail" | "timeOut" | "cancel", now: number, why?: Reason): JobChange["set"] {
   const state = jobLifecycle.to(move);
   return { state, endedAt: now, ...(why === undefined ? {} : { reason: why.text, reasonCode: why.code }) };
@@ -31,7 +31,7 @@ const END = { webhook: true, expiry: true };
 const CLEAR_AT_SUCCESS: (keyof JobChange["set"])[] = [...CLEAR_AT_END, "reason"];
 const COMPLETED = { ...END, count: { completed: 1 } };
 
-/** On the way of nearly every job: what is the same for all of them is made once. */
+/** Nearly every job passes here, so the parts that are the same for all of them are made once. */
 export function completing(job: Job, result: Payload, now: number, large?: LargeOutput): JobChange {
   const set: JobChange["set"] = { state: jobLifecycle.to("complete"), endedAt: now };
   if (large) set.large = large;
@@ -46,7 +46,7 @@ export function completing(job: Job, result: Payload, now: number, large?: Large
   };
 }
 
-/** By the service, which says why, or by the handler, whose result says so. */
+/** Fails a job. Either the service fails it and gives a reason, or the handler's result says so. */
 export function failing(
   job: Job,
   result: Payload | undefined,
@@ -69,7 +69,7 @@ export function failing(
   };
 }
 
-/** A handler's error is tried again while its own budget lasts. */
+/** An error of the handler is retried until the job's error retries are used up. */
 export function retryingError(job: Job, now: number, reason: string): JobChange | undefined {
   if (job.errorsRetried >= job.policy.errorRetries) return undefined;
   return {
@@ -78,7 +78,7 @@ export function retryingError(job: Job, now: number, reason: string): JobChange 
   };
 }
 
-/** A job whose worker is lost goes round again, until it has cost too many workers. */
+/** A job whose worker was lost is queued again, until it has used up its attempts. */
 export function givingUpHolder(job: Job, now: number, reason: string): JobChange {
   if (job.spent >= ATTEMPTS) {
     return failing(job, undefined, now, { reason: because("attempts-used-up", { attempts: job.spent }, reason) });
@@ -86,7 +86,7 @@ export function givingUpHolder(job: Job, now: number, reason: string): JobChange
   return returning(job, now, reason);
 }
 
-/** The same for many jobs of one holder, each with what it did. */
+/** Does the same for several jobs of one worker, each with its own reason. */
 export function givingUp(lost: readonly { job: Job; why: string }[], holder: string, now: number): JobChange[] {
   return lost.map(({ job, why }) => givingUpHolder(job, now, `worker ${workerOf(holder)} ${why}`));
 }
@@ -102,7 +102,7 @@ function returning(job: Job, now: number, reason: string): JobChange {
   };
 }
 
-/** An orderly return (a worker that never got the job, a server that shuts down) costs no attempt and counts as no retry. */
+/** An orderly return (the worker never got the job, or the server shuts down) costs no attempt and does not count as a retry. */
 export function handingBack(job: Job): JobChange {
   return {
     id: job.id,
@@ -136,7 +136,7 @@ export function cancelling(job: Job, now: number): JobChange {
   };
 }
 
-/** Same id, same input; old output, error and chunks are gone, and every budget begins anew. */
+/** The job keeps its id and input. Its output, error and chunks are removed, and all its limits start again. */
 export function retrying(job: Job, now: number): JobChange {
   return {
     id: job.id,
@@ -148,7 +148,7 @@ export function retrying(job: Job, now: number): JobChange {
       spent: 0,
       errorsRetried: 0,
       retried: job.retried + 1,
-      // The worker that had it before may still be at it: a report of that run must not become the result of this one.
+      // The previous worker may still run this job. A report about that run must not become the result of the new one.
       barred: job.holder,
     },
     clear: [...RUNNING, "endedAt", "expiresAt", "reason", "reasonCode", "error", "large", "cursor", "deliveries"],
@@ -158,13 +158,13 @@ export function retrying(job: Job, now: number): JobChange {
   };
 }
 
-/** Every retry counts the time to live anew, which tells that there was one. */
+/** A retry restarts the time to live, so a shifted `ttlAt` shows that there was a retry. */
 const wasRetried = ({ createdAt, ttlAt, policy }: Job) => ttlAt !== createdAt + policy.ttlMs;
 
 /**
- * A worker that is plainly busy with a job nobody holds has its claim back, as after a restart that lost it. One that says
- * which attempt it is at must mean the last one given out, or the one right after it, whose claim was lost. A job that was
- * retried is begun by a take alone: any number of workers may still be at runs from before that, and most do not say so.
+ * Gives a job that nobody holds back to a worker that is obviously running it, for example after a restart that lost the claim. If the
+ * worker names its attempt, that must be the last one handed out or the one after it, whose claim was lost. A retried job can only be
+ * started by a take: several workers may still run it from before the retry, and most do not say which attempt they run.
  */
 export function claimingBack(job: Job, holder: string, now: number, attempt = job.attempt + 1): JobChange | undefined {
   if (job.barred === holder || wasRetried(job) || !jobLifecycle.can(job.state, "claim")) return undefined;
@@ -196,7 +196,7 @@ function progressing(job: Job, output: string): JobChange {
 const LIVE = jobLifecycle.states.filter((state) => !jobLifecycle.isFinal(state));
 const ENDED = jobLifecycle.states.filter((state) => jobLifecycle.isFinal(state));
 
-/** A result may be let go earlier than agreed, never later, however many clients ask. The job may end meanwhile: one change is for each. */
+/** A client may shorten how long a result is kept, but never extend it. The job may end meanwhile, so there is one change for each case. */
 export function shortening(job: Job, ttlMs: number, now: number): JobChange[] {
   const agreedMs = jobLifecycle.isFinal(job.state) ? (job.expiresAt ?? 0) - now : job.policy.retentionMs;
   if (agreedMs <= ttlMs) return [];
@@ -208,7 +208,7 @@ export function shortening(job: Job, ttlMs: number, now: number): JobChange[] {
 
 const SHOWN_OF_ERROR = 500;
 
-/** What a worker's report makes of its job. */
+/** Turns a worker's report into the change of its job. */
 export function changeReported(job: Job, report: Report, now: number): JobChange {
   if (report.kind === "progress") return progressing(job, report.output);
   const { error, code, large } = report;

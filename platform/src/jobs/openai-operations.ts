@@ -1,4 +1,4 @@
-/** The OpenAI-compatible route of an endpoint: a request becomes a job, and what the job streams becomes the answer. */
+/** The OpenAI-compatible route of an endpoint. A request becomes a job, and the job's stream becomes the answer. */
 import { EVENT_MEDIA, inJson, type RawOperations } from "../kernel/raw-operation.ts";
 import { t } from "../kernel/schema.ts";
 import { open } from "./model.ts";

@@ -1,14 +1,14 @@
-/** Endpoints with something to tell, by accounts: each account has its turn, and of an account each endpoint. */
+/** Endpoints with webhooks to send, grouped by account. Accounts take turns, and so do the endpoints of an account. */
 
 export interface Turn {
   account: string;
   endpoint: string;
-  /** The target that its last page ended with. */
+  /** The target at which its last page ended. */
   after: string | undefined;
 }
 
 export class OutboxRounds {
-  /** Those at the front are next. */
+  /** Accounts and endpoints at the front are next. */
   readonly #endpoints = new Map<string, Map<string, string | undefined>>();
 
   get accounts(): string[] {
@@ -21,7 +21,7 @@ export class OutboxRounds {
     this.#endpoints.set(account, endpoints);
   }
 
-  /** The next endpoint of an account, which leaves the round; the account goes to its end. */
+  /** Removes the next endpoint of an account and returns it. The account moves to the end. */
   take(account: string): Turn {
     const endpoints = this.#endpoints.get(account)!;
     const [endpoint, after] = endpoints.entries().next().value!;
@@ -31,7 +31,7 @@ export class OutboxRounds {
     return { account, endpoint, after };
   }
 
-  /** Comes back at the end, to go on there. */
+  /** Puts an endpoint back at the end, to continue after the given target. */
   putBack({ account, endpoint }: Turn, next: string | undefined): void {
     this.add(account, endpoint);
     this.#endpoints.get(account)!.set(endpoint, next);

@@ -1,4 +1,4 @@
-/** Outputs too long for a record: the link that stands in the place of each, and what it leads to. */
+/** Outputs that are too long for a record: the link that replaces each of them, and reading what it leads to. */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { problem } from "../kernel/problem.ts";
 import { type Job, jobLifecycle, type LargeOutput } from "../ports/queue/job.ts";
@@ -6,17 +6,17 @@ import type { Queue } from "../ports/queue/queue.ts";
 import type { Vault } from "../ports/vault/vault.ts";
 import type { Engine } from "./engine.ts";
 
-/** What a record has as its `output`: an object, so that a client that looks into it finds nothing missing but what it says. */
+/** The record shows this as its `output`. It is an object, so that a client that reads a field of the output does not fail. */
 export interface OutputLink {
   url: string;
   bytes: number;
 }
 
-/** An output as it was asked for. */
+/** Names the output that a request asks for. */
 export interface OutputAsk {
   endpoint: string;
   job: string;
-  /** The run that the output must be of, where the link says so. */
+  /** The run that must have made the output, if the link names one. */
   attempt: number | undefined;
 }
 
@@ -24,7 +24,7 @@ export interface OutputParts {
   engine: Engine;
   queue: Queue;
   vault: Vault;
-  /** What the URLs of an endpoint's operations begin with. */
+  /** Returns the beginning of the URLs of an endpoint's operations. */
   urlOf: (endpoint: string) => string;
 }
 
@@ -32,7 +32,7 @@ export class Outputs {
   readonly #engine: Engine;
   readonly #queue: Queue;
   readonly #urlOf: OutputParts["urlOf"];
-  /** One for each master key, so that links made before a rotation lead somewhere after it. */
+  /** There is one key per master key, so that links made before a rotation still work after it. */
   readonly #keys: readonly Uint8Array[];
 
   constructor({ engine, queue, vault, urlOf }: OutputParts) {
@@ -42,7 +42,7 @@ export class Outputs {
     this.#keys = vault.keysFor("output links");
   }
 
-  /** A client with the link needs no key: it opens this output of this run, for as long as the result is kept. */
+  /** A client needs no API key with this link. It opens this output of this run for as long as the result is kept. */
   link({ id, endpoint, attempt, large }: Job): OutputLink | undefined {
     if (!large) return undefined;
     const signature = signed(this.#keys[0]!, { endpoint, job: id, attempt });
@@ -52,7 +52,7 @@ export class Outputs {
     };
   }
 
-  /** Whether this installation signed a link to what is asked for. Says nothing of whether it is there. */
+  /** Reports whether this installation signed a link to this output. The output itself may be gone. */
   isSigned(ask: OutputAsk, signature: string): boolean {
     return this.#keys.some((key) => isSame(signed(key, ask), signature));
   }
@@ -64,7 +64,7 @@ export class Outputs {
     throw problem("not-found", `output not found: ${whyNot(job)}; see /status/${id}`);
   }
 
-  /** A stretch of it, counted from the output's first byte. */
+  /** Opens a range of the output, counted from its first byte. */
   async open(
     { id, large }: Job & { large: LargeOutput },
     from = 0,

@@ -1,4 +1,4 @@
-/** Jobs that workers are still at although they are no longer their own: cancelled, timed out, or given to others. */
+/** Finds jobs that workers still run although they lost them: cancelled, timed out, or given to other workers. */
 import type { Clock } from "../kernel/clock.ts";
 import { type Job, jobLifecycle } from "../ports/queue/job.ts";
 import type { HolderState, Queue } from "../ports/queue/queue.ts";
@@ -7,19 +7,19 @@ import { atOrToldOf, type Session, type Sessions } from "./sessions.ts";
 import { isSilent } from "./silence.ts";
 import type { WorkerCall } from "./worker-events.ts";
 
-/** A worker that has nothing of its own and asks for nothing, since it is still at something else. */
+/** A worker that holds no job and asks for none, because it still runs a job that it lost. */
 export interface Overrun {
-  /** How long that has been known here. */
+  /** How long this node has known about it. */
   forMs: number;
-  /** What it is at, in words for people. */
+  /** The job it still runs, in words for people. */
   job: string;
 }
 
-/** What this node knows of workers that have no job by the queue. */
+/** What this node knows about workers that hold no job in the queue. */
 export interface Freedom {
-  /** Those that are at something else all the same, by the name of the holder. */
+  /** Workers that still run a lost job, by their holder name. */
   overruns: ReadonlyMap<string, Overrun>;
-  /** How many speak to another node, which alone knows what they are at. */
+  /** How many workers talk to another node, which alone knows what they run. */
   unknown: number;
 }
 
@@ -37,20 +37,20 @@ export class Overruns {
     this.#parts = parts;
   }
 
-  /** Those that the worker was not told to stop since its last ping. */
+  /** Returns the lost jobs that the worker was not told to stop since its last ping. */
   async toStop(call: WorkerCall, session: Session): Promise<string[]> {
     const untold = [...session.listed, ...session.begun.keys()].filter((id) => !session.told.has(id));
     const { lost } = await this.#lost(call, new Set(untold));
     return [...lost.keys()];
   }
 
-  /** Whether a worker is held up, as far as is known without asking the queue. */
+  /** Reports whether a lost job may keep a worker busy, as far as this node knows without asking the queue. */
   mayHoldUp({ endpoint, worker }: WorkerCall): boolean {
     const session = this.#parts.sessions.find(worker);
     return session !== undefined && atOrToldOf(session).size > 0 && !this.#parts.pollers.has(endpoint, worker);
   }
 
-  /** One that asks for work has time for it, whatever else it is at; one that has a job of its own is busy with that. */
+  /** A worker that asks for work is free, whatever else it runs. A worker that holds a job is busy with that job. */
   async find(call: WorkerCall): Promise<Overrun | undefined> {
     const session = this.#parts.sessions.find(call.worker);
     if (!session) return undefined;
@@ -66,7 +66,7 @@ export class Overruns {
     return { forMs: now - session.overrunSince, job: inWords(first) };
   }
 
-  /** What is known at this moment: the record of a worker is written later. */
+  /** Returns what is known right now. The worker's record is written later. */
   async freedomOf(holders: readonly HolderState[]): Promise<Freedom> {
     const free = holders.filter((holder) => holder.jobs === 0 && !isSilent(holder));
     const overruns = new Map<string, Overrun>();
@@ -77,7 +77,7 @@ export class Overruns {
     return { overruns, unknown: free.filter(({ holder }) => !this.#parts.sessions.find(holder)).length };
   }
 
-  /** Of these jobs, those that the worker does not hold and did not end itself, and how many it holds in all. */
+  /** Returns which of these jobs the worker neither holds nor ended itself, and how many it holds in all. */
   async #lost(
     { endpoint, worker }: WorkerCall,
     ids: ReadonlySet<string>,
@@ -88,18 +88,18 @@ export class Overruns {
     const held = new Set((await queue.held(worker)).map(({ id }) => id));
     for (const id of ids) {
       if (held.has(id)) continue;
-      // A change that is not durable yet is told to nobody; the desk that makes it signals when it is.
+      // A change that is not durable yet is not announced. The worker desk signals when it is durable.
       const reading = await queue.read(id, clock.now());
       const job = typeof reading === "object" && reading.job.endpoint === endpoint ? reading.job : undefined;
       const isGone = job?.state !== "IN_PROGRESS" || job.holder !== worker;
-      // Our own library goes on listing a job until its result is confirmed, which the next take may hold up.
+      // Our own worker library keeps listing a job until its result is confirmed, and the next take may delay that confirmation.
       if (isGone && !(job && isEndedBy(job, worker))) lost.set(id, job);
     }
     return { held: held.size, lost };
   }
 }
 
-/** Its worker reported the end itself, whatever that was: nobody took the job away from it. */
+/** The worker reported the end itself, so nobody took the job away from it. */
 const isEndedBy = ({ state, holder, reason }: Job, worker: string) =>
   holder === worker && (state === "COMPLETED" || (state === "FAILED" && reason === undefined));
 

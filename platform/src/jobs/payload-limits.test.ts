@@ -1,4 +1,4 @@
-/** The setting of the payload limits: what it means, and what is refused at the start. */
+/** The payload limits setting: how it is read, and which values are refused at the start. */
 import { expect, test } from "vitest";
 import { parsePayloadLimits } from "./payload-limits.ts";
 

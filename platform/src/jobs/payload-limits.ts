@@ -1,29 +1,32 @@
-/** How long a job's input and output may be: the documented limits, unless the operator sets others. */
+/** Limits on the size of a job's input and output: the documented ones, unless the operator sets others. */
 import { MIB } from "../kernel/operation.ts";
 
-/** In bytes of the whole body. */
+/** Sizes are in bytes of the whole body. */
 export interface PayloadLimits {
   run: number;
   runsync: number;
-  /** A longer result is kept apart, and its record has a link to it. */
+  /** A longer result is stored separately, and its record has a link to it. */
   output: number;
-  /** A result that is longer than this too fails its job. */
+  /** A result longer than this fails its job. */
   large: number;
 }
 
 /**
- * Bodies that a worker takes at once: they are in memory until they are sent, and those of a thousand jobs would fill it. As much as
- * its results may have together.
+ * The most bytes of job bodies that one take returns. They stay in memory until they are sent, and the bodies of a thousand jobs would fill
+ * it. The results of one worker have the same limit together.
  */
 export const TAKEN_BYTES = 32 * MIB;
 
-/** A body is read as one text, and Node's texts end at 512 MB. */
+/** A body is read into one string, and Node limits strings to 512 MB. */
 const MOST_MB = 256;
 const LARGE_MB = 256;
-/** One that is kept apart is never read as a whole. */
+/** An output that is stored separately is never read as a whole, so it may be larger. */
 const MOST_LARGE_MB = 4096;
 
-/** `10,20,20,256`: MB of a /run body, a /runsync body, a result, and a result that is kept apart; 0 keeps none apart. */
+/**
+ * Parses `10,20,20,256`: the MB of a /run body, a /runsync body, a result, and a separately stored result. 0 as the last turns that storage
+ * off.
+ */
 export function parsePayloadLimits(text: string): PayloadLimits {
   const parts = text.split(",").map((part) => (/^\d{1,4}$/.test(part.trim()) ? Number(part) : Number.NaN));
   const [run = 0, runsync = 0, output = 0, large = Math.max(output, LARGE_MB)] = parts;

@@ -1,4 +1,4 @@
-/** Who waits for work. */
+/** Counting workers that wait for work. */
 import { expect, test } from "vitest";
 import { FakeClock } from "../kernel/clock.ts";
 import { MemorySignals } from "../ports/signals/memory-signals.ts";

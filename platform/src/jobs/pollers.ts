@@ -1,18 +1,18 @@
-/** Workers that wait for work: woken in the order they came, as many as there is work for, and no wake-up is lost. */
+/** Workers that wait for work. They are woken in the order they came, as many as there are jobs, and no wake-up is lost. */
 
 import type { Clock } from "../kernel/clock.ts";
 import type { Gone } from "../kernel/gone.ts";
 import { wait } from "../kernel/wait.ts";
 import type { Signals } from "../ports/signals/signals.ts";
 
-/** Where signals may be lost, a waiting worker looks for itself this often. */
+/** Where signals can be lost, a waiting worker checks the queue this often. */
 const LOOK_EVERY_MS = 1000;
 
-/** A place in the line: taken before looking for work, so that work which comes in between still wakes it. */
+/** A place in the waiting line. A worker takes it before it looks for work, so that work which arrives in between still wakes it. */
 export interface PollerPlace extends Disposable {
-  /** True when there may be work, false when the time is up or the worker is gone. */
+  /** Resolves to true if there may be work, and to false if the time is up or the worker is gone. */
   woken(untilMs: number, gone: Gone): Promise<boolean>;
-  /** The work that it was called for is not for this one: the poller behind it is called instead. */
+  /** This worker cannot take the work that it was called for, so the next one in line is called. */
   passOn(): void;
 }
 
@@ -20,13 +20,13 @@ interface Waiting {
   worker: string;
   wake: (() => void) | undefined;
   called: boolean;
-  /** Let go for good: there is nothing to look for. */
+  /** The worker was released for good and must not look for work. */
   released: boolean;
 }
 
 interface Line {
   waiting: Set<Waiting>;
-  /** How many of them belong to each worker. */
+  /** How many places in the line each worker has. */
   places: Map<string, number>;
   stopListening: () => void;
 }
@@ -42,17 +42,17 @@ export class Pollers {
     this.#clock = clock;
   }
 
-  /** How many workers wait for work of this endpoint; each may wait at several places. */
+  /** How many workers wait for work of this endpoint. A worker may wait in several places. */
   workers(endpoint: string): number {
     return this.#lines.get(endpoint)?.places.size ?? 0;
   }
 
-  /** Whether this worker is one of them. */
+  /** Reports whether this worker waits for work of this endpoint. */
   has(endpoint: string, worker: string): boolean {
     return this.#lines.get(endpoint)?.places.has(worker) ?? false;
   }
 
-  /** Whether one of them has nothing to look for. */
+  /** Reports whether a worker of this endpoint waits and was not called for a job. */
   hasFree(endpoint: string): boolean {
     for (const { wake } of this.#lines.get(endpoint)?.waiting ?? []) if (wake) return true;
     return false;
@@ -70,12 +70,12 @@ export class Pollers {
     };
   }
 
-  /** Lets one worker look once more. */
+  /** Makes one worker look for work once more. */
   call(endpoint: string, worker: string): void {
     for (const place of this.#lines.get(endpoint)?.waiting ?? []) if (place.worker === worker) call(place);
   }
 
-  /** Lets one worker go with nothing; what it was called for is for others. */
+  /** Releases one worker without work. A call that it had received goes to the next in line. */
   release(endpoint: string, worker: string): void {
     for (const place of this.#lines.get(endpoint)?.waiting ?? []) {
       if (place.worker !== worker) continue;
@@ -84,7 +84,7 @@ export class Pollers {
     }
   }
 
-  /** Lets everyone go with nothing, now and from now on: the server hands out no more work. */
+  /** Releases all workers without work, now and from now on: the server hands out no more jobs. */
   close(): void {
     this.#closed = true;
     for (const { waiting } of this.#lines.values()) for (const place of waiting) call(place);
@@ -94,7 +94,7 @@ export class Pollers {
     return this.#closed;
   }
 
-  /** Wakes the first of an endpoint's line, or the first behind a given place, one for each job. */
+  /** Wakes as many waiting workers as there are jobs, from the front of the line or from behind a given place. */
   #wake(endpoint: string, count: number, behind?: Waiting): void {
     let left = count;
     let isBehind = behind === undefined;
@@ -116,20 +116,20 @@ export class Pollers {
     const over = () => {
       place.wake = undefined;
     };
-    // Running out of the short time is a reason to look once more, running out of the whole time is the end.
+    // When the short interval ends, the worker looks once more. When the whole time is up, the wait ends.
     const { ended, end } = wait({ clock: this.#clock, ms, gone, late: ms < leftMs, left: false, over });
     place.wake = () => end(this.#answered(place));
     return ended;
   }
 
-  /** One who is let go keeps its call, so that it is passed on when it leaves. */
+  /** A released worker keeps its call, so that leaving the line passes it on. */
   #answered(place: Waiting): boolean {
     if (place.released) return false;
     place.called = false;
     return !this.#closed;
   }
 
-  /** Someone who was called but leaves without looking passes the call on. */
+  /** A worker that was called but leaves without looking passes its call on. */
   #leave(endpoint: string, line: Line, place: Waiting): void {
     line.waiting.delete(place);
     const left = line.places.get(place.worker)! - 1;

@@ -1,4 +1,4 @@
-/** A job as clients read it: the stored result spliced with what the service knows, nothing read and written anew. */
+/** Builds a job's record for clients. It splices the service's fields into the stored result, which is neither parsed nor rewritten. */
 
 import { timestamp } from "../kernel/clock.ts";
 import type { Reason } from "../kernel/reason.ts";
@@ -11,11 +11,11 @@ export interface Shown {
   result?: Payload;
   progress?: string;
   waitReason?: Reason;
-  /** What stands in the place of an output that is too long for the record. */
+  /** Replaces an output that is too long for the record. */
   link?: OutputLink;
 }
 
-/** Our keys come last: where a worker's result names one of them too, the last one counts. */
+/** Our keys come last, because parsers use the last one if a worker's result has the same key. */
 export function jobRecord(shown: Shown): string | Uint8Array {
   const own = ownKeys(shown);
   if (jobLifecycle.isFinal(shown.job.state) && shown.result !== undefined) return splice(shown.result, own);
@@ -23,7 +23,7 @@ export function jobRecord(shown: Shown): string | Uint8Array {
   return `{${own}`;
 }
 
-/** The same in pieces, of which a long result is one, as it is stored. */
+/** Returns the record in pieces. A long stored result is one of them and is not copied. */
 export function recordPieces(shown: Shown): Uint8Array[] {
   const { job, result } = shown;
   const isLong = result instanceof Uint8Array && jobLifecycle.isFinal(job.state);
@@ -40,7 +40,7 @@ function ownFields({ job, result, waitReason, link }: Shown): Record<string, unk
     own.delayTime = Math.max(0, startedAt - queuedAt);
     if (isFinal) own.executionTime = Math.max(0, (endedAt ?? startedAt) - startedAt);
   }
-  // The handler's own words stand in its result; ours are for jobs that the service itself ended, and for lists.
+  // The handler's own error is in its result. Our error is for jobs that the service itself ended, and for lists.
   if (isFinal && error !== undefined && result === undefined) own.error = error;
   if (reasonCode !== undefined) own.errorCode = reasonCode;
   if (link !== undefined) own.output = link;
@@ -53,7 +53,7 @@ function ownFields({ job, result, waitReason, link }: Shown): Record<string, unk
   return own;
 }
 
-/** Why it waits, for people and for programs. */
+/** Shows why the job waits, as text for people and as a code for programs. */
 export const shownWait = ({ text, code }: Reason) => ({ waitReason: text, waitReasonCode: code });
 
 const shownDelivery = ({ at, ...delivery }: Delivery) => ({ ...delivery, at: timestamp(at) });
@@ -62,7 +62,7 @@ const OPENING_BRACE = 0x7b;
 const CLOSING_BRACE = 0x7d;
 const WHITE_SPACE = new Set([0x20, 0x09, 0x0a, 0x0d]);
 
-/** Puts `rest` (`"key":…}`) into a JSON object given as text or bytes. */
+/** Adds `rest` (`"key":…}`) to a JSON object given as text or bytes. */
 export function splice(object: Payload, rest: string): string | Uint8Array {
   return typeof object === "string" ? spliceText(object, rest) : Buffer.concat(spliced(object, rest));
 }
@@ -72,7 +72,7 @@ export function spliceText(object: string, rest: string): string {
   return `${open}${open.endsWith("{") ? "" : ","}${rest}`;
 }
 
-/** The same as two pieces, the long one not copied. */
+/** Does the same in two pieces, without copying the long one. */
 export function spliced(object: Uint8Array, rest: string): Uint8Array[] {
   let end = object.lastIndexOf(CLOSING_BRACE);
   while (WHITE_SPACE.has(object[end - 1]!)) end--;

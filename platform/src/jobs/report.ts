@@ -1,4 +1,4 @@
-/** What a worker says of a job: read from the body of a job-done post, whatever shape its author gave it. */
+/** Reads what a worker reports about a job from the body of a job-done post, whatever shape the handler's author gave it. */
 import type { JsonMember, Scanned } from "../kernel/json-scan.ts";
 import { MIB } from "../kernel/operation.ts";
 import { because, type Reason, type ReasonCode, saying } from "../kernel/reason.ts";
@@ -8,26 +8,28 @@ export type Report =
   | { kind: "progress"; output: string }
   | {
       kind: "end";
-      /** The result object as JSON text: `output`, `error`, both or neither. */
+      /** The result object as JSON text. It has `output`, `error`, both or neither. */
       result: Payload;
-      /** Where the output is, when it is too long to stand in the result. */
+      /** Where the output is stored, if it is too long for the result. */
       large?: LargeOutput;
-      /** The handler's error, when there is one. */
+      /** The handler's error, if there is one. */
       error?: string;
-      /** Why the service calls it failed, where it is not the handler that says so. */
+      /** Why the service calls the job failed, if the handler did not say so itself. */
       code?: ReasonCode;
       failed: boolean;
       /** The worker wants to be replaced after this job. */
       refresh: boolean;
     };
 
-/** A result that cannot be taken ends the job as failed, with the reason, and with what came so that somebody can look at it. */
+/**
+ * A result that cannot be accepted fails the job. The result gives the reason and contains what arrived, so that somebody can look at it.
+ */
 function failure({ text: error, code }: Reason, rawOutput: string): Report {
   const result = JSON.stringify({ error, ...(rawOutput === "" ? {} : { rawOutput }) });
   return { kind: "end", result, error, code, failed: true, refresh: false };
 }
 
-/** What is kept of a result that is too long. */
+/** How much of a too long result is kept. */
 export const KEPT_OF_TOO_LONG = 64 * 1024;
 
 export function tooLong(limit: number, beginning: string): Report {
@@ -36,7 +38,7 @@ export function tooLong(limit: number, beginning: string): Report {
 
 const SHOWN_OF_BROKEN = 200;
 
-/** Never throws: a result that cannot be understood is a failed job, not a lost one. */
+/** Never throws: a result that cannot be understood fails the job and does not lose it. */
 export function readReport(text: string): Report {
   let body: unknown;
   try {
@@ -48,7 +50,7 @@ export function readReport(text: string): Report {
   try {
     return readObject(body as Record<string, unknown>, text);
   } catch {
-    // It can be read, but not be written: that recurses.
+    // Deeply nested JSON can be parsed but not serialized again, because serializing recurses.
     return failure(because("result-unreadable", { fault: "is nested too deeply" }), text.slice(0, KEPT_OF_TOO_LONG));
   }
 }
@@ -59,21 +61,21 @@ export const notJson = (text: string) =>
 const noObject = (text: string) =>
   failure(because("result-unreadable", { fault: "is not a JSON object" }, text.slice(0, SHOWN_OF_BROKEN)), text);
 
-/** What must be known of a result that is never read as a whole: where its output is, and the beginning of all else. */
+/** The members to find in a result that is never read as a whole: the place of its output, and the beginning of all others. */
 export const SCANNED = {
   members: ["output", "error", "status", "stopPod"],
   kept: ["error", "status", "stopPod"],
   most: 64 * 1024,
 };
 
-/** The same for a result that was scanned while it came in, and staged under this key. */
+/** Does the same for a result that was scanned while it arrived and is staged under this key. */
 export function readScanned(scanned: Scanned, key: string, beginning: string): Report {
   if ("fault" in scanned) return notJson(beginning);
   if (!scanned.isObject) return noObject(beginning);
   const { members } = scanned;
   const output = members.get("output");
   const [start, end] = output?.span ?? [0, 0];
-  // `null` is no output, and nothing else is as short.
+  // `null` means no output, and no real output is that short here.
   const large = end - start > "null".length ? { key, start, bytes: end - start } : undefined;
   const short = readObject(
     {
@@ -88,13 +90,13 @@ export function readScanned(scanned: Scanned, key: string, beginning: string): R
   return { ...short, ...(large ? { large } : {}) };
 }
 
-/** A value that is longer than what was kept of it becomes a text of that: only an error is ever shown. */
+/** A value longer than its kept beginning is returned as text. Only an error is ever shown, so that is enough. */
 function beginningOf(member: JsonMember | undefined): unknown {
   if (!member?.beginning) return undefined;
   const text = Buffer.from(member.beginning).toString();
   const isWhole = member.beginning.length === member.span[1] - member.span[0];
   if (isWhole) return JSON.parse(text);
-  // Half an escape at the end is none.
+  // A truncated escape sequence at the end is dropped.
   return text.startsWith('"') ? JSON.parse(`${text.replace(HALF_AN_ESCAPE, "$1")}"`) : text;
 }
 
@@ -108,7 +110,7 @@ function readObject(body: Record<string, unknown>, text: string): Report {
   const onlyOutput = "output" in body && Object.keys(body).length === 1;
   return {
     kind: "end",
-    // The common body is kept as it came: nothing is read and written anew that can be passed on.
+    // The common body, which has only an output, is stored byte for byte and not serialized again.
     result: onlyOutput && output !== null ? text.trim() : JSON.stringify(resultOf(output, errorText)),
     ...(errorText === undefined ? {} : { error: errorText }),
     failed,
@@ -116,7 +118,7 @@ function readObject(body: Record<string, unknown>, text: string): Report {
   };
 }
 
-/** An error may be given as any value that is not empty; all of them mean that the job failed. */
+/** An error may be any value that is not empty, and every such value means that the job failed. */
 function isError(error: unknown): boolean {
   return error !== undefined && error !== null && error !== false && error !== "" && error !== 0;
 }

@@ -1,4 +1,4 @@
-/** Reports that come late, twice or together: each counts for what it is about and for nothing else. */
+/** Reports that are late, repeated or sent together: each affects only the run that it is about. */
 import { expect, test } from "vitest";
 import { here, jobWorld, report, submission, worker } from "../../tests/engine-world.ts";
 import { idle } from "../../tests/idle.ts";
@@ -26,7 +26,7 @@ test("a worker may have a job again that it has reported, although a ping from b
   const { clock, queue, engine, desk, start, hold, flush } = await jobWorld();
   const { id } = await engine.submit(submission({ errorRetries: 1 }));
   await desk.take(worker("w1"), one);
-  // From then on its claim is known after a restart.
+  // From now on its claim survives a restart.
   await queue.due(clock.now(), 10);
   const restarted = start();
   hold();

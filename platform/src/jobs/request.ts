@@ -1,16 +1,16 @@
-/** What a caller of /run or /runsync asks for: read from the parsed body, refused with a reason. Runs in any thread. */
+/** Reads what a caller of /run or /runsync asks for from the parsed body, and refuses it with a reason. Runs in any thread. */
 import { problem } from "../kernel/problem.ts";
 import { unstorable } from "../kernel/storable.ts";
 import { EXECUTION_TIMEOUT_RANGE, type Range, RETRIES_RANGE, TTL_RANGE, WEBHOOK_BYTES } from "./model.ts";
 
-/** Everything the body says apart from the input itself. */
+/** Everything in the body except the input. */
 export interface RequestTerms {
   executionTimeoutMs?: number;
   ttlMs?: number;
   errorRetries: number;
   lowPriority: boolean;
   webhooks: string[];
-  /** Whether the body may hold a credential, which must be sealed before it is stored. */
+  /** Whether the body may contain a credential, which must be sealed before the body is stored. */
   hasCredential: boolean;
 }
 
@@ -25,7 +25,7 @@ export function readRequest(parsed: unknown): RequestTerms {
   return {
     ...policy,
     webhooks: [...readUrl(body, "webhook"), ...readUrl(body, "webhookV2")],
-    // Of a key that is given twice the first is not seen here, and would be stored all the same.
+    // If the key is repeated, its first value is not visible here but would still be stored. So any `s3Config` counts.
     hasCredential: "s3Config" in body,
   };
 }
@@ -59,7 +59,7 @@ function readUrl(body: Json, name: "webhook" | "webhookV2"): string[] {
   return [webhookUrl(url, name)];
 }
 
-/** A target of webhooks, or a refusal that says what is wrong with it. */
+/** Returns a webhook URL, or refuses it with the reason. */
 export function webhookUrl(url: unknown, name: string): string {
   if (typeof url !== "string" || !URL.canParse(url) || !/^https?:/i.test(url)) {
     throw problem("invalid", `'${name}' must be an http or https URL`);

@@ -1,11 +1,11 @@
-/** A job that is retried: only what runs after that counts. */
+/** Retrying a job: only runs that begin after the retry count. */
 import { expect, test } from "vitest";
 import { here, jobWorld, report, submission, worker } from "../../tests/engine-world.ts";
 
 const one = { limit: 1, waitMs: 0, gone: here };
 const DEADLINE_MS = 10_000;
 
-/** A job that `w1` had for too long, so that it timed out; `w1` is still at it. */
+/** Makes a job that timed out while `w1` still runs it. */
 async function timedOut() {
   const world = await jobWorld();
   const { engine, desk, queue, clock } = world;

@@ -1,16 +1,16 @@
-/** Who may send one more webhook now: nobody's silent targets take what others need to send theirs. */
+/** Decides who may send one more webhook now, so that one account's slow targets do not block the webhooks of others. */
 
-/** So many are sent at once by all accounts together. */
+/** All accounts together send at most this many webhooks at once. */
 const SENDERS = 64;
-/** A target that answers quickly is sent more at once, up to so many. */
+/** A target that answers quickly is sent more at once, up to this many. */
 const MOST_OF_A_TARGET = 16;
 const QUICK_MS = 1000;
-/** Of targets that are being sent nothing an account's last ones are remembered. */
+/** If an account has more targets than this, its oldest idle ones are forgotten. */
 const REMEMBERED_TARGETS = 100;
 
 interface Target {
   sending: number;
-  /** How many it may be sent at once: one, until it has shown that it answers quickly. */
+  /** How many webhooks it may be sent at once. This is one until it has answered quickly. */
   allowed: number;
 }
 
@@ -24,8 +24,8 @@ export class Senders {
   #sending = 0;
 
   /**
-   * How many more messages an account may send now. It may have as many under way as are left for others: alone that is half of all
-   * senders, two have a third each, and the next account finds one that is free.
+   * How many more messages an account may send now. An account may use as many senders as stay free for others: one account alone gets half
+   * of them, two get a third each. So the next account always finds a free sender.
    */
   roomOf(account: string): number {
     const free = SENDERS - this.#sending;
@@ -36,7 +36,7 @@ export class Senders {
     return this.#accounts.get(account)?.sending ?? 0;
   }
 
-  /** Targets of an account that have as much to answer as they may. */
+  /** Targets of an account that already have as many webhooks under way as they may. */
   busyTargets(account: string): string[] {
     const targets = [...(this.#accounts.get(account)?.targets ?? [])];
     return targets.filter(([, { sending, allowed }]) => sending >= allowed).map(([name]) => name);

@@ -1,48 +1,48 @@
-/** What this node knows of the workers that talk to it: their jobs, what they list, and what they must stop. */
+/** What this node knows about the workers that talk to it: the jobs they have, the jobs they list, and the jobs they must stop. */
 import type { Job } from "../ports/queue/job.ts";
 
 export interface Begun {
   job: Job;
-  /** Number of the chunk that comes next; unknown until the first one when the job began before this node did. */
+  /** The number of the next chunk. It is unknown until the first one if the job began before this node started. */
   nextChunk: number | undefined;
 }
 
 export interface Session {
   endpoint: string;
   seenAt: number;
-  /** Jobs handed out here and not reported yet. */
+  /** Jobs that this node handed out and that were not reported yet. */
   begun: Map<string, Begun>;
-  /** Jobs that the last ping named and that were not reported since. */
+  /** Jobs that the last ping named and that were not reported since then. */
   listed: Set<string>;
-  /** Jobs that it holds and was seen to be at: by a ping, a chunk or progress. */
+  /** Jobs that the worker holds and was seen running: by a ping, a chunk or progress. */
   seen: Set<string>;
-  /** Since when every ping has left out a job that the worker holds. */
+  /** Jobs that the worker holds, with the time since which every ping has left them out. */
   omitted: Map<string, number>;
-  /** Stops already told since the last ping: a worker polls again at once, and needs each only once. */
+  /** Jobs that the worker was told to stop since its last ping. It polls again at once and needs to hear of each only once. */
   told: Set<string>;
-  /** When a job was last taken or ended; at first, when the worker was first heard of. */
+  /** When the worker last took or ended a job, or else when it was first heard from. */
   activeAt: number;
-  /** It has spoken to this node, since it was thawed if it ever was. */
+  /** Whether the worker has talked to this node since its last thaw, or at all if it was never frozen. */
   heard: boolean;
-  /** It needs no warm-up, or has had it. */
+  /** Whether the worker needs no warm-up or has finished it. */
   isWarm: boolean;
-  /** How many pings in a row have left out its warm-up. */
+  /** How many pings in a row have left out the worker's warm-up. */
   warmUpOmitted: number;
-  /** It gets nothing more. */
+  /** The worker gets no more jobs. */
   drained: boolean;
-  /** It gets nothing until it is thawed and asks anew. */
+  /** The worker gets no jobs until it is thawed and asks again. */
   frozen: boolean;
-  /** Changes whenever the worker is let go: what it asked before that gets nothing. */
+  /** Changes whenever the worker is released, so that requests from before that get nothing. */
   round: number;
-  /** Asks for jobs that the queue has not answered yet. */
+  /** Claims of this worker that the queue has not answered yet. */
   claims: Set<Promise<unknown>>;
-  /** Since when the worker has been busy with nothing but jobs that are no longer its own. */
+  /** Since when the worker's pings have listed only jobs that are no longer its own. */
   stuckSince: number | undefined;
-  /** Since when it has been known to be at such jobs alone, and to ask for nothing. */
+  /** Since when this node has known that the worker runs only lost jobs and asks for none. */
   overrunSince: number | undefined;
 }
 
-/** A worker unheard of for this long is forgotten; what matters of it is in the queue. */
+/** This node forgets a worker that was silent for this long. Everything important about it is in the queue. */
 const FORGET_MS = 600_000;
 const SWEEP_AT = 1000;
 
@@ -80,35 +80,35 @@ function newSession(endpoint: string, now: number): Session {
   return { endpoint, ...jobs, told: new Set(), ...times, ...standing, claims: new Set() };
 }
 
-/** Jobs that the worker may be at: handed out, listed by its last ping, or to be stopped since then. */
+/** Jobs that the worker may be running: handed out, listed by its last ping, or to be stopped since then. */
 export const atOrToldOf = ({ begun, listed, told }: Session): ReadonlySet<string> =>
   new Set([...begun.keys(), ...listed, ...told]);
 
-/** It must not be given anything now. */
+/** A withheld worker must not get jobs now. */
 export const isWithheld = ({ drained, frozen }: Session) => drained || frozen;
 
-/** A worker gets this long to stop a job before it counts as stuck with it. */
+/** A worker has this long to stop a job before it counts as stuck. */
 export const STOP_GRACE_MS = 10_000;
 
-/** A blocking handler cannot be stopped from within its worker: the ping, which comes from elsewhere, goes on listing the job. */
+/** A blocking handler cannot be stopped from inside its worker. The ping runs separately and keeps listing the job. */
 export function isStuck(session: Session, listsOnlyOthers: boolean, nowMs: number): boolean {
   if (!listsOnlyOthers) session.stuckSince = undefined;
   else session.stuckSince ??= nowMs;
   return session.stuckSince !== undefined && nowMs - session.stuckSince >= STOP_GRACE_MS;
 }
 
-/** A job that its worker is not at, and what is known of how that came about. */
+/** A job that its worker is not running, and what is known about the cause. */
 export interface Omitted {
   job: Job;
   why: string;
 }
 
-/** A worker that pings more often than others still gets this long to read the job that it was given, on a machine that is busy too. */
+/** A worker that pings more often than others still gets this long to read a new job, also on a busy machine. */
 export const OMITTED_MS = 5000;
 
 /**
- * Jobs that a worker has left out of two pings in a row, or of as many as it sends meanwhile: it never began them, or stopped without a
- * result that arrived. Returns them and forgets the time. A job begun since the last ping is not missed by it.
+ * Returns jobs that every ping has left out for `OMITTED_MS`, usually two pings in a row. The worker never began them, or it stopped and
+ * the result did not arrive. A returned job is no longer tracked. The first ping after a job began only starts the time.
  */
 export function omittedTwice(
   session: Session,
@@ -130,10 +130,13 @@ export function omittedTwice(
 }
 
 const WAS_AT_IT = "was at the job and no longer is, and no result of it arrived";
-/** A short job may have been begun and ended between two pings. */
+/** A short job may begin and end between two pings, so this does not claim that the worker never began it. */
 const NOT_SEEN_AT_IT = "took the job and is not at it: it never began it, or its result did not arrive";
 
-/** These releases kept their job list in a file that workers on one volume shared: what they list is not their own. */
+/**
+ * Versions 1.7.11 to 1.10.0 of the SDK kept the job list in a file that workers on one volume shared, so the listed jobs may belong to
+ * others.
+ */
 export function listsAreTrusted(sdkVersion: string | undefined): boolean {
   const [major = 0, minor = 0, patch = 0] = (sdkVersion ?? "").split(".").map((part) => Number.parseInt(part, 10) || 0);
   if (major !== 1) return true;

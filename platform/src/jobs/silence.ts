@@ -1,18 +1,18 @@
-/** Silence: how long nothing was heard of a worker, and from when on that means something. */
+/** How long a worker has been silent, and from when on that has consequences. */
 import { type Clock, type Timer, timestamp } from "../kernel/clock.ts";
 import { type Reason, saying } from "../kernel/reason.ts";
 import type { HolderState } from "../ports/queue/queue.ts";
 
-/** A worker is lost when nothing was heard of it for this long. */
+/** A worker that was silent for this long is lost. */
 export const LOST_AFTER_MS = 30_000;
 
-/** Workers ping every 10 s, or have a question open: one that does neither for this long is not counted on. */
+/** Workers ping every 10 s or have a request open. One that does neither for this long is not counted on. */
 export const SILENT_AFTER_MS = 15_000;
 
-/** How often a worker whose question is open is said to be alive. */
+/** How often a worker with an open request is reported to be alive. */
 const SAID_EVERY_MS = 10_000;
 
-/** How long nothing was heard of a worker that is not lost yet. */
+/** How long a worker that is not lost yet has been silent. */
 export const silentMs = ({ leftMs }: Pick<HolderState, "leftMs">): number => Math.max(0, LOST_AFTER_MS - leftMs);
 
 export const isSilent = (holder: Pick<HolderState, "leftMs">): boolean => silentMs(holder) >= SILENT_AFTER_MS;
@@ -25,7 +25,7 @@ const silenceText = (ms: number, now: number): string =>
 export const silenceReason = (ms: number, now: number): Reason =>
   saying("worker-silent", silenceText(ms, now), { seconds: Math.round(ms / 1000) });
 
-/** How many workers are silent, and for how long; undefined when none is. */
+/** Says how many workers are silent and for how long, or returns undefined if none is. */
 export function silentWorkers(ms: readonly number[], now: number): Reason | undefined {
   if (ms.length === 0) return undefined;
   const longest = Math.max(...ms);
@@ -34,7 +34,7 @@ export function silentWorkers(ms: readonly number[], now: number): Reason | unde
   return saying("worker-silent", text, { workers: ms.length, seconds: Math.round(longest / 1000) });
 }
 
-/** Says again and again that a worker is alive, from the time that its question has to wait until it is answered. */
+/** Reports repeatedly that a worker is alive, from when its request starts to wait until it is answered. */
 export class OpenQuestion implements Disposable {
   readonly #clock: Clock;
   readonly #say: () => void;

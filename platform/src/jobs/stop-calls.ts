@@ -16,7 +16,7 @@ export class StopCalls {
     this.#clock = clock;
   }
 
-  /** `signalled` is true when this worker may have something to stop, false when the time is up or nobody waits any more. */
+  /** `signalled` resolves to true if this worker may have a job to stop, and to false if the time is up or the worker is gone. */
   next(worker: string, waitMs: number, gone: Gone): { signalled: Promise<boolean>; cancel: () => void } {
     const over = () => {
       stopListening();
@@ -29,7 +29,7 @@ export class StopCalls {
     return { signalled: ended, cancel: leave };
   }
 
-  /** Lets everyone go, now and from now on. */
+  /** Releases all waiting workers, now and from now on. */
   close(): void {
     this.#closed = true;
     for (const leave of [...this.#waiting]) leave();

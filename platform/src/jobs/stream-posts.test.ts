@@ -1,4 +1,4 @@
-/** Posts of a streaming job: our own worker library numbers them, so that one sent again after a lost answer is kept once. */
+/** Posts of a streaming job. Our own worker library numbers them, so that a post repeated after a lost answer is stored once. */
 import { expect, test } from "vitest";
 import { here, jobWorld, report, submission, worker } from "../../tests/engine-world.ts";
 import { idle } from "../../tests/idle.ts";

@@ -1,4 +1,4 @@
-/** Reading a stream: chunks after a position, waiting for the next on an event. */
+/** Reads a stream: returns the chunks after a position and waits for the next ones on an event. */
 
 import { type Admit, UNCOUNTED_BYTES } from "../kernel/body-memory.ts";
 import type { Clock } from "../kernel/clock.ts";
@@ -22,35 +22,34 @@ export const BEGINNING: StreamPosition = { attempt: 0, sequence: 0 };
 export interface StreamView {
   job: Job;
   chunks: Chunk[];
-  /** Whether the job has ended, and no chunk comes after these. What stands below is known then. */
+  /** Whether the job has ended and no chunk follows. The fields below are only set then. */
   isLast: boolean;
-  /** The result object. */
   result?: Payload;
-  /** Why the job ended otherwise than by success. */
+  /** Why the job did not succeed. */
   error?: string;
   /** Whether the chunks are the output of a handler that streamed nothing. */
   isWhole?: boolean;
-  /** Where the error stands behind the last chunk, as an item of its own; absent when the position is behind it already. */
+  /** The position of the error, which follows the last chunk as an item of its own. Absent if the reader is already past it. */
   errorAt?: StreamPosition;
 }
 
 const READ_AT_ONCE = 200;
-/** An answer is in memory until it is sent, and a reader asks again: a chunk has 1 MB. */
+/** An answer stays in memory until it is sent, and the reader asks again for more. A chunk has at most 1 MB. */
 const READ_BYTES = 4 * MIB;
-/** Longer results are read in a thread. */
+/** Longer results are parsed in a thread. */
 const READ_HERE = 256 * 1024;
 
-/** Reads the output of a result as chunks, wherever that holds nobody up. */
+/** Reads the output of a result as chunks, in a thread where that would block other requests. */
 export type ReadOutput = (
   result: Payload,
   ask: { from: number; most: number; whose: string },
 ) => Promise<{ texts: string[]; more: boolean }>;
 
-/** Where signals may be lost, each reader that waits looks into the queue this often. */
+/** Where signals can be lost, each waiting reader checks the queue this often. */
 const LOOK_EVERY_MS = 1000;
 
 export class Streams {
-  /** Answers that are being written right now, one a job: a client that asks meanwhile waits for the cursor to move. */
+  /** Answers that are being written, at most one per job. Another client that asks meanwhile waits for the cursor to move. */
   readonly answering = new Map<string, Promise<void>>();
   readonly #engine: Engine;
   readonly #queue: Queue;
@@ -58,7 +57,7 @@ export class Streams {
   readonly #readOutput: ReadOutput;
   readonly #signals: Signals;
   readonly #clock: Clock;
-  /** How each of those who wait is let go. */
+  /** Each function releases one waiting reader. */
   readonly #waits = new Set<() => void>();
   #closed = false;
 
@@ -78,7 +77,7 @@ export class Streams {
     this.#clock = parts.clock;
   }
 
-  /** The server ends: from now on nobody is kept waiting. */
+  /** The server shuts down, so nobody is kept waiting from now on. */
   close(): void {
     this.#closed = true;
     for (const release of [...this.#waits]) release();
@@ -88,7 +87,10 @@ export class Streams {
     return this.#closed;
   }
 
-  /** Returns as soon as there are chunks after the position or the job has ended, else when the time is up or the server ends. */
+  /**
+   * Returns as soon as there are chunks after the position or the job has ended. Otherwise it returns when the time is up or the server
+   * shuts down.
+   */
   async next(
     endpoint: string,
     id: string,
@@ -97,7 +99,7 @@ export class Streams {
   ): Promise<StreamView> {
     const untilMs = this.#clock.monotonic() + waitMs;
     for (;;) {
-      // Listening begins before looking, so that what comes in between is not missed.
+      // Listening begins before looking, so that no change in between is missed.
       const change = this.#nextChange(id, untilMs - this.#clock.monotonic(), gone);
       try {
         const view = await this.#look(endpoint, id, after, admit);
@@ -110,7 +112,7 @@ export class Streams {
     }
   }
 
-  /** The job is read before its chunks: a chunk that comes in between is then seen, and an end never hides one. */
+  /** The job is read before its chunks. So a chunk that arrives in between is seen, and the end of the job never hides a chunk. */
   async #look(endpoint: string, id: string, after: StreamPosition, admit?: Admit): Promise<StreamView> {
     const { job } = await this.#engine.read(endpoint, id);
     const found = await this.#chunks(id, after, admit);
@@ -119,7 +121,7 @@ export class Streams {
     return this.#lookAtEnd(endpoint, job, after, found, admit);
   }
 
-  /** How long they are is known when they are here: until then they have all the room that they may need. */
+  /** The length of the chunks is only known once they are read, so the largest possible size is reserved until then. */
   async #chunks(id: string, after: StreamPosition, admit?: Admit): Promise<Chunk[]> {
     const hold = await admit?.(READ_BYTES);
     const found = await this.#queue.chunks(id, after, READ_AT_ONCE, READ_BYTES);
@@ -140,7 +142,7 @@ export class Streams {
     found: Chunk[],
     admit: Admit | undefined,
   ): Promise<StreamView> {
-    // Read anew with its result: both are of one moment.
+    // The job is read again together with its result, so that both are from the same moment.
     const { job, result } = await this.#engine.read(endpoint, id, ["result"], admit);
     if (!jobLifecycle.isFinal(job.state)) return { job, chunks: found, isLast: false };
     const isWhole = found.length === 0 && job.state === "COMPLETED" && !(await this.#hasStreamed(job, after));
@@ -151,20 +153,23 @@ export class Streams {
     return { job, chunks, isLast: true, result, error, errorAt: await this.#behind(job, chunks.at(-1) ?? after) };
   }
 
-  /** Asked when there is nothing after the position: then there is something before it, or nothing at all. */
+  /** There is no chunk after the position. So there is either a chunk before it or none at all. */
   async #hasStreamed({ id, attempt }: Job, after: StreamPosition): Promise<boolean> {
     if (after.attempt < attempt || after.sequence === 0) return false;
     return (await this.#queue.chunks(id, { attempt, sequence: 0 }, 1)).length > 0;
   }
 
-  /** The place right behind the last chunk, or undefined where there is no chunk at the position: then it is that place itself. */
+  /**
+   * Returns the position right behind the last chunk. If no chunk is at `last`, then `last` is already that position, and this returns
+   * undefined.
+   */
   async #behind({ id, attempt }: Job, last: StreamPosition): Promise<StreamPosition | undefined> {
     if (last.attempt < attempt || last.sequence === 0) return { attempt, sequence: 1 };
     const [chunk] = await this.#queue.chunks(id, { attempt: last.attempt, sequence: last.sequence - 1 }, 1);
     return chunk?.sequence === last.sequence ? { attempt, sequence: last.sequence + 1 } : undefined;
   }
 
-  /** A handler that streamed nothing gives its whole output as the stream, once; or a link to it. */
+  /** The whole output of a handler that streamed nothing, or a link to it, is given out once as the stream. */
   async #wholeOutput(
     job: Job,
     after: StreamPosition,
@@ -193,7 +198,7 @@ export class Streams {
   }
 }
 
-/** What is long is not read for it: the job knows how the error begins. */
+/** A long result is not parsed for its error, because the job has the beginning of it. */
 export function errorOf({ state, reason, error }: Job, result: Payload | undefined): string | undefined {
   if (state === "COMPLETED") return undefined;
   if (result === undefined) return reason;
@@ -201,7 +206,7 @@ export function errorOf({ state, reason, error }: Job, result: Payload | undefin
   return (JSON.parse(Buffer.from(result).toString()) as { error?: string }).error ?? reason;
 }
 
-/** The number of an attempt's last chunk. */
+/** Returns the number of an attempt's last chunk. */
 export async function lastSequence(queue: Pick<Queue, "chunks">, id: string, attempt: number): Promise<number> {
   for (let sequence = 0; ; ) {
     const last = (await queue.chunks(id, { attempt, sequence }, READ_AT_ONCE, READ_BYTES)).at(-1);

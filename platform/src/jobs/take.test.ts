@@ -1,4 +1,4 @@
-/** Workers that wait for work: they are believed to be alive, and called for whatever they may have. */
+/** Workers that wait for work count as alive and are called for any job they may take. */
 import { expect, test } from "vitest";
 import { here, jobWorld, submission, worker } from "../../tests/engine-world.ts";
 

@@ -1,4 +1,4 @@
-/** What workers get of a job while several changes of it are on their way to the disk. */
+/** What workers get of a job while several of its changes are not durable yet. */
 import { expect, test } from "vitest";
 import { here, jobWorld, report, submission, worker } from "../../tests/engine-world.ts";
 import { idle } from "../../tests/idle.ts";

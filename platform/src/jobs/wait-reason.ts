@@ -1,11 +1,11 @@
-/** Why a job waits: as the fleet says, or else as far as the queue itself can tell. */
+/** Says why a job waits: the reason that the fleet gives, or else what the queue itself can tell. */
 import { adding, because, type Reason, reworded, together, withPlacesHidden } from "../kernel/reason.ts";
 import type { Job } from "../ports/queue/job.ts";
 import type { Counts, HolderState } from "../ports/queue/queue.ts";
 import type { Freedom } from "./overruns.ts";
 import { isSilent, silentMs, silentWorkers } from "./silence.ts";
 
-/** The workers that the queue knows, and which of those without a job have time for one. */
+/** The workers that the queue knows, and which workers without a job are free for one. */
 export interface Workforce {
   holders: readonly HolderState[];
   freedom: Freedom;

@@ -1,4 +1,4 @@
-/** A warm-up at the desk: handed to a worker that asks, and never mistaken for a job. */
+/** The warm-up at the worker desk: a worker that asks gets it, and it is never mistaken for a job. */
 import { expect, test } from "vitest";
 import { here, jobWorld, report, submission, worker } from "../../tests/engine-world.ts";
 import type { WarmUps } from "./warm-up.ts";
@@ -6,7 +6,7 @@ import type { WarmUps } from "./warm-up.ts";
 const w = worker("w");
 const now = { limit: 3, waitMs: 0, gone: here };
 
-/** One warm-up for whoever asks first; what the desk says of it is noted. */
+/** Gives one warm-up to the worker that asks first, and records what the desk reports about it. */
 async function world() {
   const said: string[] = [];
   let body: string | "wait" | undefined = '{"input":{}}';

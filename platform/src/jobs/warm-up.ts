@@ -1,4 +1,4 @@
-/** The warm-up of a new worker: one job of its own before any other, which is in no queue and no list and counts nowhere. */
+/** The warm-up of a new worker: a job that it does before any other. It is in no queue and no list, and no count includes it. */
 import { type Job, jobLifecycle } from "../ports/queue/job.ts";
 import type { Claimed } from "../ports/queue/queue.ts";
 import { workerOf } from "./holder.ts";
@@ -6,22 +6,24 @@ import type { Report } from "./report.ts";
 import type { Session } from "./sessions.ts";
 import type { WorkerCall } from "./worker-events.ts";
 
-/** The fleet, as far as the desk needs it: it knows which workers are new. */
+/** The part of the fleet that the worker desk needs: it knows which workers are new. */
 export interface WarmUps {
-  /** The body of what this worker must do first, begun by this call; "wait" while it must not have anything; undefined for a warm one. */
+  /**
+   * Returns the body of the warm-up that this call starts, "wait" while the worker must not get anything, or undefined for a warm worker.
+   */
   begin(call: WorkerCall): Promise<string | "wait" | undefined>;
-  /** It never got it, or is not at it: it gets it once more. `isSure` when it was never sent. */
+  /** The worker did not get the warm-up or is not running it, so it gets it again. `isSure` means that it was never sent. */
   lose(call: WorkerCall, isSure: boolean): Promise<void>;
-  /** It is over, well or not. */
+  /** The warm-up has ended, in success or failure. */
   end(call: WorkerCall, report: Extract<Report, { kind: "end" }>): Promise<void>;
 }
 
 export const nobodyWarmsUp: WarmUps = { begin: async () => undefined, lose: async () => {}, end: async () => {} };
 
-/** No job is called so, and no two workers do it under the same name. */
+/** No job has such an id, and every worker has its own. */
 export const warmUpId = ({ worker }: WorkerCall): string => `warmup-${workerOf(worker)}`;
 
-/** What a worker that is not known to be warm gets before any job. */
+/** Returns what a worker that is not known to be warm gets before any job. */
 export async function beginWarmUp(
   warmUps: WarmUps,
   call: WorkerCall,
@@ -35,7 +37,6 @@ export async function beginWarmUp(
   return body === undefined ? undefined : warmUpJob(call, body, now);
 }
 
-/** As its worker gets it. */
 function warmUpJob(call: WorkerCall, body: string, now: number): Claimed {
   const policy = { ttlMs: 0, executionTimeoutMs: 0, retentionMs: 0, errorRetries: 0, lowPriority: false };
   const times = { createdAt: now, ttlAt: now, queuedAt: now, startedAt: now };
@@ -46,7 +47,7 @@ function warmUpJob(call: WorkerCall, body: string, now: number): Claimed {
   return { job, body };
 }
 
-/** Takes reports of the warm-up out of those that are about jobs. */
+/** Handles the reports about the warm-up and returns those about jobs. */
 export async function reportWarmUp<T extends { id: string; report: Report }>(
   warmUps: WarmUps,
   call: WorkerCall,
@@ -57,7 +58,7 @@ export async function reportWarmUp<T extends { id: string; report: Report }>(
   return reports.filter((one) => one.id !== id);
 }
 
-/** Two pings in a row without the warm-up: a server before this one may have missed its end, or its worker never got it. */
+/** Two pings in a row left out the warm-up. Either an earlier server missed its end, or the worker never got it. */
 export async function noticeWarmUp(
   warmUps: WarmUps,
   call: WorkerCall,

@@ -1,12 +1,12 @@
-/** The signature of a message, by which its receiver can tell that it is from here, and not from long ago. */
+/** Signs a webhook, so that its receiver can tell that it came from here and is not old. */
 import { createHmac } from "node:crypto";
 import { MIB } from "../kernel/operation.ts";
 import { bytesInSlices, Slices } from "../kernel/slices.ts";
 
-/** To sign 20 MB takes 15 ms and more. */
+/** Signing 20 MB takes 15 ms or more, so it is done in slices. */
 const SIGNED_AT_ONCE = 4 * MIB;
 
-/** As a header: `t=<seconds>,v1=<hex>` over `<seconds>.<body>`; none where there is no secret. */
+/** Returns the header `t=<seconds>,v1=<hex>`, computed over `<seconds>.<body>`, or none if there is no secret. */
 export async function signatureOf(
   body: readonly Uint8Array[],
   secret: string | undefined,

@@ -1,4 +1,4 @@
-/** Webhooks: told of every end, three times at most, signed when asked, and never lost in a crash. */
+/** Webhooks report every end with at most three tries, are signed if there is a secret, and survive a crash. */
 import { createHmac } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { idle } from "../../tests/idle.ts";
@@ -16,7 +16,7 @@ import { WorkerDesk } from "./worker-desk.ts";
 
 const HOOK = "https://example.org/hook?token=abc";
 
-/** An engine whose webhooks go to a list; each answer is taken from `answers`, 200 when there is none. */
+/** Makes an engine whose webhooks go to a list. Each answer comes from `answers`, or is 200 if that is empty. */
 function setup({ secret, mine, silent }: Pick<WebhookParts, "secret" | "mine"> & { silent?: RegExp } = {}) {
   const clock = new FakeClock();
   const queue = new MemoryQueue(clock);
@@ -30,7 +30,7 @@ function setup({ secret, mine, silent }: Pick<WebhookParts, "secret" | "mine"> &
   const sent: { url: string; body: string; headers: Record<string, string> }[] = [];
   const watches: { count: number; resolve: () => void }[] = [];
   const answers: (number | Error)[] = [];
-  /** Answers of targets that never give one. */
+  /** Ends the pending requests of targets that never answer. */
   const refusals: (() => void)[] = [];
   const silence: Post = () =>
     new Promise((_, reject) => refusals.push(() => reject(new Error("The operation was aborted due to timeout"))));
@@ -63,7 +63,7 @@ function setup({ secret, mine, silent }: Pick<WebhookParts, "secret" | "mine"> &
     answers,
     start,
     webhooks,
-    /** Resolves once that many messages were sent. */
+    /** Resolves once this many messages were sent. */
     sentInAll: (count: number) => new Promise<void>((resolve) => watches.push({ count, resolve })),
     submit: (endpoint = "ep", hook = HOOK, body = '{"input":{"a":1}}') =>
       engine.submit({

@@ -1,4 +1,4 @@
-/** Webhooks: the outbox read and sent, three times at most, until each target has been told; accounts and targets take turns. */
+/** Sends the webhooks in the outbox, with at most three tries for each target. Accounts and targets take turns. */
 
 import { type Duty, every } from "../kernel/background.ts";
 import type { BodyMemory } from "../kernel/body-memory.ts";
@@ -16,32 +16,35 @@ import { OutboxRounds, type Turn } from "./outbox-rounds.ts";
 import { Senders } from "./senders.ts";
 import { signatureOf } from "./webhook-signature.ts";
 
-/** Sends one message, whose body may be long; the composition root gives the real thing. */
+/** Sends one message, which may be long. The composition root provides the real implementation. */
 export type Post = (
   url: string,
   body: readonly Uint8Array[],
   headers: Record<string, string>,
 ) => Promise<{ status: number }>;
 
-/** Messages are sent when they are written; a look now and then finds those that are due again, or whose signal was lost. */
+/** Messages are sent when they are written. A regular look finds those that are due again or whose signal was lost. */
 const TICK_MS = 1000;
 const WEBHOOKS = "send webhooks";
-/** An account's turn is over after so many messages. */
+/** An account's turn is over after this many messages. */
 const A_TURN = 4;
-/** A look ends after so many turns: who has the duty, and who has something to tell, must be asked again. */
+/** A look ends after this many turns, because the duty's owner and the endpoints with messages must be checked again. */
 const TURNS_IN_A_LOOK = 32;
 const ACCOUNT_MS = 3_600_000;
 const TRIES = 3;
 const RETRY_AFTER_MS = 10_000;
-/** A crash while sending leaves the message to be sent again after this time. */
+/** If the server crashes while sending, the message is sent again after this time. */
 const SENDING_MS = 30_000;
-/** What could not be told for so long, while messages were sent, never is: a target that is silent would keep its jobs for ever. */
+/**
+ * A message that could not be delivered for this long is dropped, because a silent target would otherwise keep its jobs forever. Time in
+ * which no server sent messages does not count.
+ */
 const GIVE_UP_MS = 86_400_000;
-/** Where more endpoints than this have something to tell, looking for others is left to the looks now and then. */
+/** If more endpoints than this have messages, only the regular looks search for further ones. */
 const MANY_ENDPOINTS = 100;
-/** The original input goes along when it is small. */
+/** The original input is included if it is at most this long. */
 const INPUT_BYTES = MIB;
-/** Well before it is due again. */
+/** This is well before the message is due again. */
 const MEMORY_WAIT_MS = 5000;
 const SHOWN_OF_ERROR = 200;
 
@@ -52,14 +55,14 @@ export interface WebhookParts {
   log: Log;
   memory: Pick<BodyMemory, "take">;
   post: Post;
-  /** The job as `/status` shows it, as JSON in pieces, of which the last ends with the closing brace. */
+  /** Returns the job as `/status` shows it, as JSON in pieces. The last piece ends with the closing brace. */
   record: (reading: Reading) => Uint8Array[];
   findInput?: FindInput;
-  /** Whose an endpoint is; undefined when it is gone. */
+  /** Returns the account of an endpoint, or undefined if the endpoint is gone. */
   accountOf: (endpoint: string) => Promise<string | undefined>;
   /** Signs each message when set. */
   secret?: string;
-  /** Of many nodes, the one that sends; asked at each look, and taken to hold until the next. */
+  /** Reports whether this node, of several, is the one that sends. It is asked at each look, and the answer holds until the next. */
   mine?: (now: number) => Promise<boolean>;
   failed: Failed;
 }
@@ -76,7 +79,7 @@ export class Webhooks implements AsyncDisposable {
   #isMine: boolean;
   readonly #accounts: Remembered<string>;
   readonly #since: number;
-  /** Somebody has something to tell, and nobody has looked yet who. */
+  /** A signal said that there are messages, and no look has found out yet whose they are. */
   #heard = false;
   #listedAt = Number.NEGATIVE_INFINITY;
   #listed = 0;
@@ -95,7 +98,7 @@ export class Webhooks implements AsyncDisposable {
     this.#stopListening = parts.signals.listen("outbox", () => this.#hear());
   }
 
-  /** Takes what is due and sends it. The message is put off before it is sent: two senders never send the same one at once. */
+  /** Sends the messages that are due. Each is postponed before it is sent, so two senders never send the same one at once. */
   async tick(now: number): Promise<void> {
     if (this.#heard || this.#parts.clock.monotonic() - this.#listedAt >= TICK_MS) await this.#list(now);
     for (let turns = 0; turns < TURNS_IN_A_LOOK; turns++) {
@@ -111,7 +114,7 @@ export class Webhooks implements AsyncDisposable {
     await Promise.all(this.#sending);
   }
 
-  /** On another node, the one that has the duty hears the same signal. */
+  /** Other nodes ignore the signal: the node that has the duty hears it too. */
   #hear(): void {
     if (!this.#isMine || this.#listed > MANY_ENDPOINTS) return;
     this.#heard = true;
@@ -134,7 +137,7 @@ export class Webhooks implements AsyncDisposable {
     return account;
   }
 
-  /** Of the accounts that may send more, the one that sends the least. */
+  /** Returns the account that sends the least, among those that may send more. */
   #next(): string | undefined {
     const ready = this.#rounds.accounts.filter((account) => this.#senders.roomOf(account) > 0);
     const sending = (account: string) => this.#senders.sendingOf(account);
@@ -149,7 +152,7 @@ export class Webhooks implements AsyncDisposable {
     const limit = Math.min(A_TURN, this.#senders.roomOf(account));
     const except = this.#senders.busyTargets(account);
     const { messages, next } = await this.#parts.queue.outgoing({ endpoint, now, limit, after, except });
-    // From the first target on, others may have come before it, and these may have more.
+    // A page that did not start at the first target may have missed targets before it, and this page's targets may have more messages.
     if (messages.length > 0 || next !== undefined || after !== undefined) this.#rounds.putBack(turn, next);
     for (const message of messages) this.#senders.began(account, message.target);
     await Promise.all(messages.map((message) => this.#begin(message, turn, now)));
@@ -162,7 +165,7 @@ export class Webhooks implements AsyncDisposable {
     try {
       await queue.settle(message.job, message.url, { tries: message.tries + 1, dueAt: now + SENDING_MS });
     } catch (error) {
-      // The next look tries again, not this one: what could not be put off is still due.
+      // The next look tries again, not this one: a message that could not be postponed is still due.
       ended();
       throw error;
     }
@@ -176,7 +179,7 @@ export class Webhooks implements AsyncDisposable {
     this.#sending.add(sending);
   }
 
-  /** The endpoint may have more for the target, and its account for others. */
+  /** The endpoint may have more messages for this target, and its account may have some for others. */
   #goOn({ account, endpoint }: Turn): void {
     this.#rounds.add(account, endpoint);
     if (this.#isMine) floating(this.#ticking.soon(), named(this.#parts.failed, WEBHOOKS));
@@ -207,7 +210,7 @@ export class Webhooks implements AsyncDisposable {
     await queue.settle(id, url, over ? "done" : { tries: tries + 1, dueAt: clock.now() + RETRY_AFTER_MS });
   }
 
-  /** The record, with the input behind it when that is small. */
+  /** Returns the record, followed by the input if that is small. */
   async #body(reading: Reading): Promise<Uint8Array[]> {
     const { record, findInput = findHere } = this.#parts;
     const pieces = record(reading);
@@ -218,7 +221,7 @@ export class Webhooks implements AsyncDisposable {
     return [...pieces, open, Buffer.from(',"input":'), body.subarray(start, end), Buffer.from("}")];
   }
 
-  /** In memory for as long as it is being sent, however long its target takes: counted for its account until then. */
+  /** The message stays in memory while it is sent, however long the target takes. Until then its account's memory limit counts it. */
   async #read(
     id: string,
     account: string,
@@ -235,7 +238,7 @@ export class Webhooks implements AsyncDisposable {
       }
     };
     try {
-      // Expired results are still told of: the message keeps them.
+      // A webhook also reports an expired result, which is kept until the message is sent.
       return await queue.read(id, Number.NEGATIVE_INFINITY, ["result", "body"], admit);
     } catch (error) {
       if (refusal !== undefined && error === refusal) return "no room";
@@ -262,7 +265,7 @@ export class Webhooks implements AsyncDisposable {
   }
 }
 
-/** The URL's query and path may hold a token; the log and the record name only where it leads. */
+/** The URL's query and path may contain a token, so the log and the record show only its origin. */
 function originOf(url: string): string {
   return new URL(url).origin;
 }

@@ -1,4 +1,4 @@
-/** A frozen worker gets nothing until it asks anew after its thaw, and no job is lost on the way. */
+/** A frozen worker gets no job until it asks again after its thaw, and no job is lost meanwhile. */
 import { describe, expect, test } from "vitest";
 import { here, jobWorld, report, submission, worker } from "../../tests/engine-world.ts";
 import { idle } from "../../tests/idle.ts";
@@ -31,7 +31,7 @@ describe("freezing", () => {
 
   test("is not for a worker that has a job, or is being given one", async () => {
     const { desk, engine } = await world();
-    // Once it has asked, it is known to need no warm-up.
+    // After its first take, the worker is known to need no warm-up.
     await desk.take(w, now);
     const { id } = await engine.submit(submission());
     const [taken, whileTaking] = await Promise.all([desk.take(w, now), desk.withheld.freeze(w, still)]);

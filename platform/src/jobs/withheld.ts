@@ -1,4 +1,4 @@
-/** Workers that get no work: drained for good, or frozen until they ask anew after the thaw. */
+/** Workers that get no work: drained ones never again, frozen ones not until they ask again after the thaw. */
 import type { Clock } from "../kernel/clock.ts";
 import type { Queue } from "../ports/queue/queue.ts";
 import type { Signals } from "../ports/signals/signals.ts";
@@ -23,7 +23,7 @@ export class Withheld {
     this.#parts = parts;
   }
 
-  /** It gets nothing more, and what it asks for is answered at once. Resolves with whether it still has jobs. */
+  /** Gives the worker no more jobs and answers its open requests at once. Resolves to whether it still has jobs. */
   async drain(call: WorkerCall): Promise<boolean> {
     const session = this.#sessionOf(call);
     session.drained = true;
@@ -32,10 +32,10 @@ export class Withheld {
   }
 
   /**
-   * Stops the worker with `stop` at a moment at which it has no job, is at none that it had, and none is on its way to it; false when
-   * there is no such moment.
-   * What it has asked for is answered with nothing once it stands still, so that it asks anew as soon as it is thawed: a job that
-   * was written there meanwhile would be dropped, since the worker's own timers run out on the thaw.
+   * Stops the worker with `stop` at a moment when it has no job, runs no lost one, and no job is on its way to it. Returns false if there
+   * is no such moment.
+   * Its open requests are answered with nothing once it has stopped, so that it asks again as soon as it is thawed. Otherwise a job sent to
+   * it meanwhile would be dropped, because the worker's own timers run out at the thaw.
    */
   async freeze(call: WorkerCall, stop: () => Promise<void>): Promise<boolean> {
     const session = this.#sessionOf(call);
@@ -49,7 +49,7 @@ export class Withheld {
       throw error;
     }
     this.#letGo(call, session);
-    // Its silence from now on says nothing: it is not heard of, and nobody waits for its pings.
+    // A frozen worker sends no pings, so its silence must not count as a loss.
     await this.#parts.queue.retire(call.worker);
     return true;
   }
@@ -58,7 +58,7 @@ export class Withheld {
     return this.#parts.sessions.find(worker)?.frozen ?? false;
   }
 
-  /** It is about to go on: what it asks from now on counts, and nothing that it asked before. */
+  /** The worker is about to continue. Only requests that it makes from now on count. */
   thaw(call: WorkerCall): void {
     const session = this.#sessionOf(call);
     session.frozen = false;
@@ -80,7 +80,7 @@ export class Withheld {
 
   #openAgain({ endpoint }: WorkerCall, session: Session): false {
     session.frozen = false;
-    // Work that came meanwhile passed it by.
+    // Work that arrived meanwhile was offered to other workers only.
     this.#parts.signals.emit(`work:${endpoint}`);
     return false;
   }

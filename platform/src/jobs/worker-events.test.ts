@@ -1,4 +1,4 @@
-/** What the desk tells of workers, and how a worker is let go. */
+/** What the worker desk reports about workers, and how it releases them. */
 
 import { expect, test } from "vitest";
 import { here, jobWorld, report, submission, worker } from "../../tests/engine-world.ts";

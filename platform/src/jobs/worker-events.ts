@@ -1,4 +1,4 @@
-/** What the desk hears of workers beyond their jobs, for the fleet. */
+/** What the worker desk reports to the fleet about workers, other than their jobs. */
 
 import type { Admit } from "../kernel/body-memory.ts";
 import type { Gone } from "../kernel/gone.ts";
@@ -6,32 +6,32 @@ import type { Reason } from "../kernel/reason.ts";
 
 export interface WorkerCall {
   endpoint: string;
-  /** The name under which the worker holds jobs; see `holderName`. */
+  /** The name under which the worker holds jobs, see `holderName`. */
   worker: string;
 }
 
 /** How a worker asks for jobs. */
 export interface Taking {
   limit: number;
-  /** How long it waits for the first. */
+  /** How long the worker waits for the first job. */
   waitMs: number;
   gone: Gone;
-  /** Asked before long bodies are loaded; where it refuses, jobs come without them, to be handed back. */
+  /** Called before long bodies are loaded. If it refuses, the jobs come without bodies and must be handed back. */
   admit?: Admit;
 }
 
 export interface WorkerEvents {
-  /** It spoke to this node for the first time, or for the first time after its thaw. */
+  /** The worker talked to this node for the first time, or for the first time after its thaw. */
   heard(call: WorkerCall): void;
-  /** It says itself that it cannot work. */
+  /** The worker itself says that it cannot work. */
   unfit(call: WorkerCall, reason: Reason): void;
-  /** It asks to be replaced once it is done. */
+  /** The worker asks to be replaced once its job is done. */
   tired(call: WorkerCall): void;
-  /** It was told to stop jobs a while ago and is still busy with them, and with nothing else. */
+  /** The worker was told to stop its jobs a while ago and still runs them, and nothing else. */
   stuck(call: WorkerCall): void;
 }
 
-/** Told by the desk, and heard by whoever keeps workers, who is made after the desk. */
+/** Passes events from the worker desk to the fleet, which is created after the desk. */
 export class WorkerNews implements WorkerEvents {
   readonly #listeners = new Set<WorkerEvents>();
 

@@ -1,11 +1,11 @@
-/** What workers of an endpoint can ask for: the public worker protocol, and a batched form of it. */
+/** The operations that workers of an endpoint can call: the public worker protocol and a batched form of it. */
 import { inJson, type RawOperations } from "../kernel/raw-operation.ts";
 import { t } from "../kernel/schema.ts";
 import { open, text } from "./model.ts";
 
-/** Jobs that a worker may take at once. */
+/** A worker may take at most this many jobs at once. */
 export const MOST_TAKEN = 1000;
-/** How long it may wait for the first. */
+/** A worker may wait at most this long for the first job. */
 export const LONGEST_HOLD_MS = 60_000;
 export const HOLD_TAKE_MS = 20_000;
 export const HOLD_STOP_MS = 25_000;
@@ -41,7 +41,7 @@ const JobChunk = open({ output: t.Unknown({ description: "What the handler yield
 const nothing = { description: "Nothing to do; ask again." };
 const understood = { 200: { description: "Understood.", content: inJson(t.Object({}), {}) } };
 
-/** The public worker package says that it sends a form, and sends JSON. */
+/** The public worker package declares a form and sends JSON. */
 const posted = (schema: typeof JobReport | typeof JobChunk, example: unknown) => ({
   content: { ...inJson(schema, example), "application/x-www-form-urlencoded": { schema: t.String() } },
   required: false,

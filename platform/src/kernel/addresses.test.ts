@@ -1,4 +1,4 @@
-/** Addresses: every special one is known as such, in whatever form it comes. */
+/** Addresses: every special address is recognised, in every form in which it can be written. */
 import { expect, test } from "vitest";
 import { isSpecial, parseRanges, within } from "./addresses.ts";
 

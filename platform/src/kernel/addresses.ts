@@ -1,7 +1,7 @@
-/** Which addresses are public: the special-purpose registries of IANA, and what an operator lets through all the same. */
+/** Tells public addresses from special ones, by IANA's special-purpose registries, and reads the ranges that an operator allows. */
 import { BlockList, isIP, isIPv4 } from "node:net";
 
-/** IPv4: what is not reached globally, and what leads on to other addresses. */
+/** IPv4 ranges that are not globally reachable, or that lead on to other addresses. */
 export const SPECIAL_IPV4 = [
   "0.0.0.0/8", // this network
   "10.0.0.0/8", // private
@@ -11,29 +11,32 @@ export const SPECIAL_IPV4 = [
   "172.16.0.0/12", // private
   "192.0.0.0/24", // protocol assignments
   "192.0.2.0/24", // documentation
-  "192.88.99.0/24", // relays of 6to4
+  "192.88.99.0/24", // 6to4 relays
   "192.168.0.0/16", // private
-  "198.18.0.0/15", // measurements
+  "198.18.0.0/15", // benchmarking
   "198.51.100.0/24", // documentation
   "203.0.113.0/24", // documentation
   "224.0.0.0/4", // multicast
   "240.0.0.0/4", // reserved, with broadcast
 ] as const;
 
-/** IPv6: all but 2000::/3, which has everything that is given out, and of that what is special or has an IPv4 address inside. */
+/**
+ * IPv6 ranges: everything outside 2000::/3, since IANA assigns only from that range, and the parts of it that are special or embed an IPv4
+ * address.
+ */
 export const SPECIAL_IPV6 = [
   "::/3", // unspecified, loopback, mapped and translated IPv4, discard
   "2001::/23", // protocol assignments, with Teredo
   "2001:db8::/32", // documentation
   "2002::/16", // 6to4
   "3fff::/20", // documentation
-  "4000::/2", // not given out, with segment routing
-  "8000::/1", // not given out, private, link-local, multicast
+  "4000::/2", // not assigned, with segment routing
+  "8000::/1", // not assigned, private, link-local, multicast
 ] as const;
 
 export type Range = `${string}/${number}`;
 
-/** The setting of what may be reached: `10.0.0.0/8,192.168.1.5`, or `all`. Throws what it must be. */
+/** Reads the setting for allowed addresses: `10.0.0.0/8,192.168.1.5`, or `all`. Other text throws an error that says what is expected. */
 export function parseRanges(text: string): Range[] {
   if (text === "all") return ["0.0.0.0/0", "::/0"];
   const words = text.split(",").map((word) => word.trim());
@@ -48,9 +51,9 @@ function parseRange(text: string): Range {
   return `${address}/${Number(prefix ?? most)}`;
 }
 
-/** Says of an address whether one of the ranges has it. */
+/** Returns a function that tells whether an address lies in one of the ranges. */
 export function within(ranges: readonly string[]): (address: string) => boolean {
-  // One for each: a list takes an IPv4 address for its form in IPv6 too, and that is in `::/3`.
+  // Each family has a list of its own. A shared list would also check an IPv4 address in its IPv6 form, and that lies in `::/3`.
   const lists = { ipv4: new BlockList(), ipv6: new BlockList() };
   for (const range of ranges) {
     const [address, prefix] = range.split("/") as [string, string];
@@ -62,5 +65,5 @@ export function within(ranges: readonly string[]): (address: string) => boolean 
 
 const familyOf = (address: string) => (isIPv4(address) ? "ipv4" : "ipv6");
 
-/** Belongs to one machine, one network or no one. */
+/** True for addresses that belong to one machine, to one network or to nobody. */
 export const isSpecial = within([...SPECIAL_IPV4, ...SPECIAL_IPV6]);

@@ -1,28 +1,28 @@
-/** A speed that is kept to: what is spent is made up for by time. */
+/** Keeps spending to an average speed: an allowance says how long to wait before spending more. */
 
 export interface Speed {
   perSecond: number;
-  /** What may be spent at once after a while of little. */
+  /** This much may be spent at once after a quiet time. */
   atOnce: number;
 }
 
 export class Allowance {
   readonly #speed: Speed;
-  /** When all that was spent is made up for. */
+  /** The moment at which the passed time has paid for everything that was spent. */
   #evenAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(speed: Speed) {
     this.#speed = speed;
   }
 
-  /** Milliseconds to wait before more is spent. */
+  /** Returns the milliseconds to wait before anything more is spent. */
   spend(cost: number, nowMs: number): number {
     const { perSecond, atOnce } = this.#speed;
     this.#evenAtMs = Math.max(this.#evenAtMs, nowMs) + (cost / perSecond) * 1000;
     return Math.max(0, this.#evenAtMs - nowMs - (atOnce / perSecond) * 1000);
   }
 
-  /** Nothing is left to make up for: it is as good as new. */
+  /** True when everything spent is paid for. The allowance is then no different from a new one. */
   isEven(nowMs: number): boolean {
     return this.#evenAtMs <= nowMs;
   }

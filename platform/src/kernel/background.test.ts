@@ -13,7 +13,7 @@ function setup() {
   return { clock, ticks, failures, failed, tick: (now: number) => void ticks.push(now) };
 }
 
-/** A tick that lasts until it is told to end. */
+/** A tick that lasts until the test ends it. */
 function slowTick() {
   const ends: (() => void)[] = [];
   return { tick: () => new Promise<void>((resolve) => ends.push(resolve)), ends };

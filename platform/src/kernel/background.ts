@@ -1,4 +1,4 @@
-/** Background duties: each is a `tick(now)` that is safe to repeat; the loop around it is written once, here. */
+/** Background duties: each is a `tick(now)` that is safe to repeat. The loop that repeats it is written once, here. */
 import type { Clock, Timer } from "./clock.ts";
 import { type Failed, named } from "./failed.ts";
 import { floating } from "./floating.ts";
@@ -8,16 +8,16 @@ export interface Duty extends AsyncDisposable {
   soon(): Promise<void>;
 }
 
-/** A duty that fails again and again is tried less often, but never less than this. */
+/** A duty that keeps failing is tried less often, but pauses at most this long between tries (or its own interval, if that is longer). */
 const LONGEST_BACK_OFF_MS = 10_000;
 
-/** Its name stands in logs and before the operator: it says what is done, such as "end overdue jobs". */
+/** The name appears in logs and in what the operator sees. It says what the duty does, such as "end overdue jobs". */
 export interface DutyKind {
   name: string;
   everyMs: number;
 }
 
-/** `failed` hears of each run that fails, and its roll, if it has one, of every run. */
+/** `failed` is told of each run that fails. If `failed` has a roll, the roll records every run. */
 export function every(
   clock: Clock,
   { name, everyMs: intervalMs }: DutyKind,

@@ -1,4 +1,4 @@
-/** What is rung is heard by all who listen. */
+/** A bell: everyone who listens hears it. */
 import { expect, test } from "vitest";
 import { Bell } from "./bell.ts";
 

@@ -1,13 +1,13 @@
-/** A bell that one part rings and others hear: whoever rings it neither knows who listens nor is made after them. */
+/** A bell that one part rings and others hear. The part that rings it does not know its listeners and can be made before them. */
 export class Bell<T = void> {
   readonly #listeners = new Set<(what: T) => void>();
 
-  /** Those who listen are told in the order in which they came. */
+  /** Tells the listeners in the order in which they registered. */
   readonly ring = (what: T): void => {
     for (const listener of this.#listeners) listener(what);
   };
 
-  /** Until the function that this returns is called. */
+  /** Calls `listener` at every ring until the returned function is called. */
   hear(listener: (what: T) => void): () => void {
     this.#listeners.add(listener);
     return () => {

@@ -1,4 +1,4 @@
-/** Memory for bodies and results: bounded in all, divided fairly, and refused with the reason. */
+/** Memory for bodies and results: it is bounded as a whole, divided fairly, and a refusal gives the reason. */
 import { expect, test } from "vitest";
 import { BodyMemory, type Hold, MEMORY_WAIT_MS } from "./body-memory.ts";
 import { FakeClock, turn } from "./clock.ts";
@@ -13,9 +13,9 @@ function setup(mb = 100) {
   return {
     clock,
     memory,
-    /** Names of those who waited and were given theirs, in that order. */
+    /** Names of those who waited and got their hold, in the order in which they got it. */
     given,
-    /** Fails the test where it has to wait. */
+    /** Takes a hold at once, and fails the test if it would have to wait. */
     now(whose: string, size: number): Hold {
       const hold = memory.take(whose, size * MB);
       if (hold instanceof Promise) throw new Error(`${whose} has to wait`);
@@ -30,7 +30,7 @@ function setup(mb = 100) {
       );
       return hold;
     },
-    /** For those whose end is read in `given`. */
+    /** Waits for a hold whose arrival the test reads in `given`. */
     queued(whose: string, size: number, name = whose): void {
       floating(this.later(whose, size, undefined, name), () => {});
     },
@@ -70,7 +70,7 @@ test("while one account waits for more, another is served at once", async () => 
   for (let n = 0; n < 50; n++) world.queued("greedy", 10);
   world.now("modest", 20);
   expect(world.given).toEqual([]);
-  // With what the other holds, it may have less than before.
+  // The other account now holds something, so this one may hold less than before.
   release(first!);
   await turn();
   expect([world.given, world.heldMb]).toEqual([[], 60]);

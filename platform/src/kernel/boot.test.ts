@@ -1,4 +1,4 @@
-/** Each field of what runs says whether changing it needs a boot. */
+/** Each field of a model whose instances run says whether changing it needs a boot. */
 import { expect, test } from "vitest";
 import { bootedIn, bootsOf } from "./boot.ts";
 import { resource } from "./resource.ts";

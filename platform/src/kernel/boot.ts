@@ -1,9 +1,9 @@
-/** Whether a change of a field needs a new boot of what runs: a word on each field, `x-boot`, in the model of a thing that runs. */
+/** Says whether changing a field needs a new boot: each field in the model of something that runs carries the mark `x-boot`. */
 import type { Static, TObject, TSchema } from "./schema.ts";
 
 const wordOf = (field: TSchema) => (field as { "x-boot"?: boolean })["x-boot"];
 
-/** By field, what the model says; a field that says nothing is a mistake of the model. */
+/** Returns the mark of each field. A field without one is a mistake in the model, and throws. */
 export function bootsOf<R extends { name: string; create: TObject }>({ name, create }: R) {
   const words = Object.entries(create.properties).map(([field, schema]) => {
     const word = wordOf(schema);
@@ -13,6 +13,6 @@ export function bootsOf<R extends { name: string; create: TObject }>({ name, cre
   return Object.fromEntries(words) as Record<keyof Static<R["create"]>, boolean>;
 }
 
-/** The fields whose change needs a boot. */
+/** Returns the fields whose change needs a boot. */
 export const bootedIn = <Field extends string>(boots: Readonly<Record<Field, boolean>>): Field[] =>
   (Object.keys(boots) as Field[]).filter((field) => boots[field]);

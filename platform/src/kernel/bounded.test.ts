@@ -1,4 +1,4 @@
-/** Only so many at once, all of them in the end. */
+/** Bounded work: only so many items are worked on at once, and all of them get done. */
 import { expect, test } from "vitest";
 import { eachOf } from "./bounded.ts";
 

@@ -1,6 +1,6 @@
-/** Work on many things, of which only so many are under way at once. */
+/** Works on many items, with a bound on how many are worked on at once. */
 
-/** Rejects with the first failure; what was begun by then goes on, and nothing more is begun. */
+/** Rejects with the first failure. Work that has begun by then continues, and no new work begins. */
 export async function eachOf<T>(
   items: readonly T[],
   atOnce: number,

@@ -1,4 +1,4 @@
-/** The calendar in UTC: hours, days, weeks from Monday on, months and years, from their first moment to the next one's. */
+/** The calendar in UTC: hours, days, weeks that begin on Monday, months and years. A bucket ends where the next one begins. */
 
 export const bucketSizes = ["hour", "day", "week", "month", "year"] as const;
 export type BucketSize = (typeof bucketSizes)[number];
@@ -6,10 +6,10 @@ export type BucketSize = (typeof bucketSizes)[number];
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const WEEK_MS = 7 * DAY_MS;
-/** The first Monday of what computers count as time. */
+/** The first Monday after the Unix epoch, which was a Thursday. */
 const MONDAY_MS = 4 * DAY_MS;
 
-/** The first moment of the hour, day, week, month or year that a moment is in. */
+/** Returns the first moment of the hour, day, week, month or year that contains `moment`. */
 export function bucketStart(size: BucketSize, moment: number): number {
   if (size === "month" || size === "year") {
     const at = new Date(moment);
@@ -19,7 +19,7 @@ export function bucketStart(size: BucketSize, moment: number): number {
   return floorTo(size === "day" ? DAY_MS : HOUR_MS, moment);
 }
 
-/** The first moment of the one after that which begins here. */
+/** Returns the first moment of the bucket that follows the one beginning at `start`. */
 export function nextBucket(size: BucketSize, start: number): number {
   const at = new Date(start);
   if (size === "month") return Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + 1);
@@ -27,7 +27,7 @@ export function nextBucket(size: BucketSize, start: number): number {
   return start + { hour: HOUR_MS, day: DAY_MS, week: WEEK_MS }[size];
 }
 
-/** The first moment of the bucket that comes so many before that which begins here. */
+/** Returns the first moment of the bucket that is `count` buckets before the one beginning at `start`. */
 export function bucketBefore(size: BucketSize, start: number, count: number): number {
   const at = new Date(start);
   if (size === "month") return Date.UTC(at.getUTCFullYear(), at.getUTCMonth() - count);
@@ -35,10 +35,10 @@ export function bucketBefore(size: BucketSize, start: number, count: number): nu
   return start - count * { hour: HOUR_MS, day: DAY_MS, week: WEEK_MS }[size];
 }
 
-/** Such as `2026-03`. */
+/** Returns the month as text, such as `2026-03`. */
 export const monthOf = (moment: number): string => new Date(moment).toISOString().slice(0, 7);
 
-/** The first moments of months that lie after `from` and before `to`. */
+/** Returns the first moments of all months that begin after `from` and before `to`. */
 export function monthsEntered(from: number, to: number): number[] {
   const months: number[] = [];
   for (let next = nextBucket("month", bucketStart("month", from)); next < to; next = nextBucket("month", next))

@@ -1,23 +1,32 @@
-/** Who is asking: what authentication finds out and every rule below may rely on. */
+/** Who is asking: what authentication finds out about a request. All rules may rely on it. */
 import type { Grant } from "./scope.ts";
+
+export interface SignedInPerson {
+  email: string;
+  /** How the person signed in: by a link, a password or an invitation. */
+  signedInBy: string;
+  signedInAt: number;
+}
 
 export interface Caller {
   account: string;
   user: string;
   /** The id of the key's record. */
   key: string;
-  /** What its owner called it. */
+  /** The name that its owner gave the key. */
   keyName?: string;
-  /** The endpoint whose worker calls; absent for keys that people have. */
+  /** The endpoint whose worker is calling. Absent for keys that people hold. */
   workerOf?: string;
-  /** The Pod that calls, which may ask about itself alone. */
+  /** The person who calls from a browser. `key` is then the id of their session. */
+  person?: SignedInPerson;
+  /** The Pod that is calling. It may only ask about itself. */
   pod?: string;
   grants: readonly Grant[];
   /** Endpoint ids that the key is narrowed to; absent means every endpoint of the account. */
   endpoints?: readonly string[];
-  /** Acts for whoever owns the installation: a key of its first account that may do everything there. */
+  /** True for a key that acts for the owner of the installation: a key of its first account that may do everything there. */
   ownsInstallation?: boolean;
-  /** Somebody without a key, who belongs to no account; `user` says where they ask from. */
+  /** A caller without a key, who belongs to no account. `user` then says where the request comes from. */
   anonymous?: true;
   /** Exempt from rate limits. */
   exempt: boolean;

@@ -1,5 +1,5 @@
-/** Names that can be claimed: of two that claim the same name in an account the store keeps one alone, whichever nodes they come through. */
+/** Names that can be claimed: of two records of an account that claim the same name, the store keeps only one, even across nodes. */
 export type Claiming = { name: string; claimsName?: boolean };
 
-/** For the unique keys of a model. */
+/** The value that a model uses as a unique key; undefined when the record does not claim its name. */
 export const claimedName = ({ name, claimsName }: Claiming): string | undefined => (claimsName ? name : undefined);

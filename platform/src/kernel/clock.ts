@@ -16,14 +16,14 @@ export interface Clock {
 /** Node turns longer delays into 1 ms, so a far deadline is waited for in several stretches. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/** Shorter delays are exact, and get timers of their own. */
+/** Shorter delays need precision, so each gets a timer of its own. */
 const SHORTEST_SHARED_MS = 50;
-/** Timers of Node go off up to this much before their time, by this clock. */
+/** Node's timers fire up to this much early, measured by this clock. */
 const EARLY_MS = 1;
-/** So many delays keep the timer of the system that nobody waits for at the moment. */
+/** When more than this many delays exist, a delay that nobody waits for ends its system timer at once. */
 const IDLE_DELAYS = 64;
 
-/** One who waits for a delay, in the line of all who wait for the same one. */
+/** One caller that waits for a delay, in the line of all that wait for the same delay. */
 class Delayed implements Timer {
   readonly #delay: SharedDelay;
   readonly action: () => void;
@@ -46,8 +46,8 @@ class Delayed implements Timer {
 const delays = new Map<number, SharedDelay>();
 
 /**
- * All who wait for the same number of milliseconds, first come, first served, behind one timer of the system. Nearly every request sets timers that
- * are cancelled a moment later; one of Node's own for each took 3% of the time of a runsync.
+ * All callers that wait for the same number of milliseconds, in order of arrival, behind one system timer. Nearly every request sets timers
+ * that are cancelled a moment later. A Node timer for each of them took 3% of the time of a runsync.
  */
 class SharedDelay {
   readonly #ms: number;
@@ -89,7 +89,7 @@ class SharedDelay {
     if (delays.get(this.#ms) === this) delays.delete(this.#ms);
   }
 
-  /** What one of them throws is for the process to hear of, and the others are served all the same. */
+  /** If an action throws, the error reaches the process, and the timer is set again so that the others still run. */
   readonly #run = (): void => {
     const now = performance.now() + EARLY_MS;
     try {
@@ -132,12 +132,12 @@ export function sleep(clock: Clock, delayMs: number): Promise<void> {
   return new Promise((resolve) => clock.after(delayMs, resolve));
 }
 
-/** For a command that has nothing else to do: a real wait, through which the process stays. */
+/** A real wait that keeps the process alive, for a command that has nothing else to do. */
 export function stay(delayMs: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, delayMs));
 }
 
-/** Keeps the process until the work is over: with nothing but the clock's timers to wait for, it would end in the middle. */
+/** Keeps the process alive until the work is over. The clock's own timers do not keep it alive, so it could otherwise end in the middle. */
 export async function holding<T>(work: PromiseLike<T>): Promise<T> {
   const hold = setInterval(() => {}, LONGEST_TIMER_MS);
   try {
@@ -147,7 +147,7 @@ export async function holding<T>(work: PromiseLike<T>): Promise<T> {
   }
 }
 
-/** Lets everything that is ready run: a real turn of the event loop, so that awaited work settles. */
+/** Waits for one real turn of the event loop, so that everything that is ready runs and awaited work settles. */
 export function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
@@ -159,7 +159,7 @@ export function soon(action: () => void): void {
 
 let thisTurn: Promise<void> | undefined;
 
-/** The end of this turn, at which all who asked for it go on together. */
+/** Resolves at the end of this turn. All callers in one turn share the same promise and continue together. */
 export function sharedTurn(): Promise<void> {
   thisTurn ??= turn().then(() => {
     thisTurn = undefined;
@@ -167,7 +167,7 @@ export function sharedTurn(): Promise<void> {
   return thisTurn;
 }
 
-/** When all that is ready has gone on, and before the event loop looks for anything new. */
+/** Resolves after everything that is ready has run, before the event loop looks for new events. */
 export function lull(): Promise<void> {
   return new Promise((resolve) => process.nextTick(resolve));
 }
@@ -177,7 +177,7 @@ export function timestamp(epochMs: number): string {
   return new Date(epochMs).toISOString();
 }
 
-/** In words, for sentences of older surfaces: `Sun, 15 Nov 2026 00:00:00 GMT`. */
+/** A date in words, for messages of older surfaces: `Sun, 15 Nov 2026 00:00:00 GMT`. */
 export function dateText(epochMs: number): string {
   return new Date(epochMs).toUTCString();
 }
@@ -185,11 +185,11 @@ export function dateText(epochMs: number): string {
 const RFC_3339 = /^(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d):(\d\d)(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/;
 const DAY_S = 86_400;
 
-/** The instant an RFC 3339 text names, or undefined when it names none. */
+/** Returns the instant that an RFC 3339 text names, or undefined when it names none. */
 export function parseTimestamp(text: string): number | undefined {
   const [, date, time, second, fraction = "", zone] = RFC_3339.exec(text) ?? [];
   if (date === undefined || !isDay(date)) return undefined;
-  // Date knows no leap seconds: the last second of a day, counted twice, is the first instant of the next one.
+  // Date knows no leap seconds. A leap second, which only the last second of a day may be, is read as the first instant of the next day.
   const leap = second === "60";
   const epochMs = Date.parse(`${date}T${time}:${leap ? "59" : second}${fraction}${zone!.toUpperCase()}`);
   const instant = leap ? epochMs + 1000 : epochMs;
@@ -197,7 +197,7 @@ export function parseTimestamp(text: string): number | undefined {
   return instant;
 }
 
-/** Date reads 30 February as a day in March. */
+/** Rejects days such as 30 February, which Date would read as a day in March. */
 function isDay(date: string): boolean {
   const midnight = Date.parse(`${date}T00:00:00Z`);
   return !Number.isNaN(midnight) && timestamp(midnight).startsWith(date);
@@ -234,7 +234,7 @@ export class FakeClock implements Clock {
     return { cancel: () => this.#pending.delete(pending) };
   }
 
-  /** How many timers wait; a test that leaks one sees it here. */
+  /** How many timers are pending, so that a test can detect a leaked one. */
   get waiting(): number {
     return this.#pending.size;
   }

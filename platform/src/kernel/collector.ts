@@ -1,8 +1,8 @@
-/** The garbage collector of this thread, for those who know better than it when there is much to collect. */
+/** Gives access to this thread's garbage collector, for code that knows better than V8 when there is much to collect. */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
-/** The flag is one of the whole process, and only lets `gc` be found: nobody's memory is treated otherwise by it. */
+/** The flag applies to the whole process, but only makes `gc` available: it does not change how memory is collected. */
 export function openCollector(): () => void {
   setFlagsFromString("--expose-gc");
   return runInNewContext("gc") as () => void;

@@ -1,26 +1,26 @@
-/** Where a page ends: opaque cursors that only the listing which issued them takes back, for the same parameters. */
+/** Opaque cursors that say where a page ends. Only the listing that issued a cursor accepts it, and only with the same parameters. */
 import { DEFAULT_PAGE } from "./page.ts";
 import { problem } from "./problem.ts";
 import { isStorable } from "./storable.ts";
 
-/** How far a listing was read: the last record already seen. */
+/** How far a listing was read: the last record that the caller has seen. */
 export interface LastSeen {
   createdAt: number;
   id: string;
 }
 
-/** A listing asks for one more than it shows, and so knows whether there is more. */
+/** A listing asks the store for one record more than it shows, and so knows whether more follow. */
 export function pageOf<T extends LastSeen>(listing: string, found: T[], limit: number) {
   const shown = found.slice(0, limit);
   return { shown, pagination: paginationOf(listing, found.length > limit ? shown.at(-1) : undefined) };
 }
 
-/** Stands between a listing and what tells its parameters. */
+/** Separates the name of a listing from the digest of its parameters. */
 export const PARAMETERS = "?";
 
 const withoutParameters = (asked: string) => asked.split(PARAMETERS)[0];
 
-/** All of a listing that is asked for without pages, up to a bound that no account should come near. */
+/** Reads a whole listing for callers that ask without pages, up to a bound that no account should come near. */
 export async function unpaged<T>(
   find: (asked: { after: LastSeen | undefined; limit: number }) => Promise<{ items: T[]; next: LastSeen | undefined }>,
 ): Promise<T[]> {
@@ -36,7 +36,7 @@ export async function unpaged<T>(
 
 const UNPAGED_AT_MOST = 10_000;
 
-/** `next` is the last record of a page that is not the last one. */
+/** `next` is the last record on this page; undefined when this is the last page. */
 export function paginationOf(listing: string, next: LastSeen | undefined) {
   return { nextCursor: next ? encode(listing, next) : null, hasNextPage: next !== undefined };
 }
@@ -54,7 +54,7 @@ export function decodeCursor(listing: string, cursor: string | undefined): LastS
     if (from === listing && isPlace) return { createdAt, id };
     if (isPlace && withoutParameters(from) === withoutParameters(listing)) why = OTHER_PARAMETERS;
   } catch {
-    // Not one of ours; refused below like any other foreign cursor.
+    // The text is no cursor of ours. It is refused below like a cursor of another listing.
   }
   throw problem("invalid", "Request validation failed.", { errors: [`$.cursor: ${why}`] });
 }

@@ -8,7 +8,7 @@ export type Keys = Record<string, string | undefined>;
 /** How records of one kind are kept. Pure data and pure functions: it belongs to the model. */
 export interface Kept<T extends Document> {
   kind: string;
-  /** What callers call it; the kind by default. */
+  /** The word that callers see for it; the kind by default. */
   called?: string;
   /** Format number of documents written now. Raise it together with an upcast. */
   v: number;
@@ -18,9 +18,9 @@ export interface Kept<T extends Document> {
   unique?: (doc: T) => Keys;
   /** No two records of the whole installation share a value. */
   uniqueEverywhere?: (doc: T) => Keys;
-  /** Any number of records may share a value, and are listed by it; one record may have several values. */
+  /** Any number of records may share a value, and can be listed by it. One record may have several values. */
   listed?: (doc: T) => Record<string, string | readonly string[] | undefined>;
-  /** Raise it when the keys are computed differently: they are then rebuilt at start. */
+  /** Raise this number when the keys are computed differently. The store then rebuilds them at start. */
   keysVersion?: number;
 }
 
@@ -33,7 +33,7 @@ export class NewerFormat extends Error {
   }
 }
 
-/** The document in today's format. Keys this release does not know are kept as they are. */
+/** Returns the document in today's format. Fields that this release does not know are kept unchanged. */
 export function upcast<T extends Document>(kept: Kept<T>, stored: Document): T {
   let doc = stored;
   let format = Number(doc.v ?? 1);

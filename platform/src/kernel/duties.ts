@@ -1,30 +1,30 @@
-/** The roll of background duties: what runs again and again on this node, what came of each last run, and why one failed. */
+/** The roll of background duties: which duties repeat on this node, how the last run of each ended, and why it failed. */
 import type { Clock } from "./clock.ts";
 import type { DutyNotes, DutyRoll, Failed } from "./failed.ts";
 import type { Log } from "./log.ts";
 
-/** What is known of one duty. Times are of the clock; what did not happen yet is absent. */
+/** What is known of one duty. Times are the clock's; a field is absent if the event has not happened yet. */
 export interface DutyStanding {
   readonly name: string;
-  /** How often it runs; absent for one that runs when something happens. */
+  /** How often it runs. Absent for a duty that runs only when something happens. */
   readonly everyMs?: number;
-  /** Runs that are over. */
+  /** How many runs have ended. */
   readonly runs: number;
   readonly isRunning: boolean;
   readonly last?: { readonly at: number; readonly tookMs: number; readonly isGood: boolean };
-  /** Since its last good run. */
+  /** Failures since its last good run. */
   readonly failuresInRow: number;
-  /** Stays after a good run, so that a passing failure can still be read. */
+  /** The error stays after a good run, so that a passing failure can still be read. */
   readonly lastError?: { readonly at: number; readonly text: string };
 }
 
-/** Of an error as the roll keeps it: the log has all of it. */
+/** The roll keeps at most this many characters of an error. The log has the whole text. */
 const MOST_TEXT = 1000;
 
 export class Duties implements DutyRoll {
   readonly #clock: Clock;
   readonly #standings = new Map<string, Standing>();
-  /** For parts that have work which nobody waits for. */
+  /** Reports failures of work that nobody waits for. Parts of the program get this. */
   readonly failed: Failed;
 
   constructor({ clock, log }: { clock: Clock; log: Log }) {
@@ -36,7 +36,7 @@ export class Duties implements DutyRoll {
     this.failed = Object.assign(note, { roll: this });
   }
 
-  /** A second duty of the same name gets a number. */
+  /** A second duty with the same name gets a number. */
   enter(name: string, everyMs: number): DutyNotes {
     const unique = this.#unusedName(name);
     const standing = new Standing(unique, everyMs);
@@ -58,7 +58,7 @@ export class Duties implements DutyRoll {
     };
   }
 
-  /** By name. */
+  /** Returns all duties, sorted by name. */
   all(): DutyStanding[] {
     return [...this.#standings.values()]
       .map((standing) => standing.shown())

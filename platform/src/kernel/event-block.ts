@@ -1,4 +1,4 @@
-/** Server-sent events that travel together: their text is made once, however many clients it is sent to. */
+/** Server-sent events that are sent together: their text is made once, however many clients receive it. */
 
 export interface ServerEvent<T = unknown> {
   id: string;
@@ -17,10 +17,10 @@ export class EventBlock<T = unknown> {
     this.#events = events;
   }
 
-  /** The events as they are sent. Whoever writes them shares these bytes with others, and changes nothing of them. */
+  /** The bytes to send. All clients share them, so nobody may change them. */
   get bytes(): Buffer {
     this.#bytes ??= Buffer.from(this.#events.map(eventText).join(""));
-    // They would only take memory beside their own text.
+    // The text is all that is needed from now on, so the events are released.
     this.#events = [];
     return this.#bytes;
   }

@@ -1,14 +1,14 @@
-/** How work that nobody waits for says that it failed: always with the name of the duty that it belongs to. */
+/** How work that nobody waits for reports a failure: always with the name of the duty it belongs to. */
 import type { Log } from "./log.ts";
 
 export interface Failed {
   (error: unknown, duty: string): void;
-  /** On which repeated duties note their runs. Without it, only failures are heard of. */
+  /** The roll on which repeated duties record their runs. Without it, only failures are reported. */
   readonly roll?: DutyRoll;
 }
 
 export interface DutyRoll {
-  /** Notes of a duty that runs again and again, until they are disposed of. */
+  /** Adds a duty that runs again and again. Disposing of the notes removes it. */
   enter(name: string, everyMs: number): DutyNotes;
 }
 
@@ -18,10 +18,10 @@ export interface DutyNotes extends Disposable {
   failed(error: unknown): void;
 }
 
-/** For a promise's `catch`, and for `floating`. */
+/** Makes a handler for a promise's `catch`, or for `floating`. */
 export const named = (failed: Failed, duty: string) => (error: unknown) => failed(error, duty);
 
-/** Where there is no roll: each failure is a line of the log. */
+/** Writes each failure as a line of the log, for parts that have no roll. */
 export const failedTo =
   (log: Log): Failed =>
   (error, duty) =>

@@ -1,22 +1,22 @@
-/** The operations that REST v1 has on most resources, as data made from a resource's flat shapes: bare lists, and updates by two methods. */
+/** Makes the operations that REST v1 has on most resources from a resource's flat shapes. Lists are bare arrays, and two methods update. */
 import type { FlatShapes } from "./flat-shapes.ts";
 import type { Operation } from "./operation.ts";
 import { type TObject, t } from "./schema.ts";
 import type { ScopedResource } from "./scope.ts";
 
-/** What the operations on one resource share. */
+/** What all operations on one resource share. */
 interface Common extends Pick<Operation, "tag"> {
   scope: ScopedResource;
-  /** What a key that is narrowed to endpoints may do with them: nothing, unless they say so. */
+  /** What a key narrowed to endpoints may do with these operations; nothing by default. */
   narrowed?: Operation["narrowed"];
-  /** `a template`, in sentences. */
+  /** The noun in sentences, such as `a template`. */
   one: string;
   many: string;
-  /** What an id is called in paths. */
+  /** The name of the id in paths. */
   id: string;
 }
 
-/** What one of them has of its own. */
+/** What a single operation may set for itself. */
 type Own = Partial<Pick<Operation, "description" | "byPod" | "refuses" | "bodyLimit">>;
 type Asking = Own & { query?: TObject };
 
@@ -24,7 +24,7 @@ export function flatOperationsOn<Q extends TObject = TObject>(
   { record, create, update }: Pick<FlatShapes, "record" | "create" | "update">,
   path: string,
   { tag, narrowed = "refused", scope, one, many, id }: Common,
-  /** What of a record is shown beside what always is. */
+  /** The query parameters that choose which extra parts of a record are shown. */
   including?: Q,
 ) {
   const shared = { tag, narrowed, resource: scope };
@@ -62,7 +62,7 @@ export function flatOperationsOn<Q extends TObject = TObject>(
     remove: (own: Own = {}) => ({
       ...{ method: "DELETE" as const, path: single, status: 204, summary: `Delete ${one}`, ...writes, ...own },
     }),
-    /** One of the things that are done to it by a word of their own. */
+    /** An action with a path word of its own, such as `start`. */
     act: (word: string, own: Own & { summary: string }) => ({
       ...{ method: "POST" as const, path: `${single}/${word}`, status: 200, ...writes, ...own },
       out: record,

@@ -1,4 +1,4 @@
-/** Shapes of a flat surface: a field of a model is in them by itself. */
+/** Shapes of a flat surface: a new field of a model appears in them without further work. */
 import { describe, expect, test } from "vitest";
 import { flatDialect } from "./flat.ts";
 import { flatShapes } from "./flat-shapes.ts";

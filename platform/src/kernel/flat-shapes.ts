@@ -1,42 +1,42 @@
-/** The shapes in which a flat surface takes and shows a resource: made from the fields of its dialect, odd ones written out. */
+/** The shapes in which a flat surface accepts and shows a resource, made from the fields of its dialect; odd fields are written out. */
 
 import type { Dialect, Flat } from "./flat.ts";
 import { onceFor } from "./once-for.ts";
 import { isOptional, type TObject, type TProperties, type TSchema, type TUnsafe, t } from "./schema.ts";
 import { assertValid } from "./validate.ts";
 
-/** What a flat surface says otherwise than the dialect. */
+/** Where a flat surface differs from the dialect. */
 export interface Face {
-  /** What its schemas are called. */
+  /** The name of its schemas. */
   called: string;
-  /** In records alone, such as an id. */
+  /** Fields that appear only in records, such as an id. */
   assigned?: TProperties;
-  /** Taken in another form than the dialect's, or beside its fields. */
+  /** Fields accepted in another form than the dialect's, or in addition to its fields. */
   taken?: TProperties;
-  /** Taken at creation alone, though the model would let it be changed. */
+  /** Fields accepted only at creation, although the model would allow changes. */
   once?: readonly string[];
-  /** Shown in another form than the dialect's. */
+  /** Fields shown in another form than the dialect's. */
   shown?: TProperties;
-  /** Neither taken nor shown, each with the reason. */
+  /** Fields that are neither accepted nor shown, each with the reason. */
   unsaid?: Readonly<Record<string, string>>;
-  /** Shown and not taken, each with the reason. */
+  /** Fields that are shown but not accepted, each with the reason. */
   untaken?: Readonly<Record<string, string>>;
-  /** Never left out of a record: strict clients read nothing without these. */
+  /** Fields that are never left out of a record, since strict clients cannot read a record without them. */
   always: readonly string[];
-  /** What the surface fills in at creation where nothing is said. */
+  /** The values that the surface fills in at creation when the caller gives none. */
   defaults?: Flat;
 }
 
 export interface FlatShapes<Kept = unknown, Terms = unknown> {
-  /** A body may say more than these name, which is read by nobody. */
+  /** These schemas are open: a body may have other fields too, and the surface ignores those. */
   create: TUnsafe<Flat>;
   update: TUnsafe<Flat>;
   record: TUnsafe<Flat>;
-  /** A record in the names that the surface shows. */
+  /** Returns a record under the names that the surface shows. */
   of(kept: Kept): Flat;
   /**
-   * What a body says in names of the dialect, in the terms of the service; what the surface takes beside them is not in it. Forms that the
-   * dialect does not have must be its own by then: what came out of them is held to it once more.
+   * Turns the dialect's fields of a body into terms of the service. Fields that the surface accepts in addition are left out. The caller
+   * converts other forms to the dialect's first; the result is validated against the dialect once more.
    */
   created(body: Flat): Terms;
   updated(body: Flat, before: Kept): Terms;
@@ -47,11 +47,11 @@ interface Changeable {
   update: TObject;
 }
 
-/** Given at creation, and in no update; what the dialect alone says is neither there nor there, and can be changed. */
+/** True for fields that are given at creation and in no update. A field that only the dialect has is in neither, and can be changed. */
 const isFixed = ({ create, update }: Changeable, names: readonly string[]) =>
   names.some((name) => name in create.properties) && !names.some((name) => name in update.properties);
 
-/** A name of the dialect with a dot is one of something within, such as a template's in an endpoint. */
+/** False for names with a dot, which belong to something inside the resource, such as the template in an endpoint. */
 const isOwn = (name: string) => !name.includes(".");
 
 export function flatShapes<Kept extends object, Terms extends object>(

@@ -1,4 +1,4 @@
-/** What refuses something, in the words of a flat surface. */
+/** Refusals name fields in the words of a flat surface. */
 import { expect, test } from "vitest";
 import { inFlatWords } from "./flat-words.ts";
 import { isProblem, problem } from "./problem.ts";

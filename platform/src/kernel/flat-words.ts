@@ -1,11 +1,11 @@
-/** Refusals in the words of a flat surface: services name fields as their models do, which its callers have never seen. */
+/** Puts refusals into the words of a flat surface: services name fields as their models do, and its callers have never seen those names. */
 import type { FlatField } from "./flat.ts";
 import { isProblem, Problem } from "./problem.ts";
 
-/** What each name says, by the names of the model. */
+/** For each name of the dialect, the fields of the model that it stands for. */
 export type Said = Readonly<Record<string, Pick<FlatField<never, never>, "says">>>;
 
-/** Does something, and says what refuses it by the names that the dialect has for its fields. */
+/** Wraps `work` so that its refusals name fields by their names in the dialect. */
 export function inFlatWords<Args extends unknown[], T>(
   fields: Said,
   work: (...args: Args) => Promise<T>,
@@ -19,7 +19,7 @@ export function inFlatWords<Args extends unknown[], T>(
   };
 }
 
-/** The same refusal, in those words. */
+/** Returns the same refusal with the dialect's names. */
 export function worded(refusal: Problem, fields: Said): Problem {
   const { code, detail, errors, retryAfterS, headers, word, reason, cause } = refusal;
   const said = (text: string) =>
@@ -35,7 +35,7 @@ export function worded(refusal: Problem, fields: Said): Problem {
 const mark = (name: string | undefined, kind: "'" | "$") =>
   name === undefined ? undefined : kind === "'" ? `'${name}'` : `$.${name}`;
 
-/** The name that says a field, or else one that says a part of it; undefined where the word is not that of a field. */
+/** Returns the dialect's name for a field, or else a name for a part of it. Undefined when the word is no field of the model. */
 function nameOf(path: string, fields: Said): string | undefined {
   if (path in fields) return undefined;
   const all = Object.entries(fields);

@@ -1,4 +1,4 @@
-/** What holds for the flat dialect of every resource: it says all of a record, and what it says is the same record. */
+/** What holds for the flat dialect of every resource: it covers the whole record, and reading and writing it gives the same record. */
 import { describe, expect, test } from "vitest";
 import type { Dialect, Flat } from "./flat.ts";
 import { realRandom, SeededRandom } from "./random.ts";
@@ -6,13 +6,13 @@ import { failures } from "./validate.ts";
 
 export interface Spoken<Kept, Terms> {
   dialect: Dialect<Kept, Terms>;
-  /** Records that have every field there is between them: `Required<Kept>` lets the compiler ask for new ones. */
+  /** Records that together have every field. Because of `Required<Kept>`, the compiler asks for new fields here. */
   whole: readonly Required<Kept>[];
-  /** A record as any creation in the dialect could have made it. */
+  /** Returns a random record that a creation in the dialect could have made. */
   any(random: SeededRandom): Kept;
-  /** What a creation must say beside what a record shows, such as a password. */
+  /** Values that a creation must give but no record shows, such as a password. */
   hidden?: Flat;
-  /** What the service makes of the terms of a creation. */
+  /** Returns what the service makes from the terms of a creation. */
   made(terms: Terms): Kept;
 }
 
@@ -41,7 +41,7 @@ export function flatConformance<Kept extends object, Terms extends object>(
   });
 }
 
-/** Fields of which a dialect says nothing, and those that it names and no record has. */
+/** Finds the fields that a dialect does not cover, and the fields it names that no record has. */
 export function gapsIn<Kept extends object>(
   { fields, unsaid }: Pick<Dialect<Kept, never>, "unsaid"> & { fields: Record<string, { says: readonly string[] }> },
   whole: readonly Kept[],
@@ -54,7 +54,7 @@ export function gapsIn<Kept extends object>(
   };
 }
 
-/** Names of all fields, those of objects with theirs; what is named as a whole is looked at no further. */
+/** Returns the paths of all fields, including those inside objects. It does not look inside a field that the dialect names as a whole. */
 function pathsOf(value: unknown, named: ReadonlySet<string>, path = ""): string[] {
   if (path !== "" && named.has(path)) return [path];
   if (Array.isArray(value) && typeof value[0] === "object") return pathsOf(value[0], named, path);

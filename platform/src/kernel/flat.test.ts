@@ -1,4 +1,4 @@
-/** The flat dialect of a made-up resource: derived where a field is plain, written out where it is odd, and found wanting where it is neither. */
+/** The flat dialect of an invented resource: plain fields are derived, odd ones are written out, and a missing one is detected. */
 import { describe, expect, test } from "vitest";
 import { gapsIn } from "./flat.conformance.ts";
 import { flatDialect, plainField } from "./flat.ts";

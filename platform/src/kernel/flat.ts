@@ -1,18 +1,20 @@
-/** The flat dialect of a resource, as REST v1, GraphQL and the history of releases speak: plain fields by derivation, odd ones written out. */
+/** The flat dialect of a resource, used by REST v1, GraphQL and the history of releases: plain fields are derived, odd ones written out. */
 import { onceFor } from "./once-for.ts";
 import { closed, type TObject, type TProperties, type TSchema, t } from "./schema.ts";
 
-/** Names of the dialect with what they stand for. Surfaces put it into their own forms, such as a list as one text. */
+/** Values by their names in the dialect. Surfaces convert some of them to forms of their own, such as a list as one text. */
 export type Flat = Readonly<Record<string, unknown>>;
 
 /** One name of the dialect. */
 export interface FlatField<Kept, Terms> {
-  /** The fields of the record that it is made of, those of objects with a dot; none where the record never shows it. */
+  /** The record's fields that this name stands for, with dots inside objects. Empty when the record never shows it. */
   says: readonly string[];
   schema: TSchema;
-  /** Undefined where the record has none, such as GPUs of an endpoint without them. */
+  /** Returns undefined when the record has no value, such as the GPUs of an endpoint without any. */
   read(kept: Kept): unknown;
-  /** What a caller gives by it, in the terms of the service. `all` is what they say beside it, `before` the record that they change. */
+  /**
+   * Turns the caller's value into terms of the service. `all` is everything that the caller gives, `before` the record that they change.
+   */
   write(value: unknown, all: Flat, before: Kept | undefined): Terms;
 }
 
@@ -20,29 +22,29 @@ type FlatFields<Kept, Terms> = Readonly<Record<string, FlatField<Kept, Terms>>>;
 
 export interface Dialect<Kept, Terms> {
   fields: FlatFields<Kept, Terms>;
-  /** What the dialect cannot say, each with the reason. */
+  /** Fields that the dialect cannot express, each with the reason. */
   unsaid: Readonly<Record<string, string>>;
-  /** What a creation or an update may say in it. */
+  /** The schemas of a creation and of an update in the dialect. */
   create: TObject;
   update: TObject;
-  /** A record in the dialect; what it does not have is absent. */
+  /** Returns a record in the dialect. Names without a value are absent. */
   of(kept: Kept): Flat;
-  /** What a caller says in the dialect, valid by its schema, in the terms of the service. */
+  /** Turns the caller's values, already valid by the schema, into terms of the service. */
   terms(flat: Flat, before?: Kept): Terms;
 }
 
 interface Oddities<Kept, Terms> {
-  /** Fields that are not one plain field of the record under another name. */
+  /** Fields that are more than one plain field of the record under another name. */
   odd?: FlatFields<Kept, Terms>;
   unsaid?: Readonly<Record<string, string>>;
-  /** What stands before the names of some fields, such as those of a template within an endpoint. */
+  /** Returns the prefix for the names of some fields, such as those of a template within an endpoint. */
   prefix?: (path: string) => string;
 }
 
 /**
- * The dialect of a resource whose records are kept under the names of its model. A text, a number, a list or a map of them is said by its
- * own name, or by that which `x-flat` of the model gives it, also within an object; whatever is neither that nor odd nor left out by its
- * name is said by nothing, which a test finds.
+ * Makes the dialect of a resource whose records use the names of its model. A text, a number, a list or a map of them keeps its own name,
+ * or takes the one that the model gives as `x-flat`; so do fields inside objects. A field that is none of these, is not odd and is not left
+ * out by name has no name in the dialect. A test detects that.
  */
 export function flatDialect<Kept extends object, Terms extends object>(
   { said, create }: { said: TObject; create: TObject },
@@ -69,7 +71,7 @@ export function flatDialect<Kept extends object, Terms extends object>(
   };
 }
 
-/** A plain field, by the path to it. */
+/** A plain field, given by its path. */
 export function plainField<Kept extends object, Terms extends object>(
   path: string,
   schema: TSchema,
@@ -102,11 +104,11 @@ function derived<Kept extends object, Terms extends object>(
   return fields;
 }
 
-/** Whether an odd field says it, or a part of it. */
+/** True when an odd field stands for this field, or for a part of it. */
 const isOdd = <Kept, Terms>(odd: FlatFields<Kept, Terms>, path: string): boolean =>
   Object.values(odd).some(({ says }) => says.some((said) => said === path || said.startsWith(`${path}.`)));
 
-/** What goes in and never comes out, such as a password, is given by its own name and read by none. */
+/** Fields that go in and never come out, such as a password. They are given under their own name and never read. */
 function hidden<Kept, Terms>(
   said: TObject,
   create: TObject,
@@ -123,17 +125,17 @@ function hidden<Kept, Terms>(
 
 const isObject = (schema: TSchema): schema is TObject => "properties" in schema;
 
-/** Nothing in it has a name of its own; the names of a map are its caller's. */
+/** True for values without fields of their own. A map is plain too, since its caller chooses the names. */
 function isPlain(schema: TSchema): boolean {
   const { items, anyOf } = schema as { items?: TSchema; anyOf?: TSchema[] };
   return !isObject(schema) && (items === undefined || isPlain(items)) && (anyOf ?? []).every(isPlain);
 }
 
-/** Readers of a record that did not change share it. */
+/** The result is frozen, because all readers of an unchanged record share it. */
 const present = (entries: [string, unknown][]): Flat =>
   Object.freeze(Object.fromEntries(entries.filter(([, value]) => value !== undefined)));
 
-/** What several names say of one object is that object. */
+/** Merges what several names give for parts of one object into that object. */
 function together<Terms extends object>(flat: Flat, write: (name: string, value: unknown) => Terms): Terms {
   const terms: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(flat)) {

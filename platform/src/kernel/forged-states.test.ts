@@ -1,4 +1,4 @@
-/** A state comes from its lifecycle: the types refuse one that is written by hand, and this rule one that is cast. */
+/** A state comes from its lifecycle: the types refuse a state written by hand, and this rule refuses one that is cast. */
 import { expect, test } from "vitest";
 import { forgedStates } from "../../tests/repository-rules.ts";
 import { readSourceTree, sourceFile } from "../../tests/source-tree.ts";

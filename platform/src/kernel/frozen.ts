@@ -1,4 +1,4 @@
-/** Values that nobody can change, however deep: what is shared between readers is made so. */
+/** Makes a value unchangeable at every depth, so that several readers can share it. */
 
 export function frozen<T>(value: T): T {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;

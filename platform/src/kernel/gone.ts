@@ -1,4 +1,4 @@
-/** Whether somebody who waits has gone: as much of an AbortSignal as that takes, without what one costs for every request. */
+/** Tells whether a waiting client has gone: the part of an AbortSignal that this takes, without its cost for every request. */
 export interface Gone {
   readonly aborted: boolean;
   addEventListener(type: "abort", heard: () => void): void;

@@ -1,4 +1,4 @@
-/** Values are found in JSON text where a parser finds them, and replaced without touching anything else. */
+/** Values in a JSON text are found where a parser finds them, and replaced without touching anything else. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { byteSpans, itemSpans, replaceSpans, valueSpans } from "./json-spans.ts";

@@ -1,9 +1,9 @@
-/** Where values stand in a JSON text: for changing one of them without reading and writing all the others anew. */
+/** Finds where values are in a JSON text, so that one can be changed without parsing and writing all the others. */
 
-/** From the first character of a value to the one behind it. */
+/** From the first character of a value to the one after it. */
 export type Span = [start: number, end: number];
 
-/** Every value at `path` in a valid JSON text, in order: a repeated key has several, of which parsers take the last. */
+/** Returns every value at `path` in a valid JSON text, in order. A repeated key has several, and parsers take the last. */
 export function valueSpans(text: string, path: readonly string[], start = skipSpace(text, 0)): Span[] {
   const [name, ...rest] = path;
   if (name === undefined) return [[start, endOfValue(text, start)]];
@@ -11,7 +11,7 @@ export function valueSpans(text: string, path: readonly string[], start = skipSp
   return [...members(text, start)].filter(({ key }) => key === name).flatMap(({ at }) => valueSpans(text, rest, at));
 }
 
-/** The items of the array that stands at `start` in a valid JSON text. */
+/** Returns the items of the array that begins at `start` in a valid JSON text. */
 export function itemSpans(text: string, start = skipSpace(text, 0)): Span[] {
   const spans: Span[] = [];
   let at = skipSpace(text, start + 1);
@@ -25,7 +25,7 @@ export function itemSpans(text: string, start = skipSpace(text, 0)): Span[] {
   return spans;
 }
 
-/** The same places, which follow one another, counted in bytes of UTF-8. */
+/** Returns the same places counted in bytes of UTF-8. The places must be in order. */
 export function byteSpans(text: string, spans: readonly Span[]): Span[] {
   let [at, bytes] = [0, 0];
   const byteAt = (index: number) => {
@@ -46,7 +46,7 @@ export function replaceSpans(text: string, spans: readonly Span[], replacements:
   return replaced + text.slice(from);
 }
 
-/** The members of the object that opens at `start`, each with the place of its value. */
+/** The members of the object that begins at `start`, each with the place of its value. */
 function* members(text: string, start: number): Generator<{ key: string; at: number }> {
   let at = skipSpace(text, start + 1);
   while (text[at] === '"') {

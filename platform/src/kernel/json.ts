@@ -1,10 +1,10 @@
-/** JSON as it arrives from outside: parsed strictly, and searched for text that no store could keep. */
+/** Reads JSON from outside: it parses strictly, and looks for text that no store could keep. */
 import { problem } from "./problem.ts";
 import { unstorable } from "./storable.ts";
 
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
 
-/** For bodies that are kept as they came: an escape stays an escape in them, whatever it stands for. */
+/** Parses a body that is kept as it came. An escape in it stays an escape, so it may stand for any character. */
 export function parseKeptJson(bytes: Uint8Array): { text: string; value: unknown } {
   refuseDeepNesting(bytes);
   let text: string;
@@ -16,7 +16,7 @@ export function parseKeptJson(bytes: Uint8Array): { text: string; value: unknown
   return { text, value: parseJsonText(text) };
 }
 
-/** For bodies whose texts are taken out and stored. */
+/** Parses a body whose texts are taken out and stored. */
 export function parseJson(bytes: Uint8Array): unknown {
   refuseManyValues(bytes);
   const { text, value } = parseKeptJson(bytes);
@@ -29,13 +29,13 @@ export function parseJsonText(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    // V8 quotes the text around the fault, which may hold a secret; only the position, which it puts last, is passed on.
+    // V8 quotes the text around the error, which may hold a secret. Only the position is passed on, which V8 puts last.
     const position = /at position (\d+)(?: \(line \d+ column \d+\))?$/.exec((error as Error).message)?.[1];
     throw problem("unreadable", `The request body is not valid JSON${position ? ` (at position ${position})` : ""}.`);
   }
 }
 
-/** JSON.stringify, which recurses, fails from about 4,500 levels on. */
+/** The limit is well below the about 4,500 levels at which JSON.stringify, which recurses, fails. */
 const DEEPEST = 1000;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -43,15 +43,15 @@ const OPENING_BRACKET = 0x5b;
 const OPENING_BRACE = 0x7b;
 const CLOSING_BRACE = 0x7d;
 
-/** Looked at before parsing, since V8 takes 30 seconds and 3 GB over the 50 million levels that a large body can hold. */
+/** Runs before parsing, since V8 takes 30 seconds and 3 GB for the 50 million levels that a large body can hold. */
 function refuseDeepNesting(bytes: Uint8Array): void {
   if (bytes.length <= DEEPEST) return;
-  // Few brackets cannot nest deeply. Searching for them is native and ten times as fast as the loop below.
+  // A body with few brackets cannot nest deeply. This search is native, and ten times as fast as the loop below.
   if (countUpTo(DEEPEST, bytes, OPENING_BRACKET) + countUpTo(DEEPEST, bytes, OPENING_BRACE) <= DEEPEST) return;
   let depth = 0;
   for (let i = 0; i < bytes.length; i++) {
     const byte = bytes[i]!;
-    // Setting one bit makes `[` into `{` and `]` into `}`.
+    // Setting the bit 0x20 turns `[` into `{` and `]` into `}`.
     if (byte === QUOTE) i = endOfString(bytes, i);
     else if ((byte | 0x20) === OPENING_BRACE) depth++;
     else if ((byte | 0x20) === CLOSING_BRACE) depth--;
@@ -59,7 +59,7 @@ function refuseDeepNesting(bytes: Uint8Array): void {
   }
 }
 
-/** No shape of ours holds nearly as many. Parsing and checking a million bytes of short members held everybody up for 180 ms. */
+/** No body of the API comes near this many. Parsing and checking a million bytes of short members blocked all requests for 180 ms. */
 const MOST_VALUES = 25_000;
 const COMMA = 0x2c;
 
@@ -73,21 +73,21 @@ function refuseManyValues(bytes: Uint8Array): void {
   }
 }
 
-/** How often a byte occurs, or more than `limit` when it occurs more often than that. */
+/** Returns how often a byte occurs. It stops counting just above `limit`. */
 function countUpTo(limit: number, bytes: Uint8Array, byte: number): number {
   let count = 0;
   for (let i = bytes.indexOf(byte); i !== -1 && count <= limit; i = bytes.indexOf(byte, i + 1)) count++;
   return count;
 }
 
-/** Where the string that opens at `start` closes. */
+/** Returns where the string that opens at `start` closes. */
 function endOfString(bytes: Uint8Array, start: number): number {
   let i = start + 1;
   while (i < bytes.length && bytes[i] !== QUOTE) i += bytes[i] === BACKSLASH ? 2 : 1;
   return i;
 }
 
-/** Only an escape can bring NUL or half a surrogate pair into well-formed UTF-8 JSON, so most bodies skip the walk. */
+/** Only an escape can bring NUL or half a surrogate pair into valid UTF-8 JSON, so most bodies skip the walk. */
 const SUSPICIOUS_ESCAPE = /\\u(?:0000|[dD][89a-fA-F])/;
 const REPORTED_AT_MOST = 20;
 
@@ -117,15 +117,15 @@ function findUnstorableText(text: string, value: unknown): string[] {
 
 const holdsText = (value: unknown) => typeof value === "string" || (typeof value === "object" && value !== null);
 
-/** A JSON path: `$.name` for plain names, `$["odd name"]` for others. */
+/** Extends a JSON path: `$.name` for plain names, `$["odd name"]` for others. */
 export function memberPath(path: string, key: string): string {
   return /^[A-Za-z_$][\w$]*$/.test(key) ? `${path}.${key}` : `${path}[${JSON.stringify(key)}]`;
 }
 
-/** A hostile property name must not make the answer as large as the request. */
+/** Shortens a text, so that a hostile property name cannot make the response as large as the request. */
 export function clip(text: string, longest = 100): string {
   if (text.length <= longest) return text;
-  // The cut may fall into a surrogate pair: the half of it that is left goes too.
+  // The cut may split a surrogate pair. The half that is left is removed too.
   return `${text.slice(0, longest).replace(/[\ud800-\udbff]$/, "")}…`;
 }
 

@@ -19,7 +19,7 @@ type Move = keyof typeof table.moves;
 
 const sample = lifecycle<State, Move>({ ...table, revivals: ["retry"] });
 
-/** The whole truth about the sample, written out by hand: a dash means that the move is refused. */
+/** The whole table of the sample, written out by hand. A dash means that the move is refused. */
 const expected: Record<State, Record<Move, State | "-">> = {
   WAITING: { start: "RUNNING", finish: "-", fail: "-", cancel: "DONE", retry: "-" },
   RUNNING: { start: "-", finish: "DONE", fail: "FAILED", cancel: "DONE", retry: "-" },

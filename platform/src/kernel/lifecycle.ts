@@ -5,21 +5,21 @@ import type { Scope } from "./scope.ts";
 export interface Move<State extends string> {
   from: readonly State[];
   to: State;
-  /** What the key of a caller must allow to ask for this move. Without it, only the service makes the move. */
+  /** The scope that a caller's key needs to ask for this move. Without one, only the service makes the move. */
   asked?: Scope;
 }
 
 declare const moved: unique symbol;
 
-/** A state that a table led to. Records keep no other, so that a state written by hand is a type error. */
+/** A state that came out of a lifecycle table. Records hold only this type, so a state written by hand is a type error. */
 export type Moved<State extends string> = State & { readonly [moved]: true };
 
 interface Table<State extends string, Name extends string> {
-  /** What has this life, as messages and documents call it. */
+  /** The thing that has this lifecycle, as messages and documents call it. */
   of: string;
-  /** What each state means, as one sentence that a person reads. */
+  /** One sentence for people that says what each state means. */
   states: Readonly<Record<State, string>>;
-  /** Where a new record begins. */
+  /** The states in which a new record may begin. */
   begins: readonly State[];
   moves: Readonly<Record<Name, Move<State>>>;
   /** Moves that lead out of a final state. */
@@ -32,23 +32,23 @@ export interface Lifecycle<State extends string, Name extends string> {
   readonly states: readonly State[];
   readonly meanings: Readonly<Record<State, string>>;
   readonly begins: readonly State[];
-  /** The moves that callers may ask for, in one state or another. */
+  /** The moves that callers may ask for in at least one state. */
   readonly asked: readonly Name[];
   can(state: State, move: Name): boolean;
-  /** Refuses a caller who asks for a move in a state that it does not start in. */
+  /** Throws when a caller asks for a move in a state where it does not start. */
   assert(state: State, move: Name): void;
-  /** Where a move that a caller asks for leads, where it is not refused. */
+  /** Returns where a move leads that a caller asks for, or refuses it. */
   next(state: State, move: Name): Moved<State>;
-  /** Where a move of the service leads. One that the table lacks is a programming error, which names the record. */
+  /** Returns where a move of the service leads. A move that the table lacks is a programming error, and the error names the record. */
   move(record: string, state: State, move: Name): Moved<State>;
-  /** The state of a new record, which is one of those that a life begins with. */
+  /** Returns the state of a new record. It must be one of `begins`. */
   begin(state: State): Moved<State>;
-  /** Where a move leads and the states that it may start in, for a compare-and-set that is made of both. */
+  /** Where a move leads, and the states in which it may start: a compare-and-set needs both. */
   to(move: Name): Moved<State>;
   from(move: Name): readonly State[];
   /** The moves that a caller may ask for in a state. */
   actions(state: State): Name[];
-  /** A state that the service never leaves by itself: only the moves named as `revivals` lead out of it. */
+  /** True for a state that the service never leaves by itself. Only the moves named as `revivals` lead out of it. */
   isFinal(state: State): boolean;
   /** The table as a Mermaid state diagram, for the documentation. */
   diagram(): string;

@@ -1,6 +1,6 @@
-/** Which of several allowed forms a value was meant to have, so that a refusal can say what is wrong with that one. */
+/** Finds out which of several allowed forms a value was meant to have, so that the refusal says what is wrong with that one. */
 
-/** A JSON schema as far as it is looked at here. */
+/** The part of a JSON schema that is used here. */
 interface Form {
   type?: string | string[];
   const?: unknown;
@@ -14,11 +14,11 @@ interface Form {
 }
 
 export type Meant =
-  /** Number of the form. */
+  /** The index of the form. */
   | { form: number }
-  /** No form has this kind of value; these are the kinds that they have. */
+  /** No form allows this type of value. These are the types that they allow. */
   | { types: string[] }
-  /** The field that tells the forms apart has a value that none of them has. */
+  /** The field that tells the forms apart has a value that no form allows. */
   | { field: string; allowed: unknown[] };
 
 export function meantForm(forms: readonly Form[], value: unknown): Meant {
@@ -57,7 +57,7 @@ function fitsType(form: Form, value: unknown): boolean {
   return types.length === 0 || types.includes(type) || (type === "integer" && types.includes("number"));
 }
 
-/** A field for which every form has one value of its own, as `type` often is, tells them apart by itself. */
+/** A field that has a constant in every form, as `type` often does, tells the forms apart by itself. */
 function wrongConstant(forms: readonly Form[], value: Record<string, unknown>): Meant | undefined {
   if (forms.length < 2) return undefined;
   for (const field of Object.keys(forms[0]!.properties ?? {})) {
@@ -68,7 +68,7 @@ function wrongConstant(forms: readonly Form[], value: Record<string, unknown>): 
   return undefined;
 }
 
-/** How much a value agrees with a form; a constant tells more than all names of fields together. */
+/** Scores how well a value agrees with a form. One matching constant counts more than all field names together. */
 function agreement(form: Form, value: unknown): number {
   const within = form.anyOf ?? form.oneOf;
   if (within) return Math.max(...within.map((one) => agreement(one, value)));

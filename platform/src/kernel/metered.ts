@@ -1,31 +1,32 @@
-/** What a record says of its own metering: where its spans stand, and the price of the one that is open. */
+/** What a record says about its own metering: how many spans it has had, and the price of the open one. */
 
 /**
- * An instance whose program runs is paid for; one that is frozen is free. Storage is used while its Pod has a place on a machine, and kept
- * otherwise.
+ * A running instance is paid for, and a frozen one is free. Storage is "used" while its Pod has a place on a machine, and "kept" otherwise.
  */
 export type Phase = "running" | "frozen" | "used" | "kept";
 
-/** In 1e-9 USD: `storage` per month of 730 hours, so that what is said per GB and month stays a whole number; all else per hour. */
+/**
+ * Prices in 1e-9 USD. `storage` is per month of 730 hours, so that a price per GB and month stays a whole number. All others are per hour.
+ */
 export type Price = {
   gpu: number;
   cpu: number;
-  /** Only in spans of releases that reckoned disks by the hour. */
+  /** Only in spans of older releases, which charged disks by the hour. */
   disk: number;
   storage: number;
 };
 
-/** Where the spans of something on record stand. */
+/** The metering state of something on record. */
 export type Metering = {
-  /** The span that is open now, and since when; absent while nothing of it is metered. */
+  /** The span that is open now, and since when. Absent while nothing is metered. */
   span?: OpenSpan | null;
-  /** How many spans were begun for it; the open one is the last of them. */
+  /** How many spans have begun. The open one is the last of them. */
   spans?: number;
 };
 
 export type OpenSpan = {
   phase: Phase;
   from: number;
-  /** Absent where an older release began it. */
+  /** Absent in a span that an older release began. */
   price?: Price;
 };

@@ -1,9 +1,9 @@
-/** Tells what is not there from what could not be looked at: without a free descriptor everything would seem to have ended. */
+/** Tells a file that is not there from one that could not be read: without descriptors, everything would seem to have ended. */
 
-/** A zombie's files are EINVAL, and ESRCH or ENOENT when it is gone; those of others are forbidden. */
+/** Reading a zombie's files gives EINVAL, and once the process is gone ESRCH or ENOENT. Files of other users are forbidden. */
 const NOT_THERE = new Set(["ENOENT", "ENOTDIR", "ESRCH", "EINVAL", "EACCES", "EPERM"]);
 
-/** For `catch`: the value where nothing is there for this process, else the error. */
+/** A handler for `catch`: returns the value if nothing is there for this process, and throws other errors again. */
 export const ifNotThere =
   <T>(value: T) =>
   (error: NodeJS.ErrnoException): T => {

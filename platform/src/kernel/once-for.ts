@@ -1,6 +1,6 @@
-/** What is made of something that never changes is made once, and kept as long as that is. */
+/** Computes a value from an object that never changes once, and keeps it as long as the object lives. */
 
-/** By the object itself, or by the part of it that stays when the rest is made anew. */
+/** `keyOf` may name a part of the object that stays the same when the rest is made anew. */
 export function onceFor<K extends object, V>(make: (of: K) => V, keyOf: (of: K) => object = (of) => of): (of: K) => V {
   const made = new WeakMap<object, V>();
   return (of) => {

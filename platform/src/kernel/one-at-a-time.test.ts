@@ -1,8 +1,8 @@
-/** Tasks that must not meet. */
+/** Tasks that must not overlap. */
 import { expect, test } from "vitest";
 import { OneAtATime, OneAtATimeEach } from "./one-at-a-time.ts";
 
-/** Tasks that end when they are told to, and say when they begin. */
+/** Tasks that end when the test says so, and record when they begin. */
 function tasks() {
   const begun: string[] = [];
   const ends = new Map<string, PromiseWithResolvers<string>>();

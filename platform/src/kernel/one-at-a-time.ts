@@ -1,10 +1,10 @@
-/** Runs tasks one after another, each once those before it are over, however they ended. */
+/** Runs tasks one after another. Each begins when all before it have ended, whether they failed or not. */
 import { floating } from "./floating.ts";
 
 export class OneAtATime {
   #last: Promise<unknown> = Promise.resolve();
 
-  /** Resolves when all that it was given so far is over. */
+  /** Resolves when all tasks given so far have ended. */
   get over(): Promise<unknown> {
     return this.#last;
   }
@@ -16,7 +16,7 @@ export class OneAtATime {
   }
 }
 
-/** The same for tasks of many, each of whom waits for its own alone. */
+/** Keeps one line of tasks for each name, so that a task waits only for tasks of its own name. */
 export class OneAtATimeEach {
   readonly #lines = new Map<string, OneAtATime>();
 
@@ -31,7 +31,7 @@ export class OneAtATimeEach {
     const forget = () => {
       if (line.over === over) this.#lines.delete(whose);
     };
-    // It never fails.
+    // `over` never rejects.
     floating(over.then(forget), () => {});
     return result;
   }

@@ -1,4 +1,4 @@
-/** The operations that most resources have, as data made from a resource's shapes: to list, create, get, update, delete and act. */
+/** Makes the operations that most resources have from a resource's shapes: list, create, get, update, delete and act. */
 
 import type { Operation } from "./operation.ts";
 import { Pagination, pageQuery } from "./page.ts";
@@ -11,18 +11,17 @@ interface Shapes {
   update: TSchema;
 }
 
-/** What the operations on one resource share. */
 interface Common<Many extends string> extends Pick<Operation, "tag"> {
   scope: ScopedResource;
-  /** What a key that is narrowed to endpoints may do with them: nothing, unless they say so. */
+  /** What a key narrowed to endpoints may do with these operations; nothing by default. */
   narrowed?: Operation["narrowed"];
-  /** `a secret`, in sentences. */
+  /** The noun in sentences, such as `a secret`. */
   one: string;
-  /** `secrets`, in sentences and as the name of a list of them. */
+  /** The plural, such as `secrets`, used in sentences and as the name of the list. */
   many: Many;
 }
 
-/** What one of them has of its own. */
+/** What a single operation may set for itself. */
 type Own = Partial<Pick<Operation, "summary" | "description" | "narrowed" | "byPod" | "refuses" | "bodyLimit">>;
 
 export function operationsOn<R extends Shapes, Many extends string>(
@@ -36,14 +35,14 @@ export function operationsOn<R extends Shapes, Many extends string>(
   const shown = record as R["record"];
   const listed = { [many]: t.Array(shown) } as Record<Many, ReturnType<typeof t.Array<R["record"]>>>;
   return {
-    /** In pages, the newest first. */
+    /** Lists in pages, newest first. */
     list: (own: Own = {}) => ({
       ...{ method: "GET" as const, path, status: 200, summary: `List ${many}`, description: "Newest first.", ...reads },
       ...own,
       query: t.Object(pageQuery),
       out: t.Object({ ...listed, pagination: Pagination }),
     }),
-    /** Those that a query asks for, all at once. */
+    /** Lists everything that matches a query, in one response. */
     find: <Asks extends { query?: TObject }>(asks: Asks, own: Own = {}) => ({
       ...{ method: "GET" as const, path, status: 200, summary: `List ${many}`, ...reads, ...own },
       ...asks,
@@ -66,7 +65,7 @@ export function operationsOn<R extends Shapes, Many extends string>(
     remove: (own: Own = {}) => ({
       ...{ method: "DELETE" as const, path: single, status: 204, summary: `Delete ${one}`, ...writes, ...own },
     }),
-    /** One of the moves of its lifecycle, which is refused in a state that it does not start in. */
+    /** Makes a move of the lifecycle. The service refuses it in a state where the move does not start. */
     act: <Move extends string>({ moves }: { moves: Readonly<Record<Move, unknown>> }, own: Own = {}) => ({
       ...{ method: "POST" as const, path: `${single}/action`, status: 200, summary: `Act on ${one}`, ...writes },
       refuses: ["wrong-state"] as const,

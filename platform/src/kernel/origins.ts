@@ -10,7 +10,7 @@ export function parseOrigins(text: string): Origins {
   return new Set(text.split(",").map((part) => originIn(part)));
 }
 
-/** As browsers send it: in small letters, and without the port that its scheme implies. */
+/** Returns an origin as browsers send it: in lower case, and without the default port of its scheme. */
 function originIn(part: string): string {
   const text = part.trim().toLowerCase().replace(/\/$/, "");
   const url = URL.parse(text);

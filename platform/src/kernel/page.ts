@@ -1,4 +1,4 @@
-/** Pages of a listing, as operations ask for them and say what comes next. */
+/** The parameters by which operations ask for a page of a listing, and the fields that say what comes next. */
 import { t } from "./schema.ts";
 
 export const DEFAULT_PAGE = 1000;

@@ -1,11 +1,11 @@
-/** The pages of a listing for a query, whose cursors belong to what else the query says. */
+/** Reads one page of a listing for a query. A cursor is valid only for the query parameters it was made with. */
 import { createHash } from "node:crypto";
 import { decodeCursor, type LastSeen, PARAMETERS, paginationOf } from "./cursor.ts";
 import { DEFAULT_PAGE } from "./page.ts";
 
 /**
- * The page of a listing that a query asks for, shown under the name of the listing, with where the next one begins. What else the query says
- * is what the cursor belongs to; pages may differ in their length.
+ * Returns the page under the name of the listing, with a cursor for the next one. The cursor is bound to all other parameters of the query,
+ * but not to `limit`: pages may differ in length.
  */
 export async function paged<Listing extends string, T, S>(
   listing: Listing,
@@ -21,7 +21,7 @@ export async function paged<Listing extends string, T, S>(
 
 const DIGEST_LENGTH = 16;
 
-/** A listing under the parameters that are given, in whatever order they came. They may be long, and cursors are not. */
+/** Names a listing together with a digest of its parameters, in any order. Parameters may be long, and cursors must stay short. */
 function askedFor(listing: string, parameters: Record<string, unknown>): string {
   const given = Object.entries(parameters).filter(([, value]) => value !== undefined);
   if (given.length === 0) return listing;

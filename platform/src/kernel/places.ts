@@ -1,9 +1,9 @@
-/** Names of the server's own folders, which nothing that accounts read may have. */
+/** The server's own folders. Nothing that accounts read may name them. */
 
-/** The longest first. One process has the same ones whoever asks. */
+/** The longest path comes first. The list belongs to the process, since the folders are the same for all callers. */
 const hidden: string[] = [];
 
-/** From now on no text without places has this folder, or what is in it. */
+/** From now on `withoutPlaces` removes this folder, and everything in it, from texts. */
 export function hidePlace(folder: string): void {
   if (folder === "/" || hidden.includes(folder)) return;
   hidden.push(folder);
@@ -12,13 +12,13 @@ export function hidePlace(folder: string): void {
 
 const DATA_FOLDER = "the server's data folder";
 
-/** A text without the places of the server's own files. Others' paths, such as a mount of a program, stay. */
+/** Returns a text without paths of the server's own files. Other paths, such as a mount of a program, stay. */
 export function withoutPlaces(text: string): string {
   let told = text;
   for (const folder of hidden) {
     if (!told.includes(folder)) continue;
     const at = `${escaped(folder)}(?![\\w.-])`;
-    // In quotes a name may have spaces; without, it ends at the next.
+    // A quoted path may contain spaces. An unquoted one ends at the next space.
     const quoted = `(['"\`])${at}(?:/(?:(?!\\1).)*)?\\1`;
     told = told.replaceAll(new RegExp(`${quoted}|${at}(?:/[^\\s'"\`,;:)]*)?`, "g"), DATA_FOLDER);
   }

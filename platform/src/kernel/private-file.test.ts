@@ -1,4 +1,4 @@
-/** Private files: readable by their owner alone, whole or not there, and never changed by whoever comes second. */
+/** Private files: only their owner can read them, they are whole or absent, and a second writer never changes them. */
 import { mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -16,7 +16,7 @@ async function setup() {
 
 const modeOf = async (file: string) => (await stat(file)).mode & 0o777;
 
-/** Long enough that two writers to one file would mix: each text is one letter over and over. */
+/** The texts are long enough that two writers to one file would mix. Each text repeats one letter. */
 const texts = Array.from("abcdefghijklmnop", (letter) => letter.repeat(1_000_000));
 
 test("a kept file can be read by its owner alone", async () => {

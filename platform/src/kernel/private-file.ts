@@ -1,11 +1,11 @@
-/** Files that only their owner may read: made once, on the disk for good before anyone relies on them. */
+/** Files that only their owner may read. They are safely on disk before anyone relies on them. */
 import { link, open, readFile, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { realRandom } from "./random.ts";
 
 export const readPrivate = (file: string) => readFile(file, "utf8");
 
-/** Makes the file with mode 0600, whole or not at all, unless it is there already: of two processes, the first counts. */
+/** Creates the file with mode 0600, whole or not at all. If it exists, it stays unchanged: of two processes, the first wins. */
 export async function keepPrivately(file: string, text: string): Promise<void> {
   const draft = draftOf(file);
   try {
@@ -19,7 +19,7 @@ export async function keepPrivately(file: string, text: string): Promise<void> {
   }
 }
 
-/** Replaces the file as one step: a reader sees the old text or the new, never half. */
+/** Replaces the file in one step: a reader sees the old text or the new one, never a mix. */
 export async function replacePrivately(file: string, text: string): Promise<void> {
   const draft = draftOf(file);
   try {
@@ -31,7 +31,7 @@ export async function replacePrivately(file: string, text: string): Promise<void
   }
 }
 
-/** A name of its own for each writer: one process may write twice at once, and in containers every process is number 1. */
+/** Each write gets a name of its own. One process may write twice at once, and in containers every process has the id 1. */
 function draftOf(file: string): string {
   return `${file}.${Buffer.from(realRandom.bytes(9)).toString("base64url")}.new`;
 }

@@ -9,7 +9,7 @@ const POOL_BYTES = 8192;
 const pool = new Uint8Array(POOL_BYTES);
 let used = POOL_BYTES;
 
-/** Bytes are drawn in bulk: a system call for each id would cost more than all else about it. No byte is given out twice. */
+/** Bytes are drawn in bulk, since a system call for each id would cost more than the rest of making it. No byte is used twice. */
 export const realRandom: Random = {
   bytes(count) {
     if (count > POOL_BYTES / 8) return randomBytes(count);
@@ -32,12 +32,12 @@ export class SeededRandom implements Random {
     this.#state = seed >>> 0;
   }
 
-  /** Goes on as one with this seed would from its start. */
+  /** Continues like a new source with this seed. */
   reseed(seed: number): void {
     this.#state = seed >>> 0;
   }
 
-  /** A number in [0, 1). */
+  /** Returns a number in [0, 1). */
   fraction(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let mixed = this.#state;

@@ -1,4 +1,4 @@
-/** An operation whose surface reads requests itself, as data: what mounts it also describes it, and nothing is validated by it on its way. */
+/** An operation whose surface reads requests itself, as data. Its table mounts and describes it, but validates nothing. */
 import type { Method } from "./operation.ts";
 import type { TObject, TSchema } from "./schema.ts";
 import type { Scope } from "./scope.ts";
@@ -6,42 +6,42 @@ import type { Scope } from "./scope.ts";
 /** One form of a body. */
 export interface BodyForm {
   schema: TSchema;
-  /** One that can be sent, or was answered. */
+  /** An example that can be sent, or that was received. */
   example?: unknown;
 }
 
-/** By media type. */
+/** The forms of a body by media type. */
 export type BodyForms = Readonly<Record<string, BodyForm>>;
 
 export interface RawAnswer {
   description: string;
-  /** Absent where there is no body. */
+  /** Absent when there is no body. */
   content?: BodyForms;
-  /** What its own headers say. */
+  /** What each of its own headers means. */
   headers?: Readonly<Record<string, string>>;
 }
 
 export interface RawOperation {
   method: Method;
-  /** Methods that public clients send instead, and that mean the same. */
+  /** Other methods that public clients send, and that mean the same. */
   alsoBy?: readonly Method[];
-  /** Path with `{id}`-style parameters; a last one with a star, as in `{path*}`, takes all that is left. */
+  /** Path with `{id}`-style parameters. A star at the end of the last one, as in `{path*}`, matches the rest of the path. */
   path: string;
   summary: string;
   description?: string;
   tag: string;
   query?: TObject;
-  /** Request headers that change what is done. */
+  /** Request headers that change what it does. */
   headers?: TObject;
   body?: { content: BodyForms; required: boolean };
   answers: Readonly<Record<number, RawAnswer>>;
-  /** Error statuses beyond those that every operation of its surface can give. */
+  /** Error statuses in addition to those that every operation of its surface can give. */
   refuses: readonly number[];
-  /** Which key opens it: a caller's; a caller's, or none for a link that was signed; or that of a worker. */
+  /** Which key opens it: a caller's; a caller's or, for a signed link, none; or a worker's. */
   key: "caller" | "caller or link" | "worker";
-  /** What a caller's key must hold. */
+  /** The scope that a caller's key must hold. */
   scope?: Scope;
-  /** A change of the account, and not of one job: it is in the audit log. */
+  /** Set when it changes the account rather than one job. The audit log then records it. */
   audited?: true;
 }
 
@@ -52,7 +52,7 @@ export const EVENT_MEDIA = "text/event-stream";
 
 export const inJson = (schema: TSchema, example?: unknown): BodyForms => ({ [JSON_MEDIA]: { schema, example } });
 
-/** All methods that it is asked by. */
+/** Returns all methods by which it can be called. */
 export const methodsOf = ({ method, alsoBy = [] }: Pick<RawOperation, "method" | "alsoBy">): readonly Method[] => [
   method,
   ...alsoBy,

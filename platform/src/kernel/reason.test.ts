@@ -1,4 +1,4 @@
-/** Reasons: the code decides, the text is for people, and what a program said is for its account alone. */
+/** Reasons: programs decide by the code, people read the text, and only the account sees what its program said. */
 import { describe, expect, test } from "vitest";
 import { meanings, problem } from "./problem.ts";
 import {

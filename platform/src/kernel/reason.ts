@@ -1,4 +1,4 @@
-/** Reasons are data: a code that programs decide by, a text that people read, and the facts it is made from. */
+/** Reasons are data: a code by which programs decide, a text that people read, and the facts that it is made from. */
 import { withoutPlaces } from "./places.ts";
 import type { Facts } from "./reasons/entry.ts";
 import { jobReasons } from "./reasons/jobs.ts";
@@ -9,7 +9,7 @@ import { refusalReasons } from "./reasons/refusals.ts";
 import { startReasons } from "./reasons/starts.ts";
 import { waitReasons, workerReasons } from "./reasons/workers.ts";
 
-/** Of a record that an older release wrote, which kept the text alone. */
+/** The reason in a record of an older release, which kept only the text. */
 const older = {
   unspecified: {
     means: "An older release recorded the reason, as a text without a code.",
@@ -38,25 +38,27 @@ type Worded = typeof worded;
 export type WordedCode = keyof Worded;
 type FactsOf<C extends WordedCode> = OrNone<Parameters<Worded[C]["text"]>[0]>;
 type OrNone<F> = [F] extends [never] ? Record<never, never> : F;
-/** The facts that cannot be left out. */
+/** The names of the facts that are required. */
 type Needed<F> = { [K in keyof F]-?: Record<never, never> extends Pick<F, K> ? never : K }[keyof F];
 
 export type Reason = {
   code: ReasonCode;
-  /** In words for people. */
+  /** The reason in words for people. */
   text: string;
   facts?: Facts;
-  /** The same without what a program said, where the text has that: it belongs to its account, and may hold its secrets. */
+  /**
+   * The text without what a program said, present only if the two differ. Those words belong to the program's account and may hold secrets.
+   */
   plain?: string;
 };
 
-/** Whatever is told: no reason grows beyond it. */
+/** No reason is longer than this, whatever it quotes. */
 const LONGEST_TEXT = 4000;
 const LONGEST_FACT = 1000;
 
 /**
- * The reason with this code, in the words of the catalogue. `about` is the reason behind it, or, as a string, the words of a
- * program, which only its account reads.
+ * Makes the reason with this code, in the words of the catalogue. `about` is the reason behind it or, as a string, the words of a program,
+ * which only its account may read.
  */
 export function because<C extends WordedCode>(
   code: C,
@@ -72,50 +74,50 @@ export function because<C extends WordedCode>(
   return reasonOf(code, whole, given, plain);
 }
 
-/** A reason in the words of its maker, for codes that the catalogue has no words for. */
+/** Makes a reason in the caller's own words, for codes that have no words in the catalogue. */
 export const saying = (code: ReasonCode, text: string, facts?: Facts): Reason => reasonOf(code, text, facts);
 
-/** The same reason in a longer sentence. */
+/** Returns the same reason in a longer sentence. */
 export function reworded({ code, text, facts, plain }: Reason, how: (text: string) => string): Reason {
   return reasonOf(code, how(text), facts, plain === undefined ? undefined : how(plain));
 }
 
-/** The same reason, followed by what a program said. */
+/** Returns the same reason, followed by what a program said. */
 export function adding(reason: Reason, words: string): Reason {
   return reasonOf(reason.code, `${reason.text}${words}`, reason.facts, plainText(reason));
 }
 
-/** Several at once: one sentence after the other, and the code of the one that says most. */
+/** Joins several reasons into one text. The code and the facts are those of `leading`. */
 export function together(reasons: readonly Reason[], leading: Reason): Reason {
   const text = reasons.map((one) => one.text).join("; ");
   return reasonOf(leading.code, text, leading.facts, reasons.map(plainText).join("; "));
 }
 
-/** What may be told to others than its account. */
+/** Returns the text that others than the account may see. */
 export const plainText = ({ text, plain }: Reason): string => plain ?? text;
 
 export const isSameReason = (one: Reason | null | undefined, other: Reason | null | undefined): boolean =>
   one?.code === other?.code && one?.text === other?.text;
 
-/** A reason as an older release kept it. Its program may have spoken in it. */
+/** Makes a reason from the text that an older release kept. The text may quote a program, so others do not see it. */
 const fromText = (text: string): Reason => reasonOf("unspecified", text, {}, "recorded by an older release");
 
-/** What a record holds, be it of an older release. */
+/** Reads the reason in a record, also in one of an older release. */
 export const upcastReason = (kept: unknown): Reason | null =>
   typeof kept === "string" ? fromText(kept) : ((kept ?? null) as Reason | null);
 
-/** As accounts may see it, whoever recorded it and when: without the places of the server's own files. */
+/** Returns the reason as accounts may see it: without paths of the server's own files, whichever release recorded it. */
 export function withPlacesHidden<R extends Reason | null | undefined>(reason: R): R {
   return (reason && reasonOf(reason.code, reason.text, reason.facts, reason.plain)) as R;
 }
 
-/** What sets a reason apart from the one before it: seconds that pass and bytes that come are no news. */
+/** Returns a key that changes when a reason has news. More seconds or more bytes are no news. */
 export function newsIn({ code, facts = {} }: Reason): string {
   const { seconds: _, bytes: _bytes, progress: _progress, ...others } = facts;
   return JSON.stringify([code, others]);
 }
 
-/** The reason of a start that failed. What nobody foresaw, or what is no reason of a start, is a failed boot. */
+/** Makes the reason of a failed start. A code that is not among the reasons of starts becomes "boot-failed". */
 export function startReason(code: unknown, text: string): Reason {
   const isKnown = typeof code === "string" && Object.hasOwn(startReasons, code);
   return reasonOf(isKnown ? (code as ReasonCode) : "boot-failed", text);
@@ -123,7 +125,7 @@ export function startReason(code: unknown, text: string): Reason {
 
 export const isReasonCode = (code: string): code is ReasonCode => Object.hasOwn(catalogue, code);
 
-/** Whether there never was a program that could have failed. */
+/** True for a reason of a start: there was no program yet that could have failed. */
 export const isStartReason = ({ code }: Reason): boolean => Object.hasOwn(startReasons, code);
 
 function reasonOf(code: ReasonCode, text: string, facts: Facts = {}, plain?: string): Reason {

@@ -1,4 +1,4 @@
-/** Remembering for a moment: how long, how much, and how it ends. */
+/** Remembered values: how long they last, how many are kept, and how they are forgotten. */
 import { expect, test } from "vitest";
 import { FakeClock } from "./clock.ts";
 import { Remembered } from "./remembered.ts";

@@ -1,10 +1,10 @@
-/** What was read from the store a moment ago, so that not every request must read it again. */
+/** Remembers for a moment what was read from the store, so that not every request reads it again. */
 import type { Clock } from "./clock.ts";
 
 const AT_MOST = 10_000;
 
 export class Remembered<T> {
-  /** The oldest first. */
+  /** Values by name, oldest first. */
   readonly #values = new Map<string, { value: T; readAt: number }>();
   readonly #clock: Clock;
   readonly #forMs: number;
@@ -35,7 +35,7 @@ export class Remembered<T> {
     this.#values.clear();
   }
 
-  /** Names may be secrets: none is kept for longer than it takes for another one to be used. */
+  /** Names may be secrets, so every new value drops the names that have expired. */
   #forgetUntil(oldest: number): void {
     for (const [name, { readAt }] of this.#values) {
       if (readAt > oldest) return;

@@ -1,4 +1,4 @@
-/** The resource kit: from fields written once, what is returned, created and updated, for programs and for the compiler. */
+/** The resource kit: fields are written once, and the shapes of record, creation and update follow, for programs and for the compiler. */
 import { describe, expect, test } from "vitest";
 import { type KeptOf, parted, type RecordOf, recordFrom, resource, unsaidOf } from "./resource.ts";
 import { nullable, type Static, t } from "./schema.ts";
@@ -100,7 +100,7 @@ test("a resource without fixed, hidden or shown fields needs none", () => {
   expect(failures(Plain.update, { name: "m" })).toEqual([]);
 });
 
-/** Never run: the compiler reads it, and fails when one of these lines is not an error. */
+/** This never runs. The compiler reads it, and fails when one of the marked lines is not an error. */
 export function promisesToTheCompiler(record: Sample, create: Create, update: Update): void {
   record.name satisfies string;
   record.note satisfies string | null;

@@ -1,4 +1,4 @@
-/** The resource kit: fields are written once, and what is returned, created and updated is derived from them. */
+/** The resource kit: a resource's fields are written once, and the shapes of its record, creation and update are derived from them. */
 import { onceFor } from "./once-for.ts";
 import { closed, type Static, type TObject, type TProperties, type TSchema, t } from "./schema.ts";
 
@@ -9,24 +9,24 @@ interface Fields<
   H extends TProperties,
   O extends TProperties,
 > {
-  /** Made by the service: in the record, never taken from a caller. */
+  /** Fields that the service sets. They are in the record and never taken from a caller. */
   assigned: A;
-  /** Given at creation and never changed. */
+  /** Fields that are given at creation and never change. */
   fixed?: F;
-  /** Given at creation, changeable later, shown in the record. */
+  /** Fields that are given at creation, can be changed later, and are shown in the record. */
   given: G;
-  /** Goes in and never comes out, such as a secret's value. */
+  /** Fields that go in and never come out, such as a secret's value. */
   hidden?: H;
-  /** Given at creation alone, and shown in another form or not at all, such as where something may be placed. */
+  /** Fields that are given only at creation, and shown in another form or not at all, such as where something may be placed. */
   once?: O;
-  /** Said in the flat dialect of REST v1 and GraphQL alone. */
+  /** Fields that exist only in the flat dialect of REST v1 and GraphQL. */
   flatOnly?: TProperties;
-  /** Whether an update may name no field at all, and then changes nothing; otherwise it must name one. */
+  /** Whether an update may be empty, and then changes nothing. Otherwise it must name at least one field. */
   emptyUpdate?: boolean;
 }
 
 interface Shown<S extends TProperties> {
-  /** Fields whose record form differs from the form a caller sends (a cleared text is shown as null). */
+  /** Fields whose form in the record differs from the form that a caller sends (a cleared text is shown as null). */
   shown?: S;
 }
 
@@ -47,9 +47,9 @@ export function resource<
   const changeable = { ...fields.given, ...hidden } as G & H;
   return {
     name,
-    /** What a caller says of it that is shown too, in one dialect or another. */
+    /** The fields that a caller gives and that at least one dialect shows. */
     said: t.Object({ ...fixed, ...fields.given, ...fields.flatOnly } as F & G),
-    /** What is kept of what a caller gave, in the form in which it is shown. */
+    /** The caller's fields as the store keeps them, in the form in which they are shown. */
     kept: t.Object({ ...fixed, ...shown } as F & Omit<G, keyof S> & S),
     record: t.Object({ ...fields.assigned, ...fixed, ...shown } as A & F & Omit<G, keyof S> & S, { $id: name }),
     create: closed({ ...fixed, ...fields.given, ...hidden, ...once } as F & G & H & O, { $id: `Create${name}Request` }),
@@ -62,8 +62,8 @@ export function resource<
 }
 
 /**
- * What is returned of a thing: the fields of its record, of whatever is known of it, and no others. What was made before a field was there has
- * the default of that field.
+ * Returns a thing as a record: the fields of the record's shape, and no others. A thing made before a field existed gets that field's
+ * default.
  */
 export function recordFrom<R extends { record: TObject }>(
   { record }: R,
@@ -78,19 +78,19 @@ export function recordFrom<R extends { record: TObject }>(
   return shown as Static<R["record"]>;
 }
 
-/** The names of a record's fields, each with what is shown where nothing is known. */
+/** Returns the names of a record's fields, each with the default that is shown if there is no value. */
 const fieldsIn = onceFor(({ properties }: TObject) =>
   Object.entries(properties).map(([name, schema]) => [name, defaultOf(schema)] as const),
 );
 
 const defaultOf = (schema: TSchema) => (schema as { default?: unknown }).default;
 
-/** Names of what need not be there. */
+/** The names of the optional fields. */
 type OptionalIn<T> = { [Name in keyof T]-?: Record<never, never> extends Pick<T, Name> ? Name : never }[keyof T];
 
 /**
- * What a new thing has of which its caller said nothing: the defaults of its model. A test holds each model to what the type promises, but for
- * fields that the service itself puts in.
+ * Returns the model's defaults for what the caller of a creation left out. A test holds each model to what the type promises, except for
+ * fields that the service sets itself.
  */
 export function unsaidOf<R extends { create: TObject; kept: TObject }>({ create }: R) {
   const defaults = Object.entries(create.properties).map(([name, schema]) => [name, defaultOf(schema)] as const);
@@ -98,10 +98,10 @@ export function unsaidOf<R extends { create: TObject; kept: TObject }>({ create 
   return structuredClone(known) as Pick<Static<R["kept"]>, Defaulted<Static<R["create"]>, Static<R["kept"]>>>;
 }
 
-/** What a creation may leave out and a record always has. */
+/** The fields that a creation may leave out and a record always has. */
 type Defaulted<Create, Kept> = Exclude<keyof Kept & OptionalIn<Create>, OptionalIn<Kept>>;
 
-/** What a caller says of a new thing, in two: what is kept of it under its own name, and the rest. */
+/** Splits what a caller gives into the fields that are kept under their own names, and the rest. */
 export function parted<R extends { kept: TObject }, T extends object>({ kept }: R, said: T) {
   const [own, rest] = [true, false].map((isKept) =>
     Object.fromEntries(Object.entries(said).filter(([name]) => name in kept.properties === isKept)),
@@ -112,7 +112,7 @@ export function parted<R extends { kept: TObject }, T extends object>({ kept }: 
 export type RecordOf<R extends { record: TSchema }> = Static<R["record"]>;
 
 /**
- * What is kept of a thing: what callers give of it, as it is shown, so that a new field of the model is in it. `Other` is kept in another form, or
- * beside.
+ * The type of a thing in the store: the caller's fields in the form in which they are shown, so it includes new fields of the model.
+ * `Other` adds fields, or replaces the form of some.
  */
 export type KeptOf<R extends { kept: TSchema }, Other = unknown> = Omit<Static<R["kept"]>, keyof Other> & Other;

@@ -1,4 +1,4 @@
-/** What says the same. */
+/** Comparing values as JSON. */
 import { expect, test } from "vitest";
 import { changedIn, isSame } from "./same.ts";
 

@@ -1,4 +1,4 @@
-/** Whether two values say the same as JSON: the order of names in a map, and names that are there without a value, say nothing. */
+/** Tells whether two values are the same as JSON. The order of names does not matter, nor do names whose value is undefined. */
 export function isSame(one: unknown, other: unknown): boolean {
   if (Object.is(one, other)) return true;
   if (Array.isArray(one) || Array.isArray(other))
@@ -13,10 +13,10 @@ export function isSame(one: unknown, other: unknown): boolean {
   return Object.keys({ ...mine, ...its }).every((name) => isSame(own(mine, name), own(its, name)));
 }
 
-/** Names of the language's own, such as `constructor`, are in no map unless somebody put them there. */
+/** Inherited names of the language, such as `constructor`, do not count as entries of a map. */
 const own = (map: Record<string, unknown>, name: string) => (Object.hasOwn(map, name) ? map[name] : undefined);
 
-/** What is said otherwise than it is. */
+/** Returns the fields whose new value differs from the old one. */
 export function changedIn<T extends object>(before: T, said: Partial<T>): Partial<T> {
   const changed = Object.entries(said).filter(([name, value]) => !isSame(value, before[name as keyof T]));
   return Object.fromEntries(changed) as Partial<T>;

@@ -1,4 +1,4 @@
-/** Schemas are those that TypeBox, whose types they have, would write. */
+/** Schemas are identical to those that TypeBox, whose types they have, would make. */
 import Type from "typebox";
 import { expect, test } from "vitest";
 import { isOptional, t } from "./schema.ts";
@@ -31,7 +31,7 @@ test.for<[what: string, schema: (words: Words) => object]>([
       }),
   ],
 ])("%s", ([, schema]) => {
-  // As text, since the order of keys is that of the documents.
+  // They are compared as text, since the documents depend on the order of keys.
   expect(JSON.stringify(schema(t))).toBe(JSON.stringify(schema(Type)));
 });
 

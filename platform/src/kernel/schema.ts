@@ -1,4 +1,4 @@
-/** The schema library, named in this file alone, with the few shapes that many models share. */
+/** The schema library, which only this file imports, and the few shapes that many models share. */
 import type Type from "typebox";
 import type { Static, TObject, TProperties, TSchema, TUnsafe } from "typebox";
 
@@ -9,7 +9,7 @@ type Schema = Record<string, unknown>;
 
 const plain = (type: string) => (options?: Options) => ({ type, ...options });
 
-/** The mark is not among the keys: what is made of a schema's keys, and what is printed of it, is without. */
+/** The mark is not enumerable, so neither loops over a schema's keys nor printed schemas contain it. */
 const OPTIONAL = "~optional";
 export const isOptional = (schema: object) => OPTIONAL in schema;
 
@@ -23,7 +23,7 @@ function object(properties: Record<string, Schema>, options?: Options): Schema {
   return { type: "object", ...(required.length > 0 && { required }), properties, ...options };
 }
 
-/** None of its fields has to be there. Of the object's own options none is taken over. */
+/** Makes every field optional. The object's own options are not carried over. */
 function partial({ properties }: Schema, options?: Options): Schema {
   const fields = Object.entries(properties as Record<string, Schema>);
   return object(Object.fromEntries(fields.map(([name, schema]) => [name, optional(schema)])), options);
@@ -36,8 +36,8 @@ const record = ({ pattern = "^.*$" }: Schema, value: Schema, options?: Options):
 });
 
 /**
- * TypeBox's words for the schemas that are used here, and its types: what it infers from a schema is why it is there. Its program is
- * not loaded: 350 modules, a fifth of the time that a start took, for a dozen functions that write down what they are given.
+ * TypeBox's functions for the schemas used here, with its types, which infer TypeScript types from schemas. TypeBox itself is not loaded:
+ * its 350 modules took a fifth of the start, for a dozen functions that return what they are given.
  */
 export const t = {
   Any: (options?: Options) => ({ ...options }),
@@ -76,10 +76,10 @@ export const t = {
 
 export const dateTime = (description: string) => t.String({ format: "date-time", maxLength: 64, description });
 
-/** In characters. */
+/** Counted in characters. */
 export const LONGEST_NAME = 191;
 
-/** An id or a name of something, of ours or in a catalog. */
+/** An id or a name, of something of ours or of an entry in a catalog. */
 export const name = (options: object = {}) => t.String({ minLength: 1, maxLength: LONGEST_NAME, ...options });
 
 export const nullable = <S extends TSchema>(schema: S) => t.Union([schema, t.Null()]);

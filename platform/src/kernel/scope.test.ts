@@ -1,10 +1,10 @@
-/** Scopes: every grant against every scope, compared with the rule written down a second time, in plain words. */
+/** Scopes: every grant is compared with every scope, by a second copy of the rule in plain words. */
 import { describe, expect, test } from "vitest";
 import { allows, type Grant, grants, mayGrant, type Scope, scopedResources } from "./scope.ts";
 
 const scopes = grants.filter((grant): grant is Scope => grant !== "all" && grant !== "read-only");
 
-/** What one grant gives: `all` everything, `read-only` every read, a write its read too, anything else itself. */
+/** What one grant gives: `all` gives everything, `read-only` every read, a write also its read, and anything else only itself. */
 function given(grant: Grant): Scope[] {
   if (grant === "all") return scopes;
   if (grant === "read-only") return scopedResources.map((resource): Scope => `${resource}:read`);

@@ -1,4 +1,4 @@
-/** What a key may do: the words, and the rule that compares what is held with what is needed. */
+/** What a key may do: the names of the rights, and the rule that compares what a key holds with what an operation needs. */
 
 export const scopedResources = [
   "account",
@@ -17,7 +17,7 @@ export const scopedResources = [
 
 export type ScopedResource = (typeof scopedResources)[number];
 
-/** Rights that are neither to read nor to write: no other scope includes one. */
+/** Rights that are neither reads nor writes. No other scope includes them. */
 const acts = ["serverless:invoke", "pods:exec", "serverless:exec"] as const;
 
 /** What an operation needs. */
@@ -33,7 +33,7 @@ export const grants: readonly Grant[] = [
   ...acts,
 ];
 
-/** Writing a resource includes reading it; to invoke, and to run programs in what runs, are rights of their own. */
+/** Writing a resource includes reading it. Invoking, and running programs inside instances, are separate rights. */
 export function allows(held: readonly Grant[], needed: Scope): boolean {
   for (const grant of held) if (grant === needed || grant === "all" || includes(grant, needed)) return true;
   return false;
@@ -44,7 +44,7 @@ function includes(grant: Grant, needed: Scope): boolean {
   return grant === "read-only" || grant === needed.replace(":read", ":write");
 }
 
-/** Whether a holder of `held` may give `grant` to another key: nobody hands out more than they have. */
+/** Whether a holder of `held` may give `grant` to another key. Nobody can hand out more than they have. */
 export function mayGrant(held: readonly Grant[], grant: Grant): boolean {
   if (held.includes("all")) return true;
   if (grant === "all") return false;

@@ -1,4 +1,4 @@
-/** Slices: others come to their turn between them, and not more often than needed. */
+/** Slices: other work gets its turn between them, but not more often than needed. */
 import { expect, test } from "vitest";
 import { bytesInSlices, Slices } from "./slices.ts";
 

@@ -1,7 +1,7 @@
-/** Long work in slices: between two of them everybody else gets their turn. */
+/** Splits long work into slices, so that other work gets a turn of the event loop between two of them. */
 import { turn } from "./clock.ts";
 
-/** Counts work in whatever unit measures it, and says when enough of it was done at a stretch. */
+/** Counts work in any unit, and says when enough was done without a pause. */
 export class Slices {
   readonly #most: number;
   #done = 0;
@@ -10,7 +10,7 @@ export class Slices {
     this.#most = most;
   }
 
-  /** To be awaited after work of so many units. Costs nothing until a slice is full. */
+  /** Await this after doing so many units of work. It costs nothing until a slice is full. */
   did(units: number): Promise<void> | undefined {
     this.#done += units;
     if (this.#done < this.#most) return undefined;
@@ -19,7 +19,7 @@ export class Slices {
   }
 }
 
-/** One after the other, so many at a stretch. */
+/** Works on the items one after the other, and pauses after every `most` of them. */
 export async function inSlices<T>(items: Iterable<T>, most: number, work: (item: T) => Promise<void>): Promise<void> {
   const slices = new Slices(most);
   for (const item of items) {
@@ -28,12 +28,12 @@ export async function inSlices<T>(items: Iterable<T>, most: number, work: (item:
   }
 }
 
-/** The same bytes, in pieces of at most so many. */
+/** Yields the same bytes in pieces of at most `most`. */
 export function* bytesInSlices(pieces: Iterable<Uint8Array>, most: number): Generator<Uint8Array> {
   for (const piece of pieces) for (let at = 0; at < piece.length; at += most) yield piece.subarray(at, at + most);
 }
 
-/** The items in their order, so many in each. */
+/** Yields the items in their order, in arrays of at most `most`. */
 export function* slicesOf<T>(items: readonly T[], most: number): Generator<T[]> {
   for (let at = 0; at < items.length; at += most) yield items.slice(at, at + most);
 }

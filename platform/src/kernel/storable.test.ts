@@ -1,4 +1,4 @@
-/** What no database can hold is found, and replaced where it may be. */
+/** Text that no database can hold is found, and replaced if the caller allows that. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { isStorable, storable, storableJson, unstorable } from "./storable.ts";

@@ -1,4 +1,4 @@
-/** Ranges of IPv4 addresses, as numbers. */
+/** Ranges of IPv4 addresses, with addresses as numbers. */
 
 export interface Subnet {
   /** The first address, as a number. */

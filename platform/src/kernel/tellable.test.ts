@@ -1,4 +1,4 @@
-/** What accounts are told of errors. */
+/** What accounts are told about errors. */
 
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -40,7 +40,7 @@ test("a data folder shows in nothing that is told, whatever failed in it, under 
     const told = await Promise.all(inside.map((path) => failureOf(readFile(path))));
     told.push(...(await Promise.all([inside[0]!, inside[2]!].map((path) => failureOf(writeFile(path, "x"))))));
     told.push(failureIn(() => new DatabaseSync(join(real, "gone", "store.db"))));
-    // A device without room is a full disk.
+    // Writing to this device fails like writing to a full disk.
     told.push(await failureOf(writeFile("/dev/full", "x")));
     for (const path of [...inside, real, linked, `'${real}/a b'`, `"${linked}/x":`])
       told.push(tellable(new Error(`cannot use ${path}: no room`)), withoutPlaces(`at ${path}, and more`));

@@ -1,4 +1,4 @@
-/** A thread that answers one question at a time, and takes those of several parties in turns. */
+/** A thread that answers one question at a time, and serves several parties in turns. */
 import { Worker } from "node:worker_threads";
 import { problem } from "./problem.ts";
 import { Turns } from "./turns.ts";
@@ -21,13 +21,16 @@ export class TurnThread<Question extends object, Answer extends { id: number }> 
   #isOver = false;
   readonly #waiting = new Turns<Asked<Question, Answer>>();
 
-  /** The thread's program answers each message with one that has the same `id`. */
+  /** The thread's program must answer each message with one that has the same `id`. */
   constructor(file: URL, data?: unknown) {
     this.#file = file;
     this.#data = data;
   }
 
-  /** `whose` says who waits behind whom. What is `moved` is the thread's from then on. */
+  /**
+   * `whose` names the party that asks; its questions wait behind its own earlier ones. The buffers in `moved` belong to the thread from
+   * then on.
+   */
   ask(question: Question, moved: ArrayBuffer[], whose: string): Promise<Answer> {
     return new Promise((resolve, reject) => {
       this.#waiting.add(whose, { question, moved, resolve, reject });
@@ -49,7 +52,7 @@ export class TurnThread<Question extends object, Answer extends { id: number }> 
     else this.#running().postMessage({ id: ++this.#lastId, ...question }, moved);
   }
 
-  /** Started by the first question: most installations never ask one. */
+  /** The first question starts the thread, since most installations never ask one. */
   #running(): Worker {
     if (this.#thread) return this.#thread;
     const thread = new Worker(this.#file, { workerData: this.#data });
@@ -64,7 +67,9 @@ export class TurnThread<Question extends object, Answer extends { id: number }> 
     return thread;
   }
 
-  /** What it was at is lost, and perhaps what ended it; a new one goes on with what waits. */
+  /**
+   * The question that it was working on is lost, since it may have ended the thread. A new thread continues with the questions that wait.
+   */
   #lost(thread: Worker, cause: unknown): void {
     if (this.#thread !== thread) return;
     this.#thread = undefined;

@@ -1,4 +1,4 @@
-/** Turns: fair between parties, in order within each. */
+/** Turns: fair between parties, and in order within each party. */
 import { expect, test } from "vitest";
 import { Turns } from "./turns.ts";
 

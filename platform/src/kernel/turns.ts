@@ -1,7 +1,7 @@
-/** What several parties wait for, in turns: each in its own order, and nobody behind all that another has. */
+/** A queue that serves several parties in turns. Each party's items keep their order, and no party waits behind all items of another. */
 
 export class Turns<T> {
-  /** Whose turn it is stands first. */
+  /** The party whose turn it is stands first. */
   readonly #waiting = new Map<string, T[]>();
 
   get parties(): number {

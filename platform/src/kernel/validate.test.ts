@@ -1,4 +1,4 @@
-/** Validation: the words of each failure, what is counted in bytes, and that an answer stays small. */
+/** Validation: how each failure is worded, what is counted in bytes, and that an answer stays small. */
 import { describe, expect, test } from "vitest";
 import { closed, dateTime, nullable, oneOf, type TSchema, t } from "./schema.ts";
 import { assertValid, failures } from "./validate.ts";

@@ -1,4 +1,4 @@
-/** Validation against a schema, with failures worded for people. */
+/** Validates values against schemas, and words the failures for people. */
 import { createRequire } from "node:module";
 import type { Ajv2020, ErrorObject, ValidateFunction } from "ajv/dist/2020.js";
 import type formatsPlugin from "ajv-formats";
@@ -10,12 +10,12 @@ import type { Static, TSchema } from "./schema.ts";
 
 const REPORTED_AT_MOST = 20;
 
-/** Values larger than this are told their first failure only: Ajv took 28 s and 3 GB to list those of 5 million items. */
+/** For values larger than this, only the first failure is reported: Ajv took 28 s and 3 GB to list those of 5 million items. */
 const LISTED_IN_FULL = 2000;
 
 const require = createRequire(import.meta.url);
 
-/** Ajv is 86 files, which take longer to load than all that a command does: they are read before the first value is looked at, and not before. */
+/** Loads Ajv when the first value is validated. Its 86 files take longer to load than everything else that a command does. */
 export function loadValidation() {
   const { Ajv2020, _ } = require("ajv/dist/2020.js") as typeof import("ajv/dist/2020.js");
   const { default: formats } = require("ajv-formats") as { default: typeof formatsPlugin };
@@ -24,7 +24,7 @@ export function loadValidation() {
 
 function createAjv(allErrors: boolean): Ajv2020 {
   const { Ajv2020, _, formats } = loadValidation();
-  // Ajv's defaults change what the caller sent ({value: 5, bogus: 1} became {value: "5"}): nothing is coerced, removed or filled in.
+  // Nothing is coerced, removed or filled in. With other options Ajv changes what the caller sent: {value: 5, bogus: 1} became {value: "5"}.
   const ajv = new Ajv2020({
     allErrors,
     coerceTypes: false,
@@ -33,13 +33,13 @@ function createAjv(allErrors: boolean): Ajv2020 {
     strict: false,
     validateSchema: false,
     addUsedSchema: false,
-    // A sentence per failure is made below; Ajv's own would be thrown away.
+    // Sentences are made below, so Ajv's own messages would be thrown away.
     messages: false,
-    // Which form of several was meant is found out from the forms and the value.
+    // `verbose` adds the schema and the value to each failure. They are needed to find out which of several forms was meant.
     verbose: true,
   });
   (formats as unknown as (instance: Ajv2020) => void)(ajv);
-  // Ajv takes texts for times that name no instant Date knows, so what passes is exactly what can be read.
+  // Ajv's own check accepts times that Date cannot read. This one accepts exactly what can be read.
   ajv.addFormat("date-time", (text: string) => parseTimestamp(text) !== undefined);
   ajv.addKeyword({
     keyword: "x-max-bytes",
@@ -51,7 +51,7 @@ function createAjv(allErrors: boolean): Ajv2020 {
   return ajv;
 }
 
-/** Schemas are compiled at their first use: compiling all of them would be most of the start-up time. */
+/** Schemas are compiled when first used: compiling all of them would be most of the start-up time. */
 function validators(allErrors: boolean): (schema: TSchema) => ValidateFunction {
   const compiled = new WeakMap<TSchema, ValidateFunction>();
   let ajv: Ajv2020 | undefined;
@@ -69,13 +69,13 @@ function validators(allErrors: boolean): (schema: TSchema) => ValidateFunction {
 const firstFailure = validators(false);
 const allFailures = validators(true);
 
-/** Ids name schemas in the OpenAPI document; to Ajv the same id twice is an error. */
+/** Ids name schemas in the OpenAPI document, but Ajv refuses to see the same id twice. */
 function withoutId(schema: TSchema): object {
   const { $id: _, ...rest } = schema as Record<string, unknown>;
   return rest;
 }
 
-/** One entry per failure, shaped `<json path>: <message>`; empty when the value fits. */
+/** Returns one entry per failure, shaped `<json path>: <message>`; empty when the value is valid. */
 export function failures(schema: TSchema, value: unknown): string[] {
   const validate = firstFailure(schema);
   if (validate(value)) return [];
@@ -94,7 +94,10 @@ function worded(errors: ErrorObject[]): string[] {
   return [...sentences];
 }
 
-/** Of a value that fits none of several forms, only what is wrong with the form that was meant. `base` is the schema that is looked at. */
+/**
+ * For a value that fits none of several forms, it reports only what is wrong with the form that was meant. `base` is the path of the schema
+ * being looked at.
+ */
 function* sentencesOf(errors: readonly ErrorObject[], all: readonly ErrorObject[], base: string): Generator<string> {
   for (const error of errors) {
     if (IN_A_FORM.test(error.schemaPath.slice(base.length))) continue;
@@ -129,7 +132,7 @@ function isSmall(value: unknown): boolean {
     const current = found[i];
     if (Array.isArray(current) && current.length > LISTED_IN_FULL) return false;
     if (typeof current !== "object" || current === null) continue;
-    // Not Object.values: on an object with millions of members it takes seconds.
+    // Object.values would take seconds on an object with millions of members.
     for (const key in current) {
       if (found.length === LISTED_IN_FULL) return false;
       found.push((current as Record<string, unknown>)[key]);
@@ -189,7 +192,7 @@ function message({ keyword, params }: ErrorObject): string {
   }
 }
 
-/** Ajv points with `/items/0`; the specification's errors use a JSON path. */
+/** Ajv points with `/items/0`; the API specification uses JSON paths. */
 function jsonPath(pointer: string): string {
   return pointer
     .split("/")

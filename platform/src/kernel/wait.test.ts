@@ -1,4 +1,4 @@
-/** Waits end once: told, late, or with nobody left. */
+/** A wait ends once: with its value, because time is up, or because nobody waits any more. */
 import { expect, test } from "vitest";
 import { FakeClock } from "./clock.ts";
 import { pause, wait } from "./wait.ts";
@@ -37,7 +37,7 @@ test("it ends when the client goes, has gone before, or leaves", async () => {
   first.leave();
   client.abort();
   const third = begin();
-  // What it would undo may not be done yet.
+  // The third wait has not ended yet: what `over` would undo may not be done yet.
   expect(overs).toEqual(["over", "over"]);
   expect(await Promise.all([first.ended, second.ended, third.ended])).toEqual(["left", "left", "left"]);
   expect(overs).toEqual(["over", "over", "over"]);

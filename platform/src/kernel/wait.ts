@@ -1,4 +1,4 @@
-/** Waiting for what somebody tells of: for some time, and no longer than there is a client that waits. */
+/** Waits for a value for a limited time, and only as long as the client is still there. */
 import type { Clock } from "./clock.ts";
 import type { Gone } from "./gone.ts";
 
@@ -6,17 +6,17 @@ interface Patience<T> {
   clock: Clock;
   ms: number;
   gone?: Gone | undefined;
-  /** What comes of it when the time is up. */
+  /** The result when the time is up. */
   late: T;
-  /** What comes of it when the client is gone, or `leave` is called; as when the time is up by default. */
+  /** The result when the client is gone or `leave` is called; `late` by default. */
   left?: T;
-  /** Called once, whatever ended it, before anybody learns of that. */
+  /** Called once, however the wait ended, before anyone sees the result. */
   over?: () => void;
 }
 
 export interface Wait<T> {
   ended: Promise<T>;
-  /** Ends it, unless it has ended. */
+  /** Ends the wait with this value, unless it has already ended. */
   end(value: T): void;
   leave(): void;
 }
@@ -35,17 +35,17 @@ export function wait<T>({ clock, ms, gone, late, left = late, over }: Patience<T
   const leave = () => end(left);
   const timer = clock.after(ms, () => end(late));
   gone?.addEventListener("abort", leave);
-  // Not at once: what is to be undone then may only be done once this has returned.
+  // This is delayed, since the caller may do only after this returns what `over` then undoes.
   if (gone?.aborted) queueMicrotask(leave);
   return { ended: promise, end, leave };
 }
 
-/** Lets some time pass, less where nobody waits any more. */
+/** Waits for some time, or until the client is gone. */
 export async function pause(clock: Clock, ms: number, gone: Gone): Promise<void> {
   if (!gone.aborted) await wait<void>({ clock, ms, gone, late: undefined }).ended;
 }
 
-/** Waits for work, but no longer than this. What becomes of it later is not waited for. */
+/** Waits for work, but no longer than `limitMs`. Later results are ignored. */
 export async function within(clock: Clock, limitMs: number, work: Promise<void>): Promise<void> {
   const late = Promise.withResolvers<void>();
   const timer = clock.after(limitMs, late.resolve);

@@ -1,4 +1,4 @@
-/** Instances of every kind share the machines: what one holds no other gets, also when both ask at the same moment. */
+/** Instances of every kind share the machines. A place that one holds is given to no other, even if both ask at the same moment. */
 import { describe, expect, test } from "vitest";
 import { workerDoc } from "../../tests/worker-doc.ts";
 import { FakeClock } from "../kernel/clock.ts";
@@ -32,7 +32,7 @@ const wish = (kind: InstanceKind, id: string, need: Need = ONE_GPU): Wish<KeptIn
   instance: (place) => instance(kind, id, place),
 });
 
-/** Each node has records of its own, and all of them the same store. */
+/** Every node has its own cache of records, and all share one store. */
 function setup(machines: Machine[]) {
   const store = new MemoryStore();
   const clock = new FakeClock();

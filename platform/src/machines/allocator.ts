@@ -1,4 +1,4 @@
-/** Gives instances of any kind their places: all that are asked for together or none, on what is free at the moment of the commit. */
+/** Places instances of any kind, either all that are requested together or none, on what is free at the moment of the commit. */
 
 import type { Write } from "../ports/store/store.ts";
 import type { InstanceRecords, NewInstance } from "./instance-records.ts";
@@ -7,7 +7,7 @@ import type { Need } from "./need.ts";
 import type { Machine, NoRoom, Place } from "./place.ts";
 import { Room } from "./room.ts";
 
-/** One instance to be, once it has a place. */
+/** An instance that is created once it has a place. */
 export interface Wish<T extends KeptInstance> {
   need: Need;
   instance: (place: Place) => NewInstance<T>;
@@ -15,14 +15,14 @@ export interface Wish<T extends KeptInstance> {
 
 export interface AllocatorParts {
   records: InstanceRecords;
-  /** Those that are there. */
+  /** The machines that are available now. */
   machines: () => Promise<readonly Machine[]>;
 }
 
-/** More than can take room at the same moment; each of them leaves less for the next. */
+/** Fewer callers than this compete for room at the same moment, so one of these tries succeeds or finds no room. */
 const MOST_TRIES = 1000;
 
-/** Whether they may be placed at all, beside these instances; asked anew each time too. */
+/** Decides whether the instances may be placed at all, given the existing ones. It is asked again at every try. */
 export type Judge = (instances: readonly InstanceItem[]) => Promise<NoRoom | undefined>;
 
 type Also = (places: readonly Place[]) => Promise<readonly Write[] | undefined>;
@@ -34,11 +34,14 @@ export class Allocator {
     this.#parts = parts;
   }
 
-  /** The same on one machine: what reaches each other by a network of its own is not spread over several. */
+  /** Places all on one machine, because a network of their own does not span several machines. */
   allocateTogether: Allocator["allocate"] = (wishes, also, judge) =>
     this.#allocate(wishes, (room, needs) => room.takeTogether(needs), also, judge);
 
-  /** What is written `also` is part of the commit. It is asked for each time, since it may be behind what is there; with undefined it gives up, and nothing is placed. */
+  /**
+   * The writes of `also` are part of the commit. They are asked for at every try, because the last ones may be out of date. If `also`
+   * returns undefined, nothing is placed.
+   */
   async allocate<T extends KeptInstance>(
     wishes: readonly Wish<T>[],
     also?: Also,

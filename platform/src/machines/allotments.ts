@@ -1,11 +1,11 @@
-/** What makes room safe to take for several at once: each machine, and each account that is bounded, has a record that moves on with every commit that takes of it. */
+/** Makes it safe for several nodes to take room at once: a record per machine or limited account changes with every taking. */
 import type { Kept } from "../kernel/document.ts";
 import { OneAtATime } from "../kernel/one-at-a-time.ts";
 import { Collection, type Item } from "../ports/store/collection.ts";
 import type { Store, StoredRecord, Write } from "../ports/store/store.ts";
 
 type Allotment = {
-  /** How often room was taken there. */
+  /** How often room was taken from it. */
   taken: number;
 };
 
@@ -14,7 +14,7 @@ const allotments: Kept<Allotment> = { kind: "allotment", v: 1 };
 /** Machines belong to the installation, not to an account. */
 const EVERYONE = "*";
 
-/** From what is taken, and whose it is. */
+/** A machine or an account that room is taken from, and the account that owns its record. */
 export interface Source {
   id: string;
   account: string;
@@ -22,7 +22,7 @@ export interface Source {
 
 export const ofMachine = (machine: string): Source => ({ id: machine, account: EVERYONE });
 
-/** No machine has such a name. It goes with its account. */
+/** No machine can have this name. The record is removed with its account. */
 export const ofAccount = (account: string): Source => ({ id: `account ${account}`, account });
 
 export class Allotments {
@@ -33,30 +33,30 @@ export class Allotments {
     this.#collection = new Collection(store, allotments);
   }
 
-  /** To be read before the instances: what is taken meanwhile is then found out by the next commit. */
+  /** Must be called before the instances are read. Then the next commit detects room that was taken meanwhile. */
   async read(): Promise<void> {
     for await (const item of this.#collection.all()) note(this.#known, item);
   }
 
-  /** For one who counts what is free now, and takes from that. */
+  /** Returns the right to take from what is free now, for a caller that counts it. */
   asCounted(): Taking {
     return new Taking(this.#collection, new Map(this.#known));
   }
 
-  /** From what was written just now. */
+  /** Updates the known records from those just written. */
   learn(written: readonly StoredRecord[]): void {
     for (const item of itemsIn(this.#collection, written)) note(this.#known, item);
   }
 }
 
 /**
- * Takes room that was counted at one moment. A commit after somebody else took from the same source is refused, since what was
- * counted may be another's by now; one's own do not stand in each other's way. To give room back needs none of this.
+ * Takes room that was counted at one moment. If somebody else has taken from the same source since, the commit is refused, because the
+ * counted room may be gone. Commits of the same `Taking` do not conflict. Giving room back needs none of this.
  */
 export class Taking {
   readonly #collection: Collection<Allotment>;
   readonly #counted: Map<string, Item<Allotment>>;
-  /** Each on what the one before has left. */
+  /** Commits run one after the other, each on the records that the previous one left. */
   readonly #turns = new OneAtATime();
 
   constructor(collection: Collection<Allotment>, counted: Map<string, Item<Allotment>>) {
@@ -64,7 +64,7 @@ export class Taking {
     this.#counted = counted;
   }
 
-  /** Commits with what says that something was taken from these. */
+  /** Commits together with the records that say that room was taken from these sources. */
   commit(
     sources: readonly Source[],
     commit: (taking: Write[]) => Promise<StoredRecord[] | undefined>,

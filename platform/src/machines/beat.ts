@@ -1,4 +1,4 @@
-/** The beat of a node: every few seconds it looks at its machines and says that it is there, and at once what its balancer has. */
+/** The beat of a node: every few seconds it checks its machines and reports that it and they are alive. */
 import type { Load } from "../balancing/balanced-group.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { OneAtATime } from "../kernel/one-at-a-time.ts";
@@ -18,11 +18,11 @@ export interface BeatParts {
   own: readonly Pick<OwnMachine, "id">[];
   machines: Pick<Machines, "look">;
   instanceRecords: InstanceRecords;
-  /** This process is all there is: nobody else must be told. */
+  /** This process is the only node, so there is nobody to report to. */
   alone: boolean;
   /** When workers of this node were last active. */
   activity: () => Promise<Record<string, number>>;
-  /** What this node's balancer has. */
+  /** What this node's balancer has, by endpoint. */
   loads: () => Record<string, Load>;
 }
 
@@ -32,7 +32,7 @@ export class Beat {
   #saidAt = Number.NEGATIVE_INFINITY;
   #saidLoads = "";
   #isLeaving = false;
-  /** One word after the other: of two at once the store would refuse one. */
+  /** Reports are written one after the other, because the store would refuse one of two concurrent writes. */
   readonly #saying = new OneAtATime();
 
   constructor(parts: BeatParts) {
@@ -40,13 +40,13 @@ export class Beat {
     this.#nodes = new Collection(parts.store, nodes);
   }
 
-  /** What has changed for others is said without waiting for the next one. */
+  /** Changes that concern other nodes are reported without waiting for the next beat. */
   async beat(now: number): Promise<void> {
     if (this.#parts.clock.monotonic() - this.#saidAt < BEAT_MS) await this.tell(now);
     else await this.#saying.run(() => this.#beat(now));
   }
 
-  /** Says what this node's balancer has, unless that was said; true when it is news. */
+  /** Reports what this node's balancer has unless that is already known. Resolves to true if it was news. */
   tell(now: number): Promise<boolean> {
     return this.#saying.run(async () => {
       if (this.#parts.alone || JSON.stringify(this.#loads()) === this.#saidLoads) return false;
@@ -55,7 +55,7 @@ export class Beat {
     });
   }
 
-  /** A node that ends says so first: nobody is sent to it any more. */
+  /** A node that shuts down first reports an empty balancer, so that it gets no more requests. */
   leave(now: number): Promise<boolean> {
     this.#isLeaving = true;
     return this.tell(now);
@@ -72,7 +72,7 @@ export class Beat {
     this.#saidAt = clock.monotonic();
   }
 
-  /** Where anything runs here that is metered, it is kept on record how long that is known to be true. */
+  /** If metered instances run here, the time of the last beat must be on record, because it proves how long they ran. */
   async #isMetered(): Promise<boolean> {
     const { instanceRecords, own } = this.#parts;
     const isHere = (machine: string | null) => own.some(({ id }) => id === machine);

@@ -1,4 +1,4 @@
-/** Workers and Pods on a driver that is a cluster: it begins late, waits for room, pulls slowly, takes places back and loses boxes. */
+/** Workers and Pods on a driver that is a cluster: it starts late, waits for room, pulls slowly, takes places back and loses boxes. */
 import { describe, expect, test } from "vitest";
 import { type FleetWorld, setupFleet } from "../../tests/fleet-world.ts";
 import { CPU_POD, GPU_POD, type PodWorld, setupPods } from "../../tests/pod-world.ts";
@@ -137,7 +137,7 @@ describe("a worker", () => {
     const [first] = s.world.running();
     const { box: lost } = (await s.world.record(first!.id))!;
     s.world.compute.loseBox(lost!);
-    // Its machine is looked at every few seconds: until then it may be given the box once more.
+    // The machine is only checked every few seconds, so the worker may get the lost box once more before that.
     await s.world.pass(16);
     const [second] = s.world.running();
     expect((await s.world.record(second!.id))!.box).not.toBe(lost);
@@ -145,7 +145,7 @@ describe("a worker", () => {
   });
 });
 
-/** While a Pod ran, in order. */
+/** Returns the spans in which a Pod ran, in order. */
 const spansOf = async ({ store }: PodWorld, pod: string) => {
   const all = await Array.fromAsync(new Collection(store, spans).all());
   const own = all.filter(({ doc }) => doc.owner === pod && doc.phase === "running");

@@ -1,4 +1,4 @@
-/** Those who look after one machine of this node: keeper, images, log and starter, which all trades share, and a hand of each trade. */
+/** The crew looks after one machine of this node: keeper, images, log and starter, which all trades share, and a hand of each trade. */
 
 import type { Clock } from "../kernel/clock.ts";
 import type { Failed } from "../kernel/failed.ts";
@@ -14,7 +14,7 @@ import { type Hand, Keeper } from "./keeper.ts";
 import type { OwnMachine } from "./own-machine.ts";
 import { Starter, type StarterParts } from "./starter.ts";
 
-/** What a hand works with on its machine. */
+/** The tools of a hand on its machine. */
 export interface Tools<T extends KeptInstance = KeptInstance> {
   machine: OwnMachine;
   starter: Starter;
@@ -22,16 +22,16 @@ export interface Tools<T extends KeptInstance = KeptInstance> {
   keeper: Keeper;
 }
 
-/** What the platform runs instances for: each kind of them is one trade. */
+/** A purpose for which the platform runs instances. Each kind of instance is one trade. */
 export interface Trade<T extends KeptInstance = KeptInstance> {
   readonly kind: InstanceKind;
-  /** The stream that the lines of an instance are kept in. */
+  /** The log stream that stores an instance's lines. */
   streamOf(item: InstanceItem<T>): string;
-  /** Where a stream outlives what writes to it: what tells the output of one boot from that of the next, of words and dashes. */
+  /** Names the boot that an instance's output belongs to, where a stream outlives its instances. Consists of words and dashes. */
   bootOf?(item: InstanceItem<T>): string;
-  /** Who does its work on a machine, once for each. */
+  /** Makes the hand that works on a machine. It is called once for each machine. */
   handOn(tools: Tools<T>): Hand<T>;
-  /** What time alone brings to its instances on the machines of this node. */
+  /** Handles what becomes due by time alone for its instances on this node's machines. */
   tick(now: number): Promise<void>;
 }
 
@@ -42,9 +42,9 @@ export interface CrewParts extends Pick<StarterParts, "ensureVolume"> {
   log: Log;
   failed: Failed;
   trades: readonly Trade[];
-  /** Whether this node holds a machine that other nodes may name too. */
+  /** Whether this node holds a machine that other nodes may name as well. */
   isHeld: (machine: string) => boolean;
-  /** When a process before this one last said that its machine was there; undefined when none did. */
+  /** When an earlier process last reported its machine, or undefined if none did. */
   seenBefore: () => number | undefined;
 }
 
@@ -68,12 +68,12 @@ export class Crew implements AsyncDisposable {
     this.keeper = new Keeper({ ...parts, compute, hire, isHeld: () => parts.isHeld(machine.id) });
   }
 
-  /** How far the image is that an instance waits for. */
+  /** The progress of the image that an instance waits for. */
   progressOf(instance: string): Reason | undefined {
     return this.#starter.progressOf(instance);
   }
 
-  /** Nothing new is begun; each trade ends what ends with the server. */
+  /** Begins nothing new. Each trade ends the instances that end with the server. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.keeper.close();
     await this.#lines[Symbol.asyncDispose]();

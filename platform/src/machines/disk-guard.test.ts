@@ -1,4 +1,4 @@
-/** The guard of the last room: whoever writes while the disk runs short is ended with the reason, and records find room. */
+/** The disk guard ends programs that write while the disk runs short, gives the reason, and leaves room for records. */
 import { expect, test } from "vitest";
 import { FakeClock } from "../kernel/clock.ts";
 import { silentLog } from "../kernel/log.ts";
@@ -7,10 +7,10 @@ import { DiskGuard } from "./disk-guard.ts";
 const MB = 1_048_576;
 const GB = 1024 * MB;
 const TOTAL = 100 * GB;
-/** A twentieth of it would be more than is ever kept. */
+/** 5% of the disk is more than the largest margin, so the largest margin applies. */
 const MARGIN = 2 * GB;
 
-/** A disk on which programs take as much as a test says; whoever is ended gives his own back, unless it is on a volume. */
+/** A disk on which programs take as much as a test says. A program that is ended frees its bytes, unless they are on a volume. */
 function setup({ free = 50 * GB, frees = true } = {}) {
   const clock = new FakeClock(0);
   const taken = new Map<string, number | undefined>();
@@ -21,10 +21,10 @@ function setup({ free = 50 * GB, frees = true } = {}) {
     clock,
     taken,
     ended,
-    /** How long an end takes. */
+    /** How long ending a program takes. */
     endMs: 0,
     write: (id: string, bytes: number) => taken.set(id, (taken.get(id) ?? 0) + bytes),
-    /** Somebody beside the platform. */
+    /** Something other than the platform fills the disk. */
     fill: (left: number) => {
       others += TOTAL - sum() - left;
     },
@@ -123,7 +123,7 @@ test("records that find no room stop whoever wrote lately, also one that cannot 
   for (const id of ["quiet", "writer", "another"]) world.write(id, MB);
   await world.look(6000);
   await world.look(6000);
-  // Faster than anybody looks.
+  // This is faster than the guard looks.
   world.write("writer", 9 * GB);
   world.write("another", 900 * MB);
   world.fill(0);

@@ -1,4 +1,4 @@
-/** Keeps programs from taking the last room of the data folder's disk: whoever writes there while it runs short is ended, with the reason. */
+/** Protects the last room on the data folder's disk. Programs that write there while it runs short are ended with the reason. */
 
 import { type Duty, every } from "../kernel/background.ts";
 import type { Clock } from "../kernel/clock.ts";
@@ -11,14 +11,14 @@ import type { DiskWriter, DiskWriters } from "../ports/compute/writers.ts";
 import { DISK_IS_FULL, type DiskRoom, marginOf } from "../ports/disk.ts";
 
 const LOOK_MS = 250;
-/** With this many margins free, sizes are looked at only so often. */
+/** While this many margins are free, the sizes are checked only at every 20th look. */
 const PLENTY = 4;
 const LOOKS_WITH_PLENTY = 20;
-/** What somebody wrote is remembered for this long at least, and twice as long at most. */
+/** Earlier sizes are remembered for at least this long, and at most twice as long. */
 const MEMORY_MS = 5000;
 const MIB = 1_048_576;
 const GIB = 1024 * MIB;
-/** Less than this is what file systems do by themselves. */
+/** A file system may change a size by less than this on its own. */
 const NOTICED_BYTES = MIB;
 
 type Sizes = Map<string, number>;
@@ -28,16 +28,16 @@ export interface DiskGuardParts {
   log: Log;
   failed?: Failed;
   writers: DiskWriters;
-  /** Of the data folder's file system. */
+  /** Returns the room on the data folder's file system. */
   room: () => Promise<DiskRoom>;
 }
 
 export class DiskGuard implements AsyncDisposable {
   readonly #parts: DiskGuardParts;
   readonly #duty: Duty;
-  /** A look and an order to stand still must not meet. */
+  /** A look and a call of `standStill` must not overlap. */
   readonly #turn = new OneAtATime();
-  /** What each had taken some seconds ago; while the disk is short, what it had before that. */
+  /** The sizes of some seconds ago. While the disk is short, these are the sizes from before that. */
   #older: Sizes = new Map();
   #newer: Sizes = new Map();
   #last: Sizes = new Map();
@@ -58,19 +58,19 @@ export class DiskGuard implements AsyncDisposable {
     );
   }
 
-  /** Why nothing is started; undefined while there is room. */
+  /** Why nothing is started, or undefined while there is room. */
   get refusal(): Reason | undefined {
     if (!this.#short) return undefined;
     return saying("disk-full", `${DISK_IS_FULL}: ${leftText(this.#short)}; nothing is started until there is room`);
   }
 
   /**
-   * A record found no room. Ends everybody who wrote lately, so that nobody takes what is given to records. True when there may be room now;
-   * false when nobody wrote who could be ended.
+   * A record found no room on the disk. Ends all programs that wrote recently, so that they do not take the room meant for records.
+   * Resolves to true if there may be room now, and to false if there was no such program.
    */
   standStill(): Promise<boolean> {
     return this.#turn.run(async () => {
-      // Those that are about to end leave room.
+      // Programs that are already ending free room.
       const wereEnding = this.#ending.size > 0;
       await Promise.all(this.#ending.values());
       const room = await this.#parts.room();
@@ -104,7 +104,10 @@ export class DiskGuard implements AsyncDisposable {
     this.#short = isShort ? room : undefined;
   }
 
-  /** One after the other, the one that wrote most first; all at once when there is not time for that. Nobody waits for an end: the next look must come. */
+  /**
+   * Ends one program at a time, the one that wrote most first, or all at once if there is no time for that. It does not wait for an end,
+   * because the next look must come.
+   */
   #endWriting(writers: readonly DiskWriter[], room: DiskRoom): void {
     const isUrgent = room.freeBytes < marginOf(room) / 2;
     if (this.#ending.size > 0 && !isUrgent) return;
@@ -114,7 +117,7 @@ export class DiskGuard implements AsyncDisposable {
     for (const { writer, by } of isUrgent ? most : most.slice(0, 1)) floating(this.#end(writer, by, room), () => {});
   }
 
-  /** Once for each, however many want it. Never fails: one that could not be ended is tried again by the next look. */
+  /** Ends a program only once, however often it is called. Never fails: if the end fails, the next look tries again. */
   #end(writer: DiskWriter, by: number, room: DiskRoom): Promise<void> {
     const known = this.#ending.get(writer.id);
     if (known) return known;
@@ -135,7 +138,7 @@ export class DiskGuard implements AsyncDisposable {
     await this.#parts.writers.end(id, reason);
   }
 
-  /** Of one whose size nobody can tell, anything may be true. */
+  /** A program whose size is unknown may have written any amount. */
   #grownBy({ id, bytes }: DiskWriter): number {
     if (bytes === undefined) return Number.POSITIVE_INFINITY;
     return bytes - (this.#older.get(id) ?? this.#newer.get(id) ?? bytes);

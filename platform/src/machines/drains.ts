@@ -1,4 +1,4 @@
-/** Machines that are being drained: by the word of whoever runs the installation, until it is taken back. */
+/** Machines that the operator drains, until the operator takes that back. */
 import type { Clock } from "../kernel/clock.ts";
 import type { Kept } from "../kernel/document.ts";
 import { Collection } from "../ports/store/collection.ts";
@@ -7,10 +7,10 @@ import { EVERYONE } from "./nodes.ts";
 
 type Drain = { since: number };
 
-/** Apart from the record of the machine, which its node writes as it finds the machine. */
+/** This is separate from the machine's record, because the machine's node overwrites that with what it finds. */
 const drains: Kept<Drain> = { kind: "machine-drain", v: 1 };
 
-/** What this process wrote is seen here at once; what another wrote, within this time. */
+/** Writes of this process are visible here at once, those of another within this time. */
 const REMEMBERED_MS = 1000;
 
 export class Drains {
@@ -28,7 +28,7 @@ export class Drains {
     return this.#drains.prepare();
   }
 
-  /** Since when each is drained, by its id. */
+  /** Since when each machine has been drained, by its id. */
   async all(): Promise<ReadonlyMap<string, number>> {
     const nowMs = this.#clock.monotonic();
     if (nowMs - this.#readAt < REMEMBERED_MS) return this.#known;
@@ -39,7 +39,7 @@ export class Drains {
     return found;
   }
 
-  /** One that is drained already goes on being so, since when it was. */
+  /** A machine that is already being drained keeps its start time. */
   async begin(machine: string): Promise<void> {
     const now = this.#clock.now();
     if (!(await this.#drains.get(machine)))

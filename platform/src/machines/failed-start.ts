@@ -1,4 +1,4 @@
-/** The reason of a start that failed: what the driver says, or an error that nobody foresaw. */
+/** Returns the reason of a failed start: what the driver says, or an unexpected error. */
 import { type Reason, startReason } from "../kernel/reason.ts";
 import { tellable } from "../kernel/tellable.ts";
 import { isFull } from "../ports/disk.ts";

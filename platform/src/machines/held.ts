@@ -1,4 +1,4 @@
-/** What instances hold at once, for those who count it against a limit of their account. */
+/** Counts the GPUs and vCPUs that instances hold, to compare them with a limit of their account. */
 import { type InstanceItem, isUnheard, placeOf } from "./instances.ts";
 
 export interface Held {
@@ -7,8 +7,8 @@ export interface Held {
 }
 
 /**
- * Those that stand still hold nothing that is counted: they give way to others. Nor do those that are to end and cannot be told so, since
- * their machine is not heard of: it may never return.
+ * Frozen instances are not counted, because they give way to others. Instances that are to end on a silent machine are not counted either,
+ * because the machine may never return.
  */
 export function heldBy(instances: readonly InstanceItem[]): Held {
   const isCounted = ({ doc }: InstanceItem) => doc.state !== "FROZEN" && !(doc.state === "ENDING" && isUnheard(doc));

@@ -1,19 +1,21 @@
-/** Which of the machines that a node names it holds: several nodes may name a cluster, and one of them acts on it at a time. */
+/** Which of its named machines a node holds. Several nodes may name the same cluster, but only one of them acts on it at a time. */
 import type { Clock } from "../kernel/clock.ts";
 import type { Store } from "../ports/store/store.ts";
 
-/** Shorter than the time after which a node counts as silent: another one holds its machines before they do too. */
+/**
+ * This is shorter than the time after which a node counts as silent, so another node holds its machines before they count as silent too.
+ */
 const HELD_MS = 10_000;
 const RENEW_MS = 2000;
 
 export interface HoldsParts {
   store: Store;
   clock: Clock;
-  /** The node. */
+  /** The id of this node. */
   holder: string;
-  /** The machines that it names. */
+  /** The machines that this node names. */
   named: readonly string[];
-  /** No other node is there. */
+  /** There is no other node. */
   alone: boolean;
 }
 
@@ -26,14 +28,14 @@ export class Holds {
     this.#parts = parts;
   }
 
-  /** A lease that could not be renewed is over by this node's clock too, before anybody else can have it. */
+  /** A lease that could not be renewed ends by this node's clock as well, before another node can get it. */
   has(machine: string): boolean {
     const { alone, named, clock } = this.#parts;
     if (alone) return named.includes(machine);
     return (this.#until.get(machine) ?? 0) > clock.now();
   }
 
-  /** Asks for all of them, some seconds after the last time. Resolves with those that this node did not hold before. */
+  /** Asks for all leases again once some seconds have passed. Resolves with the machines that this node did not hold before. */
   async renew(now: number): Promise<string[]> {
     const { store, clock, holder, named, alone } = this.#parts;
     if (alone || clock.monotonic() - this.#askedAt < RENEW_MS) return [];
@@ -50,7 +52,7 @@ export class Holds {
     return gained;
   }
 
-  /** Others need not wait for the end of the lease. */
+  /** Releases the leases, so that other nodes need not wait for their end. */
   async release(): Promise<void> {
     const { store, holder, named, alone } = this.#parts;
     if (alone) return;

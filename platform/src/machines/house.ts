@@ -1,4 +1,4 @@
-/** The house of a node's machines: beats for them, keeps their instances by a crew on each, and tells other nodes what theirs have to do. */
+/** The house of a node: beats for its machines, keeps their instances with a crew on each, and tells other nodes of theirs. */
 
 import { type Duty, every } from "../kernel/background.ts";
 import type { Bell } from "../kernel/bell.ts";
@@ -17,7 +17,7 @@ export interface HouseParts extends BeatParts, Omit<CrewParts, "seenBefore" | "i
   machines: Machines;
   own: readonly OwnMachine[];
   signals: Signals;
-  /** Rung with every instance whose record its machine must act on. */
+  /** Rung with every instance whose machine must act on its record. */
   toDo: Bell<InstanceItem>;
 }
 
@@ -48,14 +48,14 @@ export class House implements AsyncDisposable {
     ];
   }
 
-  /** Instances can reach the server from now on: what was left is recovered. */
+  /** From now on instances can reach the server, so those of an earlier process are recovered. */
   start(): void {
     const { clock, failed } = this.#parts;
     this.#ticking = every(clock, KEEPING, (now) => this.#turns.run(() => this.#tick(now)), failed);
     this.#soon();
   }
 
-  /** Once, before anything is planned: what was left by the process before is taken up again or removed. */
+  /** Runs once, before anything is planned: what an earlier process left is taken up again or removed. */
   prepared(): Promise<void> {
     this.#ready ??= this.#recover().catch((error) => {
       this.#ready = undefined;
@@ -64,7 +64,7 @@ export class House implements AsyncDisposable {
     return this.#ready;
   }
 
-  /** Resolves when the look is over that is under way, so that a plan is made on what it finds. */
+  /** Resolves when the current look is over, so that a plan uses what it found. */
   async looked(): Promise<void> {
     await this.prepared();
     await this.#turns.over;
@@ -74,7 +74,7 @@ export class House implements AsyncDisposable {
     return this.#crews.has(machine) && this.#parts.machines.holds.has(machine);
   }
 
-  /** How far the image is that an instance of this node waits for. */
+  /** The progress of the image that an instance of this node waits for. */
   progressOf(instance: string): Reason | undefined {
     for (const crew of this.#crews.values()) {
       const progress = crew.progressOf(instance);
@@ -83,17 +83,17 @@ export class House implements AsyncDisposable {
     return undefined;
   }
 
-  /** Why nothing new is begun on one of the machines here. */
+  /** Why one of this node's machines starts nothing new. */
   refusal(): Reason | undefined {
     return this.#parts.own.map((machine) => machine.refusal?.()).find((reason) => reason !== undefined);
   }
 
-  /** Tells other nodes what the balancer of this one has; true when it is news. */
+  /** Tells other nodes what this node's balancer has. Resolves to true if it was news. */
   tell(): Promise<boolean> {
     return this.#beat.tell(this.#parts.clock.now());
   }
 
-  /** Nothing new is begun. Workers end with the server, and Pods go on without it. */
+  /** Begins nothing new. Workers end with the server, and Pods continue without it. */
   async close(): Promise<void> {
     const { signals, clock, failed } = this.#parts;
     this.#isClosed = true;
@@ -114,7 +114,7 @@ export class House implements AsyncDisposable {
     if (await this.#parts.machines.hold(now)) this.#comparedAt = Number.NEGATIVE_INFINITY;
     await this.#beat.beat(now);
     await this.#compare();
-    // One that fails keeps no other from its work.
+    // If the tick of one trade fails, the others still run.
     const ticks = await Promise.allSettled(this.#parts.trades.map((trade) => trade.tick(now)));
     for (const tick of ticks) if (tick.status === "rejected") throw tick.reason;
   }

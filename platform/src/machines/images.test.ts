@@ -1,4 +1,4 @@
-/** Who may run which image, and what is remembered of it for when the registry is away. */
+/** Which account may run which image, and what is remembered for when the registry does not answer. */
 import { describe, expect, test } from "vitest";
 import { FakeClock, turn } from "../kernel/clock.ts";
 import { StartRefused } from "../ports/compute/compute.ts";
@@ -25,7 +25,7 @@ function setup() {
     store,
     told,
     first,
-    /** As the next process of the server, or another node. */
+    /** Acts like the next process of the server, or like another node. */
     restart() {
       images = open();
     },
@@ -66,7 +66,7 @@ test("a tag is looked up each time: where it has moved, the new image is run", a
   const second = registry.put(PRIVATE, "second", CREDENTIAL);
   expect(await prepare("a", PRIVATE, CREDENTIAL)).toBe(second);
   expect(registry.asked).toEqual([PRIVATE, PRIVATE]);
-  // What it was before is still the account's, by its digest.
+  // The account may still use the earlier image by its digest.
   expect(await prepare("a", first)).toBe(first);
 });
 

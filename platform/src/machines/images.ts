@@ -1,4 +1,4 @@
-/** Who may run which image: what the operator put on the machine is open to all, of a registry's an account runs what it may pull. */
+/** Which account may run which image: all run what the operator put on the machine, and each runs what it may pull. */
 import type { Clock } from "../kernel/clock.ts";
 import type { Kept } from "../kernel/document.ts";
 import { type Compute, type RegistryCredential, StartRefused } from "../ports/compute/compute.ts";
@@ -7,30 +7,30 @@ import { type Bringing, ImageDenied, RegistryAway } from "../ports/compute/image
 import { Collection, type Decision } from "../ports/store/collection.ts";
 import { type Store, WriteRefused } from "../ports/store/store.ts";
 
-/** What a registry once let an account pull. */
+/** An image that a registry once let an account pull. */
 export type Proof = {
   repository: string;
-  /** Null where the account named the image by its digest alone. */
+  /** Null if the account named the image by its digest alone. */
   tag: string | null;
   digest: string;
 };
 
-/** The latest first. One record for an account: it goes with the account, and all nodes of an installation know of it. */
+/** The latest proofs come first. Each account has one record, which all nodes share and which is removed with the account. */
 export type KeptProofs = { proofs: Proof[] };
 
 const imageProofs: Kept<KeptProofs> = { kind: "image-proofs", v: 1 };
 
-/** Of an account; the oldest is forgotten first. */
+/** An account keeps at most this many proofs; the oldest are dropped first. */
 export const MOST_PROOFS = 256;
-/** A registry that has not answered by then is away: somebody waits for a worker. */
+/** A registry that has not answered by then counts as unreachable, because somebody waits for a worker. */
 export const LOOKUP_MS = 10_000;
 
 export interface Wanted extends Bringing {
   image: string;
-  /** Where it will run. */
+  /** The box in which the image will run. */
   box: string;
   account: string;
-  /** Its registry is being asked. */
+  /** Called when the registry is asked. */
   asking?: () => void;
 }
 
@@ -43,7 +43,7 @@ export interface ImagesParts {
 export class Images {
   readonly #proofs: Collection<KeptProofs>;
   readonly #parts: ImagesParts;
-  /** Questions on their way, by who asks what: a hundred workers that start at once ask a registry once. */
+  /** Questions to registries that are under way, by account and image. A hundred workers that start at once ask a registry only once. */
   readonly #asking = new Map<string, Promise<string>>();
   #ready: Promise<void> | undefined;
 
@@ -52,7 +52,10 @@ export class Images {
     this.#proofs = new Collection(parts.store, imageProofs);
   }
 
-  /** Resolves with what is to be started for the account, once it is in the box where the driver can be asked for that. Throws StartRefused with the reason. */
+  /**
+   * Resolves with the image to start for the account. If the driver can prepare images, the image is in the box by then. Throws
+   * StartRefused with the reason.
+   */
   async prepare(wanted: Wanted): Promise<string> {
     const { compute } = this.#parts;
     const { image, box, progress, arrived, credential } = wanted;
@@ -62,7 +65,7 @@ export class Images {
     return exact;
   }
 
-  /** The exact image that the account may run. A tag may mean another one than the last time, and is asked for each time. */
+  /** Returns the exact image that the account may run. A tag may have moved since the last time, so the registry is asked every time. */
   async #proved(wanted: Wanted): Promise<string> {
     const reference = parseReference(wanted.image);
     if (reference.digest !== undefined && (await this.#remembered(wanted.account, reference)) !== undefined)
@@ -71,7 +74,7 @@ export class Images {
       wanted.asking?.();
       const exact = await this.#ask(wanted);
       const { digest } = parseReference(exact);
-      // Before anything is brought: what is on the machine and on no record would be nobody's.
+      // This comes before the image is pulled: an image on the machine without a record would belong to nobody.
       await this.#remember(wanted.account, { ...proofOf(reference), digest: digest! });
       return exact;
     } catch (error) {
@@ -118,17 +121,17 @@ export class Images {
     return proofs.find((proof) => proof.repository === repository && isIt(proof))?.digest;
   }
 
-  /** Written only where it says something new: most boots prove what was proved before. */
+  /** Writes only if there is something new. Most boots prove what was proved before. */
   async #remember(account: string, proof: Proof): Promise<void> {
     await this.#change(account, (proofs) => {
       if (proofs.some((one) => isSaidBy(proof, one))) return proofs;
-      // A tag that moved on leaves its last image behind, which the account may name by its digest.
+      // When a tag has moved, the account may still name the previous image by its digest.
       const others = proofs.map((one) => (isSameTag(one, proof) ? { ...one, tag: null } : one));
       return [proof, ...others.filter((one) => !isSaidBy(one, proof))].slice(0, MOST_PROOFS);
     });
   }
 
-  /** A registry that says no takes back what it allowed: of all that the repository has, or of what is not there any more. */
+  /** A refusal of the registry removes proofs: all of the repository if access is denied, or else those of the missing image. */
   async #forget(account: string, reference: ImageReference, isDenied: boolean): Promise<void> {
     const { tag, digest } = reference;
     const isMeant = (proof: Proof) => isDenied || (digest === undefined ? proof.tag === tag : proof.digest === digest);
@@ -150,7 +153,7 @@ export class Images {
       await this.#proofs.insert({ id: account, account, createdAt: this.#parts.clock.now(), doc: { proofs } });
     } catch (error) {
       if (!(error instanceof WriteRefused)) throw error;
-      // Another node wrote the account's first at the same time.
+      // Another node wrote the account's first proof at the same time.
       await this.#proofs.change(account, decide);
     }
   }
@@ -169,6 +172,6 @@ const proofOf = ({ repository, tag }: ImageReference) => ({ repository, tag: tag
 const isSameTag = (one: Proof, other: Proof) =>
   one.tag !== null && one.repository === other.repository && one.tag === other.tag;
 
-/** A proof of a digest alone says nothing that one with a tag does not. */
+/** A proof of a digest alone adds nothing to one that also has a tag. */
 const isSaidBy = (one: Proof, other: Proof) =>
   one.repository === other.repository && one.digest === other.digest && (one.tag === null || one.tag === other.tag);

@@ -1,4 +1,4 @@
-/** The log of each instance: what its program writes, and what the platform says about it. */
+/** The log of each instance: the output of its program, and lines of the platform about it. */
 
 import type { Clock } from "../kernel/clock.ts";
 import { type Failed, named } from "../kernel/failed.ts";
@@ -14,14 +14,14 @@ interface Following {
   over: Promise<void>;
 }
 
-/** What the words of a program begin with in a reason. */
+/** Precedes the program's last lines in a reason. */
 const LAST_LINES = ", last lines: ";
-/** How long the last words of a program that has ended are waited for: an engine that has much to do takes seconds to give them out. */
+/** How long to wait for the last output of a program that has ended. A busy container engine takes seconds to deliver it. */
 const LAST_WORDS_MS = 10_000;
 const READ_LINES = 40;
 const SHOWN_LINES = 6;
 const SHOWN_OF_LINES = 600;
-/** Where an error came from, line after line, would hide what it was. */
+/** Stack frames are left out, because they would hide the error itself. */
 const STACK_FRAME = /^at .+[:)]/;
 
 export interface InstanceLogParts<T extends KeptInstance = KeptInstance> {
@@ -29,9 +29,9 @@ export interface InstanceLogParts<T extends KeptInstance = KeptInstance> {
   logs: Logs;
   clock: Clock;
   failed: Failed;
-  /** The stream that the lines of an instance are kept in. */
+  /** The log stream that stores an instance's lines. */
   streamOf: (instance: InstanceItem<T>) => string;
-  /** Where a stream outlives what writes to it: what tells the output of one boot from that of the next, of words and dashes. */
+  /** Names the boot that an instance's output belongs to, where a stream outlives its instances. Consists of words and dashes. */
   bootOf?: (instance: InstanceItem<T>) => string | undefined;
 }
 
@@ -55,7 +55,7 @@ export class InstanceLog<T extends KeptInstance = KeptInstance> {
     this.#pace = new LogPace(parts.clock);
   }
 
-  /** Takes up what the program wrote and goes on to write, from where it was left, in this process or one before. */
+  /** Collects the program's output from where this process or an earlier one stopped. */
   follow(instance: InstanceItem<T>): void {
     if (this.#following.has(instance.id)) return;
     const stop = new AbortController();
@@ -63,14 +63,14 @@ export class InstanceLog<T extends KeptInstance = KeptInstance> {
     this.#following.set(instance.id, { stop, over });
   }
 
-  /** A line of the platform's own. */
+  /** Adds a line of the platform itself. */
   say(instance: InstanceItem<T>, line: string): void {
     this.#logs.append(this.#streamOf(instance), [
       { source: "system", ts: this.#clock.now(), line: withoutPlaces(line) },
     ]);
   }
 
-  /** The program has ended: resolves once all of its lines are kept. */
+  /** The program has ended. Resolves once all of its lines are stored. */
   async ended({ id }: InstanceItem<T>): Promise<void> {
     const following = this.#following.get(id);
     if (!following) return;
@@ -80,7 +80,7 @@ export class InstanceLog<T extends KeptInstance = KeptInstance> {
     this.#following.delete(id);
   }
 
-  /** How the program ended, with its last lines. */
+  /** Adds the program's last lines to how it ended. */
   async ending(instance: InstanceItem<T>, how: Reason): Promise<Reason> {
     const last = await this.#logs.read(this.#streamOf(instance), { from: { tail: READ_LINES }, source: "container" });
     const lines = last.map(({ line }) => line.trim()).filter((line) => line !== "" && !STACK_FRAME.test(line));
@@ -90,7 +90,7 @@ export class InstanceLog<T extends KeptInstance = KeptInstance> {
       : adding(how, `${LAST_LINES}${text.join(" | ").slice(-SHOWN_OF_LINES)}`);
   }
 
-  /** Its owner is gone, and with it all that was ever said about its instances. */
+  /** Removes all lines about the instance, because its owner is gone. */
   async remove(instance: InstanceItem<T>): Promise<void> {
     await this.#logs.remove(this.#streamOf(instance));
   }
@@ -120,7 +120,7 @@ export class InstanceLog<T extends KeptInstance = KeptInstance> {
 
 const OF_BOOT = "@";
 
-/** Where reading goes on in what this boot writes: at its beginning, when another one wrote last. */
+/** Returns where to continue reading the output of this boot. If another boot wrote last, that is the beginning. */
 function positionIn(position: string | undefined, boot: string | undefined): string | undefined {
   if (boot === undefined) return position;
   return position?.startsWith(`${boot}${OF_BOOT}`) ? position.slice(boot.length + OF_BOOT.length) : undefined;

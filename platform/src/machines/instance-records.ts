@@ -1,4 +1,4 @@
-/** The records of all instances, as those that place and keep them read and write them: each change in one commit with the room and the spans that it moves. */
+/** The records of all instances. Each change is one commit together with the room and the spans that it affects. */
 import type { Clock } from "../kernel/clock.ts";
 import type { Moved } from "../kernel/lifecycle.ts";
 import { commitMetered } from "../metering/commit.ts";
@@ -9,7 +9,7 @@ import type { Store, StoredRecord, Write } from "../ports/store/store.ts";
 import { Allotments, ofAccount, ofMachine, type Taking } from "./allotments.ts";
 import { type InstanceItem, instances, type KeptInstance, mayMount, payable } from "./instances.ts";
 
-/** What this node wrote is seen here at once; what another node or process wrote, within this time. */
+/** Writes of this node are visible here at once, those of another node or process within this time. */
 const REMEMBERED_MS = 1000;
 
 export interface NewInstance<T extends KeptInstance = KeptInstance> {
@@ -19,13 +19,13 @@ export interface NewInstance<T extends KeptInstance = KeptInstance> {
   doc: T;
 }
 
-/** What is there at one moment, and the right to take of what is free besides. */
+/** The instances at one moment, and the right to take from what was free then. */
 export interface Counted {
   instances: readonly InstanceItem[];
   taking: Taking;
 }
 
-/** Remembered for a moment, and changed only by compare-and-set. */
+/** Records are cached for a moment and changed only by compare-and-set. */
 export class InstanceRecords {
   readonly #instances: Collection<KeptInstance>;
   readonly #allotments: Allotments;
@@ -34,18 +34,18 @@ export class InstanceRecords {
   readonly #meter: Meter<KeptInstance>;
   readonly #boundsHeld: (account: string) => Promise<boolean>;
   #known = new Map<string, InstanceItem>();
-  /** Made when somebody asks for it. */
+  /** Built on first use. */
   #byOwner: Map<string, InstanceItem[]> | undefined;
   #readAt = Number.NEGATIVE_INFINITY;
   #reading: Promise<void> | undefined;
-  /** What was written while the records were being read, so that the reading does not undo it; undefined for a removed one. */
+  /** Records written while all records were being read, so that the reading does not undo them. A removed one is undefined. */
   readonly #written = new Map<string, InstanceItem | undefined>();
 
   constructor(parts: {
     store: Store;
     clock: Clock;
     prices?: PricesInTime;
-    /** Whether an account may hold only so much: what it takes is then counted like room. */
+    /** Whether an account has a limit on what it may hold. What it takes is then counted like room. */
     boundsHeld?: (account: string) => Promise<boolean>;
   }) {
     this.#boundsHeld = parts.boundsHeld ?? (async () => false);
@@ -71,7 +71,7 @@ export class InstanceRecords {
     return [...this.#known.values()];
   }
 
-  /** All of them, for one who counts what is free and then takes of it. */
+  /** Returns all instances, for a caller that counts what is free and then takes from it. */
   async counted(): Promise<Counted> {
     const all = await this.all();
     return { instances: all, taking: this.#allotments.asCounted() };
@@ -82,30 +82,30 @@ export class InstanceRecords {
     return this.#known.get(id);
   }
 
-  /** Those on any machine that may have a network volume mounted. */
+  /** Instances on any machine that may have this network volume mounted. */
   async mounting(volume: string): Promise<string[]> {
     return (await this.all()).filter((item) => mayMount(item, volume)).map(({ id }) => id);
   }
 
-  /** Whether it was there when the records were last read, or was put there since. */
+  /** Whether the instance was in the last reading of the records or was added since. */
   isRemembered(id: string): boolean {
     return this.#known.has(id);
   }
 
-  /** Those of an owner, as far as they are remembered. */
+  /** The instances of an owner, as far as they are cached. */
   rememberedOf(owner: string): readonly InstanceItem[] {
     this.#byOwner ??= Map.groupBy(this.#known.values(), ({ doc }) => doc.owner);
     return this.#byOwner.get(owner) ?? [];
   }
 
-  /** The next reader gets the truth, whatever is remembered. */
+  /** Makes the next reader read the store again. */
   forget(): void {
     this.#readAt = Number.NEGATIVE_INFINITY;
   }
 
   /**
-   * All of them, with the room that they take, or none: undefined when somebody else took room on one of their machines since that was
-   * counted, or of what their account may hold, so that there may be too little for these. What is written `also` may be refused too.
+   * Inserts all instances with the room that they take, or none. Returns undefined if somebody else has since taken room on one of their
+   * machines, or from the limit of their account, so that there may be too little left. The writes of `also` may be refused as well.
    */
   async insert<T extends KeptInstance>(
     items: readonly NewInstance<T>[],
@@ -123,7 +123,7 @@ export class InstanceRecords {
     return written && items.map((_, i) => this.#noted(written[i]!) as InstanceItem<T>);
   }
 
-  /** The instance after this change, or undefined when somebody changed or removed it first. */
+  /** Returns the instance after this change, or undefined if somebody changed or removed it first. */
   async patch<T extends KeptInstance>(
     item: InstanceItem<T>,
     set: Partial<T>,
@@ -134,7 +134,10 @@ export class InstanceRecords {
     return written && (this.#noted(written[0]!) as InstanceItem<T>);
   }
 
-  /** Its span goes on at the prices of now, from when they hold. One that is gone, or that nothing has changed for, is left. */
+  /**
+   * Continues the instance's span at the current prices from when they took effect. Does nothing if the instance is gone or its price is
+   * unchanged.
+   */
   async renew(id: string): Promise<void> {
     for (;;) {
       const item = await this.#instances.get(id);
@@ -143,7 +146,7 @@ export class InstanceRecords {
     }
   }
 
-  /** Gives it a place that was counted; undefined also when somebody else took room on that machine since. */
+  /** Gives the instance a place that was counted. Also returns undefined if somebody else has taken room on that machine since. */
   async place<T extends KeptInstance>(
     item: InstanceItem<T>,
     set: Partial<T> & { machine: string },
@@ -157,7 +160,10 @@ export class InstanceRecords {
     return written && (this.#noted(written[0]!) as InstanceItem<T>);
   }
 
-  /** One that is already gone is no error. Its open span ends with it. `leaves` makes the last move of its lifecycle. */
+  /**
+   * Removes the instance and ends its open span. An instance that is already gone is no error. `leaves` makes the last move of its
+   * lifecycle.
+   */
   async remove<T extends KeptInstance>(
     id: string,
     leaves: (doc: T) => Moved<string>,
@@ -177,7 +183,7 @@ export class InstanceRecords {
     return at ?? this.#clock.now();
   }
 
-  /** The instance's own write comes first. */
+  /** The write of the instance itself comes first. */
   #patching<T extends KeptInstance>(item: InstanceItem<T>, set: Partial<T>, metered: Metered): Write[] {
     const { doc, writes } = this.#meter.move(item, { ...item.doc, ...set }, this.#momentOf(metered), metered);
     const { span = null, spans: begun } = doc;
@@ -197,7 +203,7 @@ export class InstanceRecords {
     return taking.commit(sources, (more) => this.#commit([...writes, ...more]));
   }
 
-  /** Undefined when what is remembered is behind what is there. */
+  /** Returns undefined if the cached records are out of date. */
   async #commit(writes: Write[]): Promise<StoredRecord[] | undefined> {
     const written = await commitMetered(this.#store, writes);
     if (written) this.#allotments.learn(written);
@@ -205,7 +211,7 @@ export class InstanceRecords {
     return written;
   }
 
-  /** What each machine has given out first: room that is taken during the reading is then found out by the next write. */
+  /** The allotments are read first. Then the next write detects room that was taken during the reading. */
   async #read(): Promise<void> {
     this.#written.clear();
     const startedAt = this.#clock.monotonic();

@@ -1,4 +1,4 @@
-/** The record of every instance, whatever its kind: for whom it runs, what it has of which machine, and since when it is metered. */
+/** The record of every instance of any kind: whom it runs for, its place on a machine, and since when it is metered. */
 import type { Document, Kept } from "../kernel/document.ts";
 import type { Moved } from "../kernel/lifecycle.ts";
 import { type Reason, upcastReason } from "../kernel/reason.ts";
@@ -7,7 +7,7 @@ import type { Meterable, Phase, SpanKind } from "../metering/span.ts";
 import type { Item } from "../ports/store/collection.ts";
 import type { Place } from "./place.ts";
 
-/** A place, or none yet. */
+/** A place, or nulls while there is none. */
 export type Placing = Omit<Place, "machine" | "box" | "dataCenter"> & {
   machine: string | null;
   box: string | null;
@@ -28,15 +28,15 @@ export const NOWHERE: Placing = {
 
 export type KeptInstance = Placing &
   Meterable & {
-    /** By the lifecycle of its kind. */
+    /** A state in the lifecycle of its kind. */
     state: Moved<string>;
-    /** GPUs that it holds, by the names of the driver that gave them out. */
+    /** GPUs that the instance holds, by the names that its driver gave them. */
     devices?: readonly string[];
-    /** Network volumes that it mounts. */
+    /** Network volumes that the instance mounts. */
     volumes?: readonly string[];
-    /** Why it is where it is. */
+    /** Why the instance is in its state. */
     reason: Reason | null;
-    /** When its machine was last not heard of: nothing is paid for from then until it is heard of again. */
+    /** The last period in which its machine was silent. Nothing is charged during that period. */
     unheard?: { since: number; until: number | null };
   };
 
@@ -49,7 +49,7 @@ export const instances: Kept<KeptInstance> = {
   listed: ({ kind, owner, machine }) => ({ kind, owner, machine: machine ?? undefined }),
 };
 
-/** Older releases kept reasons as texts alone: that of an instance, and that of what hinders a worker. */
+/** Older releases stored reasons as plain text, both for instances and for hindrances of workers. */
 function withReasons(old: Document): Document {
   const { reason, hindrance } = old as { reason?: unknown; hindrance?: { reason?: unknown } | null };
   return {
@@ -59,10 +59,10 @@ function withReasons(old: Document): Document {
   };
 }
 
-/** States in which nothing of an instance is left on its machine. */
+/** In these states nothing of an instance is left on its machine. */
 const GONE: readonly string[] = ["FAILED", "GONE", "EXITED"];
 
-/** What an instance has of its machine until nothing of it is left there; a frozen one does not need the CPU. */
+/** Returns what an instance uses of its machine while something of it is there. A frozen instance needs no CPU. */
 export function placeOf({ doc }: InstanceItem): Place[] {
   const { machine, box, dataCenter, vcpu, memoryMb, diskGb, flavor, gpuType, gpuCount, state } = doc;
   if (machine === null || box === null || GONE.includes(state)) return [];
@@ -70,20 +70,20 @@ export function placeOf({ doc }: InstanceItem): Place[] {
   return [{ machine, box, dataCenter: dataCenter ?? "", ...share, flavor, gpuType, gpuCount }];
 }
 
-/** Whether something of it may still be there that has the volume mounted. */
+/** Whether something of the instance may still have the volume mounted. */
 export const mayMount = ({ doc }: InstanceItem, volume: string): boolean =>
   !GONE.includes(doc.state) && doc.volumes?.includes(volume) === true;
 
-/** Whether its program runs, stands still, or does neither. */
+/** Whether the instance's program runs, is frozen, or neither. */
 export function phaseOf({ state, startedAt }: KeptInstance): Phase | undefined {
   if (startedAt === null || GONE.includes(state)) return undefined;
   return state === "FROZEN" ? "frozen" : "running";
 }
 
-/** Whether it is on record that its machine is not heard of. */
+/** Whether the record says that the instance's machine is silent. */
 export const isUnheard = ({ unheard }: KeptInstance): boolean => unheard?.until === null;
 
-/** What is paid for of an instance, from the start of its program on. */
+/** Returns what is charged for an instance, from the start of its program. */
 export const payable: WhatOf<KeptInstance> = ({ id, doc }) => {
   const phase = phaseOf(doc);
   if (!phase || isUnheard(doc)) return undefined;

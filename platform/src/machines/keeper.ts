@@ -1,4 +1,4 @@
-/** Keeps the instances of one machine as their records say: each step repeatable, one after the other for each instance. */
+/** Makes the instances of one machine match their records, by repeatable steps that run one at a time per instance. */
 import type { Clock } from "../kernel/clock.ts";
 import { type Failed, named } from "../kernel/failed.ts";
 import { floating } from "../kernel/floating.ts";
@@ -7,28 +7,28 @@ import { within } from "../kernel/wait.ts";
 import { type Compute, type Exit, type Instance, type InstanceKind, StartRefused } from "../ports/compute/compute.ts";
 import type { InstanceItem, KeptInstance } from "./instances.ts";
 
-/** What a trade does with its instances on one machine, as the keeper finds them. */
+/** The work of a trade on one machine: the keeper calls it when it finds out something about an instance. */
 export interface Hand<T extends KeptInstance = KeptInstance> {
   readonly kind: InstanceKind;
-  /** Those on record for this machine. */
+  /** Returns the instances that are on record for this machine. */
   own(): Promise<Map<string, InstanceItem<T>>>;
-  /** Brings one to where its record says it is. */
+  /** Brings one instance to the state in its record. */
   round(item: InstanceItem<T>): Promise<void>;
-  /** Nothing is on record of it any more. */
+  /** The instance has no record any more. */
   forget(id: string): void;
-  /** Its program has ended unasked; a round follows. */
+  /** The instance's program ended without being asked to. A round follows. */
   exited(instance: Instance): void;
-  /** The driver has accepted it and waits for this before it begins it. */
+  /** The driver accepted the instance and waits for this before it starts it. */
   waits(item: InstanceItem<T>, whatFor: string): Promise<void>;
-  /** Its program runs, which was not on record: it began late, or a process that started it could not say so any more. */
+  /** The instance's program runs, but that is not on record: it started late, or the process that started it could not write it down. */
   adopt(item: InstanceItem<T>, instance: Instance): Promise<void>;
-  /** It runs as its record says, from before this process, or this one has known it for long. */
+  /** The instance runs as its record says. It was started by an earlier process, or this process has known it for long. */
   takeUp(item: InstanceItem<T>, instance: Instance, isRecovery: boolean): Promise<void>;
-  /** It ended while nobody looked. It was last seen to run at this moment, or never by anybody. */
+  /** The program ended while nobody looked. `lastSeenAt` is when it was last seen running, or undefined if it never was. */
   vanished(item: InstanceItem<T>, lastSeenAt: number | undefined): Promise<void>;
-  /** Something of an instance that nobody has a record of was removed. */
+  /** The rest of an instance without a record was removed. */
   removed(instance: Instance): Promise<void>;
-  /** The server ends, and nothing is begun any more. */
+  /** The server shuts down and begins nothing any more. */
   close(): Promise<void>;
 }
 
@@ -37,29 +37,29 @@ export interface KeeperParts {
   clock: Clock;
   log: Log;
   failed: Failed;
-  /** A hand of each trade, which may ask the keeper for what they need. */
+  /** Makes a hand for each trade. The hands may ask the keeper for what they need. */
   hire: (keeper: Keeper) => readonly Hand[];
-  /** Nothing is done with what is there while another node holds the machine. */
+  /** Whether this node holds the machine. While another node does, the keeper changes nothing on it. */
   isHeld: () => boolean;
-  /** When a process before this one last said that its machine was there; undefined when none did. */
+  /** When an earlier process last reported its machine, or undefined if none did. */
   seenBefore: () => number | undefined;
 }
 
-/** A stop that does not end by then is not waited for. */
+/** The keeper does not wait longer than this for a stop. */
 const STOP_LIMIT_MS = 15_000;
 
 export class Keeper {
   readonly #parts: KeeperParts;
   readonly #hands: ReadonlyMap<InstanceKind, Hand>;
-  /** Work on one instance, one step after the other; a second wish while it goes on is one more round. */
+  /** The work on each instance, one step at a time. A request that comes meanwhile causes one more round. */
   readonly #tended = new Map<string, { over: Promise<void>; again: boolean }>();
   readonly #exits = new Map<string, Exit>();
-  /** Those that the driver has accepted and not begun, with its last word on each. */
+  /** Instances that the driver accepted and has not started, as it last described them. */
   readonly #pending = new Map<string, Instance>();
-  /** Those that began after they had been pending: their records are behind. */
+  /** Instances that started after they were pending. Their records do not say so yet. */
   readonly #begun = new Map<string, Instance>();
   readonly #refusals = new Map<string, StartRefused>();
-  /** When each program was last seen to run: should it vanish, nothing after that is paid for. */
+  /** When each program was last seen running. If it vanishes, nothing after that is charged. */
   readonly #seenAt = new Map<string, number>();
   readonly #stopWatching: () => void;
   #recovered = false;
@@ -71,7 +71,7 @@ export class Keeper {
     this.#stopWatching = parts.compute.watch((instance) => this.#noticed(instance));
   }
 
-  /** Whether this node may act on what is there. */
+  /** Whether this node may act on the machine's instances. */
   get isHeld(): boolean {
     return this.#parts.isHeld();
   }
@@ -80,17 +80,17 @@ export class Keeper {
     return this.#closed;
   }
 
-  /** How its program ended, if it has. */
+  /** How the instance's program ended, if it has. */
   exitOf(id: string): Exit | undefined {
     return this.#exits.get(id);
   }
 
-  /** Why the driver that had accepted it will never begin it. */
+  /** Why the driver will never start an instance that it had accepted. */
   refusalOf(id: string): StartRefused | undefined {
     return this.#refusals.get(id);
   }
 
-  /** The driver has accepted it, and perhaps told more of it since. */
+  /** The driver accepted the instance and may have reported more about it since. */
   async accepted({ id }: Instance): Promise<void> {
     const now = (await this.#parts.compute.list()).find((one) => one.id === id);
     if (!now) return;
@@ -98,7 +98,7 @@ export class Keeper {
     this.#noticed(now);
   }
 
-  /** Brings an instance to where its record says it is, now or right after what is being done with it. */
+  /** Brings an instance to the state in its record, now or right after its current step. */
   async tend(kind: InstanceKind, id: string): Promise<void> {
     if (!this.isHeld) return;
     const tended = this.#tended.get(id);
@@ -115,8 +115,8 @@ export class Keeper {
   }
 
   /**
-   * Compares the records with what runs: what nobody has a record of is removed, and what a record speaks of and does not run has
-   * ended. At the start this is the recovery from whatever ended the process before.
+   * Compares the records with what runs. Instances without a record are removed. Instances on record that do not run have ended. At the
+   * start this recovers from the end of the previous process.
    */
   async compare(): Promise<void> {
     this.#recovered &&= this.isHeld;
@@ -126,7 +126,8 @@ export class Keeper {
   }
 
   async #compareOf(hand: Hand): Promise<void> {
-    // Read on both sides of the list: one that began or ended meanwhile is neither without a record nor without a program.
+    // The records are read before and after the list, because an instance that began or ended meanwhile must not look as if its record or
+    // its program were missing.
     const before = await hand.own();
     const running = (await this.#parts.compute.list()).filter(({ kind }) => kind === hand.kind);
     const after = await hand.own();
@@ -141,7 +142,7 @@ export class Keeper {
     }
   }
 
-  /** Asks the program to end, and leaves nothing of it. Resolves with the moment of its end, as far as the driver knows it. */
+  /** Asks the program to end and removes it. Resolves with the moment of its end, if the driver knows it. */
   async end(id: string, graceMs: number): Promise<number | undefined> {
     const { compute, clock } = this.#parts;
     await within(clock, STOP_LIMIT_MS, compute.stop(id, graceMs));
@@ -160,7 +161,7 @@ export class Keeper {
     for (const known of [this.#exits, this.#seenAt, this.#pending, this.#begun, this.#refusals]) known.delete(id);
   }
 
-  /** Nothing new is begun. Whatever fails here must not keep the rest of the server from ending. */
+  /** Begins nothing new. A failure here must not stop the rest of the server from ending. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#stopWatching();
@@ -171,7 +172,7 @@ export class Keeper {
     );
   }
 
-  /** Resolves when nothing is being done with any of them. */
+  /** Resolves when no work on any instance is under way. */
   async settled(): Promise<void> {
     await Promise.all([...this.#tended.values()].map(({ over }) => over));
   }
@@ -214,14 +215,14 @@ export class Keeper {
       floating(this.tend(kind, id), named(this.#parts.failed, dutyOf(kind)));
   }
 
-  /** One that is pending is left alone, unless it is wanted otherwise by now. */
+  /** A pending instance is left alone, unless its record now asks for something else. */
   async #round(hand: Hand, item: InstanceItem): Promise<void> {
     const isAboutToBegin = ABOUT_TO_BEGIN.includes(item.doc.state);
     const begun = this.#begun.get(item.id);
     this.#begun.delete(item.id);
     if (isAboutToBegin && begun) {
       await hand.adopt(item, begun);
-      // It may have ended since it began: what became of it is seen next.
+      // The program may have ended since it began. The next round handles that.
       const tended = this.#tended.get(item.id);
       if (tended && this.#exits.has(item.id)) tended.again = true;
       return;
@@ -238,7 +239,7 @@ export class Keeper {
 
 const dutyOf = (kind: InstanceKind) => `tend instances of kind ${kind}`;
 
-/** States of records whose program the driver may have accepted and not begun. */
+/** In these states the driver may have accepted the program and not started it. */
 const ABOUT_TO_BEGIN: readonly string[] = ["PLACED", "CRASHED"];
 
 const isBegun = ({ state }: Instance) => state === "running" || state === "frozen";

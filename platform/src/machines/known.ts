@@ -1,4 +1,4 @@
-/** All nodes and machines on record, heard of or not: for whoever runs the installation. */
+/** Lists all nodes and machines on record, silent or not, for the operator. */
 import { Collection } from "../ports/store/collection.ts";
 import type { Store } from "../ports/store/store.ts";
 import { type KeptNode, machines, nodes } from "./nodes.ts";
@@ -17,7 +17,7 @@ export interface KnownNode {
 
 export interface KnownMachine extends Machine {
   createdAt: number;
-  /** Empty where a release before this one wrote it, and nobody since. */
+  /** Empty if an earlier release wrote the record and nobody has written it since. */
   node: string;
   silence: Silence | undefined;
 }
@@ -30,7 +30,7 @@ export interface Known {
 export interface KnownParts {
   store: Store;
   silences: Silences;
-  /** This node, as it is now, and its machines. */
+  /** This node and its machines as they are now. */
   self: {
     id: string;
     now: number;
@@ -50,7 +50,7 @@ export async function knownIn({ store, silences, self }: KnownParts): Promise<Kn
   const known: KnownMachine[] = [];
   for await (const { id, createdAt, doc } of new Collection(store, machines).all()) {
     const node = found.get(doc.node);
-    // One that its node does not run any more is heard of by nobody.
+    // A machine that its node no longer runs counts as gone.
     const isRun = node?.machines.includes(id) === true;
     const unrun: Silence = { since: node?.seenAt ?? createdAt, isGone: true };
     known.push({ ...doc, ...self.machines.get(id), id, createdAt, silence: isRun ? node.silence : unrun });

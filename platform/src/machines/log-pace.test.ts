@@ -1,4 +1,4 @@
-/** How fast what programs write is taken up. */
+/** The limit on how fast program output is collected. */
 import { expect, test } from "vitest";
 import { FakeClock } from "../kernel/clock.ts";
 import { LogPace, type Pace } from "./log-pace.ts";
@@ -6,7 +6,7 @@ import { LogPace, type Pace } from "./log-pace.ts";
 const { signal } = new AbortController();
 const MEGABYTE = ["x".repeat(999_800)];
 
-/** Megabytes that get through in so many seconds, of each. */
+/** Returns how many megabytes of each program get through in this many seconds. */
 async function taken(clock: FakeClock, paces: Pace[], seconds: number): Promise<number[]> {
   const counts = paces.map(() => 0);
   const over = new AbortController();

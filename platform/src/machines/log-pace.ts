@@ -1,17 +1,17 @@
-/** How fast what programs write is taken up: who writes without end costs the others nothing. */
+/** Limits how fast program output is collected, so that a program that never stops writing does not slow down others. */
 
 import { Allowance, type Speed } from "../kernel/allowance.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { pause } from "../kernel/wait.ts";
 
-/** What a line costs beside its text: it is cut, kept, numbered and told to readers, however short it is. */
+/** The cost of a line in addition to its text. Every line is cut, stored, numbered and sent to readers, however short it is. */
 const LINE_COST = 200;
 
-/** Characters, with the cost of their lines: of short ones about 10,000 a second, of long ones 2 MB. */
+/** Characters including the cost of their lines. This allows about 10,000 short lines or 2 MB of long lines a second. */
 const OF_ONE: Speed = { perSecond: 2_000_000, atOnce: 4_000_000 };
 const OF_ALL: Speed = { perSecond: 8_000_000, atOnce: 32_000_000 };
 
-/** Waits after lines until the next may come. */
+/** Waits after some lines until the next may be collected. */
 export type Pace = (lines: readonly string[], signal: AbortSignal) => Promise<void>;
 
 export class LogPace {

@@ -1,4 +1,4 @@
-/** The roll of machines that run instances: this node's own, and those of other nodes as they last said. */
+/** The roll of machines that run instances: this node's own, and those of other nodes as last reported. */
 import type { Load, LoadDemand } from "../balancing/balanced-group.ts";
 import type { Clock } from "../kernel/clock.ts";
 import type { Volumes } from "../ports/compute/volumes.ts";
@@ -12,14 +12,14 @@ import type { OwnMachine } from "./own-machine.ts";
 import type { Machine, VolumeStorage } from "./place.ts";
 import { type Silence, Silences } from "./silences.ts";
 
-/** Who is there, and when workers were last active, as far as other nodes must be asked for it. */
+/** Which nodes and machines are there, and what other nodes report about workers and load. */
 export interface Roll {
-  /** Those that are heard of. */
+  /** Machines that are not silent. */
   machines: Machine[];
-  /** Those of other nodes that are not. */
+  /** Silent machines of other nodes. */
   silent: ReadonlyMap<string, Silence>;
   activeAt: ReadonlyMap<string, number>;
-  /** What requests to load-balancing endpoints that came to other nodes ask for. */
+  /** What requests that arrived at other nodes demand of load-balancing endpoints. */
   demand: ReadonlyMap<string, LoadDemand>;
   peers: readonly Peer[];
 }
@@ -27,11 +27,11 @@ export interface Roll {
 /** A node as others see it. */
 export interface NodeIdentity {
   id: string;
-  /** Where other nodes reach it; known once it listens. */
+  /** The URL for other nodes. It is known once the node listens. */
   url: () => string;
-  /** Where workers that people start reach it. */
+  /** The URL for workers that people start themselves. */
   workerUrl: () => string;
-  /** Of the program. */
+  /** The version of Millrace. */
   version?: string;
 }
 
@@ -39,9 +39,9 @@ export interface NodeIdentity {
 export interface Peer {
   id: string;
   url: string | undefined;
-  /** When it last spoke, by its own clock. */
+  /** When the node last reported, by its own clock. */
   seenAt: number;
-  /** It should have spoken since. */
+  /** Its next report is overdue. */
   isSilent: boolean;
   machines: readonly string[];
   loads: Readonly<Record<string, Load>>;
@@ -51,12 +51,12 @@ export interface MachinesParts {
   store: Store;
   clock: Clock;
   node: NodeIdentity;
-  /** What this node runs instances on. */
+  /** The machines on which this node runs instances. */
   own: readonly Pick<OwnMachine, "id" | "compute" | "site" | "runs">[];
   drains: Pick<Drains, "all">;
-  /** This process is all there is: nobody else must be asked. */
+  /** This process is the only node, so there is nobody to ask. */
   alone: boolean;
-  /** Told of the other nodes whenever they were looked at. */
+  /** Called with the other nodes each time they were read. */
   heard: (peers: readonly Peer[]) => void;
 }
 
@@ -66,7 +66,7 @@ export class Machines {
   readonly #parts: MachinesParts;
   readonly #own = new Map<string, Machine>();
   #ready: Promise<void> | undefined;
-  /** When the process before this one last said that the node was there; undefined when there was none. */
+  /** When an earlier process last reported this node, or undefined if there was none. */
   seenBefore: number | undefined;
   readonly silences: Silences;
   readonly holds: Holds;
@@ -80,7 +80,7 @@ export class Machines {
     this.#nodes = new Collection(parts.store, nodes);
   }
 
-  /** Once, before anything else: this node's own machines are looked at, and what was said of it before is known. */
+  /** Runs once, before anything else: checks this node's own machines and reads when an earlier process last reported. */
   prepared(): Promise<void> {
     this.#ready ??= this.#prepare().catch((error) => {
       this.#ready = undefined;
@@ -99,21 +99,23 @@ export class Machines {
     await this.look(clock.now());
   }
 
-  /** Holds those of this node's machines that no other node holds. True when one was gained: what is there is not known yet. */
+  /**
+   * Takes those of this node's machines that no other node holds. Resolves to true if one was gained, whose instances are not known yet.
+   */
   async hold(now: number): Promise<boolean> {
     const gained = await this.holds.renew(now);
     for (const machine of this.#parts.own) if (gained.includes(machine.id)) await this.#lookAt(machine, now);
     return gained.length > 0;
   }
 
-  /** Looks at this node's own machines. What has changed of them is on record for others. */
+  /** Checks this node's own machines and records their changes for other nodes. */
   async look(now: number): Promise<void> {
     for (const machine of this.#parts.own)
       if (this.holds.has(machine.id)) await this.#lookAt(machine, now);
       else this.#own.delete(machine.id);
   }
 
-  /** Those that are there, of this node and of others, and the other nodes that were heard of lately. */
+  /** Returns the available machines of all nodes, and the other nodes that are not gone. */
   async roll(): Promise<Roll> {
     await this.prepared();
     try {
@@ -129,7 +131,7 @@ export class Machines {
     }
   }
 
-  /** All that are on record. */
+  /** Returns all nodes and machines on record. */
   known(): Promise<Known> {
     const { store, node, own, clock } = this.#parts;
     const said = { machines: own.map(({ id }) => id), url: node.url(), ...(node.version && { version: node.version }) };
@@ -137,7 +139,7 @@ export class Machines {
     return knownIn({ store, silences: this.silences, self });
   }
 
-  /** When a machine's node last spoke, by its own clock. */
+  /** When the machine's node last reported, by its own clock. */
   async lastSeen(machine: string): Promise<number | undefined> {
     const node = (await this.#machines.get(machine))?.doc.node;
     return node === undefined ? undefined : (await this.#nodes.get(node))?.doc.seenAt;
@@ -156,7 +158,7 @@ export class Machines {
       else others.push(...there);
       if (silence?.isGone) continue;
       const { url, seenAt, loads = {} } = doc;
-      // Of those that several nodes name, one holds each.
+      // A machine that several nodes name belongs to the node that holds it.
       const machines = there.map((machine) => machine.id);
       peers.push({ id, url, seenAt, isSilent: silence !== undefined, machines, loads });
       for (const [worker, at] of Object.entries(doc.activeAt)) activeAt.set(worker, at);
@@ -166,7 +168,7 @@ export class Machines {
     return { machines: [...mine, ...others], silent, activeAt, demand: demandAt(peers), peers };
   }
 
-  /** None while another node runs it, or nobody has said what it has. */
+  /** Returns nothing while another node runs the machine, or if nobody has reported it yet. */
   async #machineOf(node: string, id: string): Promise<Machine[]> {
     const doc = (await this.#machines.get(id))?.doc;
     if (doc?.node !== node) return [];

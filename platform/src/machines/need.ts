@@ -1,35 +1,35 @@
-/** What an instance needs of a machine. */
+/** The CPU and memory that an instance needs of a machine. */
 
 export interface Share {
   vcpu: number;
   memoryMb: number;
 }
 
-/** What an image runs on: files of the machine itself, or an engine for containers. */
+/** What an image needs to run: the files of the machine itself, or a container engine. */
 export type Runs = "host" | "container";
 
-/** Whatever of the choices it is, and wherever. */
+/** Conditions that hold for every choice. */
 export interface Terms {
-  /** Disk that it may fill. */
+  /** The disk that the instance may fill. */
   diskGb: number;
-  /** The disk is kept for it alone; else it must be there, and may be promised to others too. */
+  /** The disk is reserved for this instance alone. Otherwise it must exist but may be promised to others as well. */
   keepsDisk?: boolean;
   runs?: Runs;
-  /** Only in one of these, and anywhere when there are none. */
+  /** The instance must be in one of these data centers. If the list is empty, any will do. */
   dataCenters?: readonly string[];
   cuda?: { atLeast?: string | null; oneOf?: readonly string[] };
-  /** The machine that has what it needs, such as its volume. */
+  /** The machine that has what the instance needs, such as its volume. */
   machine?: string;
-  /** Only on a machine that mounts volumes, or those of the storage that several machines share. */
+  /** The machine must mount volumes (`any`), or those of storage that several machines share (`shared`). */
   volumes?: "any" | "shared";
-  /** Only where it can be a member of a group. */
+  /** The machine must support groups. */
   groups?: boolean;
 }
 
-/** A type with the share of the machine that goes with each device by the catalog, and what has to go with each at least. */
+/** A GPU type with the share that the catalog assigns to each device, and the least share that the instance accepts for each. */
 export type GpuChoice = Share & { type: string; least?: Share };
 
-/** The first of the choices that fits somewhere. */
+/** The first choice that fits somewhere is used. */
 export type Need = Terms &
   (
     | { kind: "cpu"; flavors: readonly (Share & { id?: string })[] }

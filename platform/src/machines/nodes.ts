@@ -1,4 +1,4 @@
-/** What nodes keep on record of themselves and of the machines that they run. */
+/** The records that nodes keep about themselves and the machines they run. */
 import type { Load } from "../balancing/balanced-group.ts";
 import type { Document, Kept } from "../kernel/document.ts";
 import type { Box } from "../ports/compute/compute.ts";
@@ -9,36 +9,38 @@ import type { VolumeStorage } from "./place.ts";
 import { GONE_AFTER_MS } from "./silences.ts";
 
 export type KeptMachine = {
-  /** The node that acts on what runs there. */
+  /** The node that acts on what runs on this machine. */
   node: string;
   boxes: Box[];
   dataCenter: string;
-  /** It stands in every data center of the catalog; absent where it does not. */
+  /** The machine counts for every data center of the catalog. Absent if it does not. */
   isEverywhere?: boolean;
   volumes?: VolumeStorage;
   groups?: boolean;
-  /** What images it runs; absent for any. */
+  /** Which images the machine runs. If absent, it runs any. */
   runs?: readonly Runs[];
 };
 
-/** What a node last said. Apart from its machines, since it is written often and a machine may have thousands of devices. */
+/** A node's last report. It is separate from the machines, because it is written often and a machine may have thousands of devices. */
 export type KeptNode = {
   seenAt: number;
-  /** Machines that it runs. */
   machines: readonly string[];
-  /** Of the program; absent where a release before 0.1.0 wrote it. */
+  /** The version of Millrace. Absent if a release before 0.1.0 wrote it. */
   version?: string;
-  /** Where other nodes reach it. */
+  /** The URL for other nodes. */
   url?: string;
-  /** Where workers that people start reach it. */
+  /** The URL for workers that people start themselves. */
   workerUrl?: string;
-  /** When its workers were last active. */
+  /** When each of the node's workers was last active. */
   activeAt: Record<string, number>;
-  /** What its balancer has, by endpoint. */
+  /** What the node's balancer has, by endpoint. */
   loads?: Record<string, Load>;
 };
 
-/** Earlier releases knew one machine of each node, of one box. It is written anew within seconds; until then nothing is placed there. */
+/**
+ * Earlier releases knew one machine with one box per node. The node writes its record again within seconds, and until then nothing is
+ * placed there.
+ */
 const withoutBoxes = ({ capacity: _, url: __, ...doc }: Document): Document => ({
   ...doc,
   node: "",
@@ -52,7 +54,7 @@ export const nodes: Kept<KeptNode> = { kind: "node", v: 1 };
 /** Nodes and machines belong to the installation, not to an account. */
 export const EVERYONE = "*";
 
-/** Where workers reach the nodes that were heard of lately by their own clocks, the latest first; for a command that is no node. */
+/** Returns the worker URLs of nodes that are not gone by their own clocks, the latest first. For commands that are not a node. */
 export async function workerUrlsOfNodes(store: Store, now: number): Promise<string[]> {
   const heard: { seenAt: number; workerUrl: string }[] = [];
   for await (const { doc } of new Collection(store, nodes).all()) {
@@ -62,7 +64,7 @@ export async function workerUrlsOfNodes(store: Store, now: number): Promise<stri
   return heard.toSorted((a, b) => b.seenAt - a.seenAt).map(({ workerUrl }) => workerUrl);
 }
 
-/** What earlier releases kept of nodes, by the ids of their machines; nobody reads it any more. */
+/** Removes what earlier releases kept about nodes under the ids of their machines. Nobody reads it any more. */
 export async function removeOldSightings(store: Store): Promise<void> {
   const old = new Collection(store, { kind: "machine-seen", v: 1 });
   for await (const { id } of old.all()) await old.removeIfThere(id);

@@ -1,4 +1,4 @@
-/** Programs that are run in instances of this node's own machines, whose input counts as use of what the instance runs for. */
+/** Runs programs inside instances on this node's own machines. Their input counts as use of what the instance runs for. */
 import { Writable } from "node:stream";
 import type { Clock } from "../kernel/clock.ts";
 import { whyLacking } from "../ports/compute/abilities.ts";
@@ -9,12 +9,12 @@ import { StartGate, type StartLimits } from "./start-gate.ts";
 
 export interface OwnExecutionsParts {
   own: readonly Pick<OwnMachine, "id" | "compute">[];
-  /** Notes that somebody uses what an instance runs for, until it is disposed. */
+  /** Notes that what an instance runs for is in use, until it is disposed. */
   used: (owner: string) => Disposable;
   clock: Clock;
 }
 
-/** Where an instance is, what it runs for and whose that is. */
+/** Where an instance is, what it runs for, and which account owns that. */
 export interface InstanceSite {
   account: string;
   machine: string;
@@ -23,8 +23,8 @@ export interface InstanceSite {
 }
 
 /**
- * To start one on the host stops the whole server for some 40 ms: whoever asks for many at once holds up nobody else. Not fewer in a second,
- * since who copies files over SFTP has one for each.
+ * Starting an execution on the host blocks the whole server for about 40 ms, so one account must not start many at once. The rate is not
+ * lower, because a file copy over SFTP starts one for each file.
  */
 const LIMITS: StartLimits = { atOnce: 1, perSecond: 10, saved: 50 };
 
@@ -41,7 +41,7 @@ export class OwnExecutions {
     return this.#parts.own.some(({ id }) => id === machine);
   }
 
-  /** On a machine that is here, accounts in turn. Throws ExecRefused. */
+  /** Runs a program on one of this node's machines. Accounts take turns. Throws ExecRefused. */
   async exec({ account, machine, instance, owner }: InstanceSite, spec: ExecSpec): Promise<Execution> {
     using _ = await this.#gate.enter(account, instance);
     const { compute } = this.#parts.own.find(({ id }) => id === machine)!;
@@ -50,11 +50,11 @@ export class OwnExecutions {
   }
 }
 
-/** Whoever leaves a terminal open and goes away does not use it: what is typed counts, and nothing else. */
+/** An open terminal that nobody types into does not count as use, so only input counts. */
 function noticing(execution: Execution, notice: () => void): Execution {
   const { stdin: inner, stdout, stderr, exit } = execution;
   const stdin = new Writable({
-    // What was written last may still be unread when all is written.
+    // When all input is written, the program may not have read the last of it yet.
     autoDestroy: false,
     write(chunk, _, done) {
       notice();
@@ -69,7 +69,7 @@ function noticing(execution: Execution, notice: () => void): Execution {
       done(error);
     },
   });
-  // That nobody takes it any more is told by the exit.
+  // The exit reports that the program no longer reads its input, so these errors are ignored.
   for (const stream of [stdin, inner]) stream.on("error", () => {});
   inner.once("close", () => stdin.destroy());
   return {

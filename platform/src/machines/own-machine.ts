@@ -1,30 +1,30 @@
-/** A machine that a node runs instances on, and what it tells them of it. */
+/** A machine on which a node runs instances, and what the node knows about it. */
 import type { Reason } from "../kernel/reason.ts";
 import type { Compute } from "../ports/compute/compute.ts";
 import type { Runs } from "./need.ts";
 
-/** Where a machine stands. */
+/** Where a machine is. */
 export interface Site {
-  /** The data center that it is in, where nobody asks for another. */
+  /** The data center that it counts for if nobody asks for another. */
   dataCenter: string;
-  /** It stands in every data center of the catalog. */
+  /** The machine counts for every data center of the catalog. */
   isEverywhere?: boolean;
-  /** The machine's address to the world, if it is known to have one. */
+  /** The machine's public address, if it is known to have one. */
   publicIp?: string | undefined;
-  /** Where others reach ports of the machine: its address to the world, or else one that it has. */
+  /** Where others reach ports of the machine: its public address, or else another address that it has. */
   reachedAt?: string | undefined;
 }
 
 export interface OwnMachine {
   id: string;
   compute: Compute;
-  /** Where workers of an image reach this server; asked once the image is prepared. */
+  /** The URL at which workers of an image reach this server. It is asked for once the image is prepared. */
   workerUrl: (image: string) => string | Promise<string>;
   site: Site;
-  /** What images it runs; any where nothing is said. */
+  /** Which images the machine runs. If absent, it runs any. */
   runs?: readonly Runs[];
-  /** When it was last switched on, as far as that is known: what ended before did not end by itself. */
+  /** When the machine was last booted, if known. A program that ended before did not end by itself. */
   bootedAt?: number;
-  /** Why nothing new is begun here, such as a full disk; undefined when nothing is in the way. */
+  /** Why nothing new is started here, such as a full disk, or undefined if nothing prevents it. */
   refusal?: () => Reason | undefined;
 }

@@ -1,47 +1,47 @@
-/** Machines with their boxes, and what an instance has of one. */
+/** Machines with their boxes, and the place that an instance has in one. */
 import type { Reason } from "../kernel/reason.ts";
 import type { Box } from "../ports/compute/compute.ts";
 import type { Runs, Share } from "./need.ts";
 
-/** Where the volumes are that a machine mounts: on its own disk, or also on storage that several machines share. */
+/** Where a machine's volumes are: on its own disk, or also on storage that several machines share. */
 export type VolumeStorage = "own" | "shared";
 
 export interface Machine {
   id: string;
   boxes: readonly Box[];
-  /** The data center that it is in, where nobody asks for another. */
+  /** The data center that it counts for if nobody asks for another. */
   dataCenter: string;
-  /** It stands in every data center of the catalog. */
+  /** The machine counts for every data center of the catalog. */
   isEverywhere?: boolean;
-  /** Absent where it mounts no volumes. */
+  /** Absent if the machine mounts no volumes. */
   volumes?: VolumeStorage;
-  /** Its instances can be members of groups. */
+  /** Whether the machine's instances can be members of groups. */
   groups?: boolean;
-  /** What it can run; anything where nothing is said. */
+  /** Which images the machine runs. If absent, it runs any. */
   runs?: readonly Runs[];
-  /** Nothing new is placed there. */
+  /** Whether the machine is drained, so that nothing new is placed on it. */
   isDraining?: boolean;
 }
 
-/** What an instance has of a machine. */
+/** What an instance uses of a machine. */
 export interface Place extends Share {
   machine: string;
   box: string;
   dataCenter: string;
-  /** Of the disk, what is kept for it alone. */
+  /** The part of the disk that is reserved for the instance alone. */
   diskGb: number;
-  /** The CPU flavor that it was given; null with a GPU, and where the need names none. */
+  /** The CPU flavor that the instance was given. Null with a GPU, and if the need names none. */
   flavor: string | null;
   gpuType: string | null;
   gpuCount: number;
 }
 
-/** Why there is no place. */
+/** Why there is no place for an instance. */
 export interface NoRoom {
   reason: Reason;
 }
 
-/** What is free in one box. */
+/** The free part of one box. */
 export interface Free extends Share {
   machine: Machine;
   box: Box;

@@ -1,4 +1,4 @@
-/** What is told while an image is on its way: the seconds and the bytes, and that a registry sends nothing. */
+/** What is reported while an image is being pulled: the seconds, the bytes, and that a registry sends nothing. */
 import { expect, test } from "vitest";
 import { setupFleet } from "../../tests/fleet-world.ts";
 import { CPU_POD, setupPods } from "../../tests/pod-world.ts";
@@ -10,7 +10,7 @@ import { Pulls } from "./pulls.ts";
 const MB = 1_000_000;
 const IMAGE = "alpine:3";
 
-/** A registry that sends what the test says, when it says so. */
+/** A registry that sends as much as the test says, when the test says so. */
 function slowRegistry() {
   const registry = new FakeRegistry();
   registry.put(IMAGE, "content");
@@ -38,7 +38,7 @@ test("a job's wait reason has the bytes and the seconds, then the silence of the
   send(12 * MB, 80 * MB);
   expect(await reason()).toBe("pulling image alpine:3: 12 MB of 80 MB after 42 s");
   await world.pass(30);
-  // That the same is told again is nothing that the registry sent.
+  // Reporting the same numbers again does not mean that the registry sent something.
   send(12 * MB, 80 * MB);
   expect(await reason()).toBe("pulling image alpine:3: 12 MB of 80 MB; the registry has sent nothing for 30 s");
   send(80 * MB, 80 * MB, true);

@@ -1,17 +1,17 @@
-/** Images on their way to instances of this machine: how far each is, and whether its registry still sends. */
+/** Tracks images that are being pulled for instances of this machine: how far each is, and whether its registry still sends. */
 import type { Clock } from "../kernel/clock.ts";
 import { because, type Reason } from "../kernel/reason.ts";
 import type { Arrived } from "../ports/compute/images.ts";
 
-/** A registry that has sent nothing for this long is said to be slow. */
+/** A registry that has sent nothing for this long is reported as slow. */
 const SLOW_AFTER_MS = 10_000;
 
 interface Pull {
   image: string;
   startedAt: number;
-  /** When the registry last sent something, or was asked first. */
+  /** When the registry last sent something, or was first asked. */
   heardAt: number;
-  /** What was last said of it, in words. */
+  /** The last progress line. */
   line: string;
   arrived?: Arrived;
 }
@@ -24,7 +24,7 @@ export class Pulls {
     this.#clock = clock;
   }
 
-  /** What a registry, or a driver that asks one, tells of the image that an instance waits for. */
+  /** Returns callbacks through which a registry or a driver reports on the image that an instance waits for. */
   follow(id: string, image: string) {
     return {
       asking: () => this.#tell(id, image, {}),
@@ -44,7 +44,7 @@ export class Pulls {
     this.#pulls.set(id, { ...known, ...news, heardAt });
   }
 
-  /** Of this moment, so that time passes in it although nobody tells anything. */
+  /** Computed at the time of the call, so that the seconds advance even if nothing is reported. */
   reasonOf(id: string): Reason | undefined {
     const pull = this.#pulls.get(id);
     if (!pull) return undefined;
@@ -60,6 +60,6 @@ export class Pulls {
 
 const secondsIn = (ms: number) => Math.floor(ms / 1000);
 
-/** Whether the registry has sent something in between; that it is asked again is nothing that it sent. */
+/** Whether the registry has sent something since. Asking it again does not count. */
 const isMore = (now: Arrived, before: Arrived | undefined) =>
   now.bytes !== (before?.bytes ?? 0) || now.total !== (before?.total ?? 0) || now.isAll !== (before?.isAll ?? false);

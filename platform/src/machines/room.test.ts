@@ -1,4 +1,4 @@
-/** Where a worker finds room, and what is said when it finds none. */
+/** Where a worker finds room, and what is reported if there is none. */
 import { describe, expect, test } from "vitest";
 import { type Box, ONLY_BOX } from "../ports/compute/compute.ts";
 import type { Need, Terms } from "./need.ts";

@@ -1,4 +1,4 @@
-/** Which box of which machine has room for an instance: GPU types and CPU flavors in the order in which its owner prefers them. */
+/** Finds a box with room for an instance. GPU types and CPU flavors are tried in the order that its owner prefers. */
 import { because, type Reason } from "../kernel/reason.ts";
 import type { Box } from "../ports/compute/compute.ts";
 import type { Need, Share } from "./need.ts";
@@ -7,7 +7,7 @@ import { hasLeast, shareWith } from "./shares.ts";
 import { type Shortage, shortageOf } from "./shortage.ts";
 import { misfitOf } from "./terms.ts";
 
-/** What is free on all machines. Every place that is taken from it is no longer free for the next. */
+/** What is free on all machines. A place that is taken is no longer free for the next instance. */
 export class Room {
   readonly #boxes: Free[];
 
@@ -16,14 +16,14 @@ export class Room {
     for (const place of taken) this.reserve(place);
   }
 
-  /** The place with most room for the first choice that fits; it is taken from then on. */
+  /** Takes the place with the most room for the first choice that fits. */
   take(need: Need): Place | NoRoom {
     const place = this.#find(need);
     if (place) this.reserve(place);
     return place ?? { reason: because("no-capacity", { ...shortageOf(need, this.#boxes) }) };
   }
 
-  /** The place of the first of these that finds one, else why the first does not. */
+  /** Takes a place for the first need that finds one. Otherwise returns why the first need does not. */
   takeFirst(needs: readonly [Need, ...Need[]]): Place | NoRoom {
     const [first, ...more] = needs;
     const found = this.take(first);
@@ -34,7 +34,7 @@ export class Room {
     return found;
   }
 
-  /** Places for all of them, or for none: a gang of which one member is missing would hold what others could use. */
+  /** Takes places for all needs or for none. A gang with a missing member would hold room that others could use. */
   takeAll(needs: readonly Need[]): Place[] | NoRoom {
     const places: Place[] = [];
     for (const need of needs) {
@@ -49,7 +49,7 @@ export class Room {
     return places;
   }
 
-  /** The same on one machine, whichever of its boxes: that which has room for all. */
+  /** Takes all places on one machine, in any of its boxes. */
   takeTogether(needs: readonly Need[]): Place[] | NoRoom {
     const ids = [...new Set(this.#boxes.map(({ machine }) => machine.id))];
     for (const id of ids) {
@@ -63,23 +63,22 @@ export class Room {
     return { reason: because("no-capacity", { need, lacks: "one-machine" }) };
   }
 
-  /** How many instances with this need would find room now beside each other, by the first of its choices. */
+  /** How many instances with this need would fit side by side now, using the first of its choices. */
   fitting(need: Need): number {
     const times = this.#boxes.map((free) => (misfitOf(need, free) === undefined ? timesIn(free, need) : 0));
     return times.reduce((sum, one) => sum + one, 0);
   }
 
-  /** What is free in each box. */
   all(): readonly Free[] {
     return this.#boxes;
   }
 
-  /** The boxes where something with this need can be at all, with what is free in each. */
+  /** The boxes that suit this need, whether or not they have room, with what is free in each. */
   suiting(need: Need): readonly Free[] {
     return this.#boxes.filter((free) => misfitOf(need, free) === undefined);
   }
 
-  /** The place that there would be if those at these places were gone. */
+  /** Returns the place that there would be if the instances at these places were gone. */
   placeWithout(gone: readonly Place[], need: Need): Place | undefined {
     for (const place of gone) this.release(place);
     const found = this.#find(need);
@@ -87,7 +86,7 @@ export class Room {
     return found;
   }
 
-  /** Nobody else gets this place, also when it is not free yet. */
+  /** Nobody else gets this place, even if it is not free yet. */
   reserve(place: Place): void {
     this.#move(place, -1);
   }
@@ -129,11 +128,11 @@ export class Room {
   }
 }
 
-/** Some of them found room, and the next one did not. */
+/** Says that some of the instances found room and the next one did not. */
 const shortBeside = (fitting: number, needs: readonly Need[], shortage: Shortage): Reason =>
   because("no-capacity", { ...shortage, fitting, wanted: needs.length });
 
-/** Spreads instances: a machine that dies takes as few of them along as can be. */
+/** Spreads instances over machines, so that a machine that dies takes as few as possible with it. */
 function roomiest(boxes: readonly Free[], suits: (free: Free) => boolean): Free | undefined {
   return boxes
     .filter(suits)
@@ -172,7 +171,7 @@ const timesOf = (share: Share, { box, vcpu, memoryMb }: Free) =>
     ? Number.POSITIVE_INFINITY
     : Math.max(0, Math.floor(Math.min(vcpu / share.vcpu, memoryMb / share.memoryMb)));
 
-/** Where shares are ceilings, an instance may ask for more than the whole box: it gets that. */
+/** If shares are ceilings, an instance may ask for more than the whole box. Then it gets the whole box. */
 const granted = (share: Share, box: Box): Share => ({
   vcpu: Math.min(share.vcpu, box.vcpu),
   memoryMb: Math.min(share.memoryMb, box.memoryMb),

@@ -1,10 +1,10 @@
-/** What of a box goes with devices: what the catalog says, what an instance asks for at least, and what there is. */
+/** Computes the share of a box that goes with GPUs, from the catalog, the instance's minimum and the size of the box. */
 import type { GpuChoice, Need, Share } from "./need.ts";
 import type { Free } from "./place.ts";
 
 /**
- * What goes with devices: what the catalog says, or more where that is asked for, but no more than their part of this box. The catalog
- * describes the machines of others; a box with a large GPU and few cores must still run its workers.
+ * Returns the share that goes with these devices: what the catalog says, or more if that is asked for, but no more than their part of this
+ * box. The catalog describes the machines of others, and a box with a large GPU and few cores must still run its workers.
  */
 export function shareWith({ vcpu, memoryMb, least }: GpuChoice, count: number, { box }: Pick<Free, "box">): Share {
   const asked = timed(count, larger({ vcpu, memoryMb }, least));
@@ -16,20 +16,20 @@ export function shareWith({ vcpu, memoryMb, least }: GpuChoice, count: number, {
   };
 }
 
-/** Whether as much goes with devices there as is asked for at least. */
+/** Whether the box gives these devices at least the minimum share. */
 export function hasLeast(choice: GpuChoice, count: number, free: Pick<Free, "box">): boolean {
   if (!choice.least) return true;
   const [offered, least] = [offeredWith(choice, count, free), timed(count, choice.least)];
   return offered.vcpu >= least.vcpu && offered.memoryMb >= least.memoryMb;
 }
 
-/** Made-up devices stand for machines as the catalog describes them, on a box that may be smaller or larger than those. */
+/** Virtual devices stand for machines as the catalog describes them, on a box that may be smaller or larger. */
 function offeredWith(choice: GpuChoice, count: number, free: Pick<Free, "box">): Share {
   const { vcpu, memoryMb } = choice;
   return free.box.ceilings ? larger(timed(count, { vcpu, memoryMb }), free.box) : shareWith(choice, count, free);
 }
 
-/** Whether any of the choices gets there what it asks for at least; whatever needs no devices does. */
+/** Whether any of the choices gets its minimum share there. A need without devices always does. */
 export const hasLeastOfAny = (need: Need, free: Pick<Free, "box">): boolean =>
   need.kind === "cpu" || need.types.some((choice) => hasLeast(choice, need.count, free));
 

@@ -1,11 +1,11 @@
-/** What is said when an instance finds no room: what it needs, and how much of that there is. */
+/** What is reported when an instance finds no room: what it needs, and how much of that there is. */
 import type { Need, Share } from "./need.ts";
 import { type Free, freeGpus } from "./place.ts";
 import { hasLeast } from "./shares.ts";
 import { misfitOf } from "./terms.ts";
 
 export interface Shortage {
-  /** What is short, for programs. */
+  /** What is missing, as a code for programs. */
   lacks: string;
   need: string;
 }
@@ -19,7 +19,7 @@ export function shortageOf(need: Need, boxes: readonly Free[]): Shortage {
     : { lacks: "gpu", need: shortOfGpus(need, fitting) };
 }
 
-/** Of several reasons that of the box that meets most terms: the others are about machines that were never meant. */
+/** Uses the reason of the box that meets the most terms. The others are about machines that were never meant. */
 function bestMisfit(need: Need, boxes: readonly Free[]): Shortage {
   const misfits = boxes.map((free) => misfitOf(need, free)!);
   const { lacks, need: lack } = misfits.reduce((best, next) => (next.met > best.met ? next : best));
@@ -41,7 +41,7 @@ function shortOfGpus({ count, types }: Extract<Need, { kind: "gpu" }>, boxes: re
     : `${short}, but too little CPU or memory beside them`;
 }
 
-/** Nothing is said of what nobody asks for. */
+/** Leaves out what the instance does not ask for. */
 function leastText({ vcpu, memoryMb }: Share): string {
   const said = [vcpu > 0 ? `${vcpu} vCPU` : undefined, memoryMb > 0 ? gb(memoryMb) : undefined];
   return said.filter((one) => one !== undefined).join(" and ");

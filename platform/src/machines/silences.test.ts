@@ -1,4 +1,4 @@
-/** From when on a node counts as silent, from when on as gone, and what ends it. */
+/** When a node counts as silent, when as gone, and what ends that. */
 import { expect, test } from "vitest";
 import { FakeClock } from "../kernel/clock.ts";
 import { Silences } from "./silences.ts";

@@ -1,36 +1,36 @@
-/** Which nodes, and with them which machines, are silent: as this node sees it, by its own clock. */
+/** Which nodes and machines are silent, as this node sees it by its own clock. */
 import { type Clock, timestamp } from "../kernel/clock.ts";
 import { because, type Reason } from "../kernel/reason.ts";
 
 /**
- * After this long nothing that runs on the machines of a node is counted on. A node speaks every 5 s, and the others look once a
- * second: a machine says within 15 s of its last word that it is silent.
+ * After this long, nothing that runs on a node's machines is counted on. A node reports every 5 s and the others check once a second, so a
+ * silent machine is reported as silent within 15 s of its last report.
  */
 const SILENT_AFTER_MS = 14_000;
-/** A node that was not heard of for this long is gone, and so is all that ran on its machines. */
+/** A node that was silent for this long is gone, and so is everything on its machines. */
 export const GONE_AFTER_MS = 30_000;
-/** By how much the clocks of two nodes may differ: passes between nodes allow no more either. */
+/** How much the clocks of two nodes may differ. Passes between nodes have the same limit. */
 const CLOCKS_DIFFER_MS = 30_000;
 
 export interface Silence {
-  /** When it was last heard of, by its own clock. */
+  /** When the node last reported, by its own clock. */
   since: number;
-  /** For so long that nobody waits for it. */
+  /** The silence is so long that nobody waits for the node any more. */
   isGone: boolean;
 }
 
-/** Since when a machine is silent; undefined while it is heard of, and for none. */
+/** Returns since when a machine is silent, or undefined if it is not or if there is no machine. */
 export type SilentSince = (machine: string | null) => number | undefined;
 
-/** Why nobody knows what runs there. */
+/** The reason for not knowing what runs on a machine. */
 export const silenceOf = (machine: string, since: number): Reason =>
   because("machine-silent", { machine, since: timestamp(since) });
 
 export class Silences {
   readonly #clock: Clock;
-  /** What each node last said, and when that was noticed here: no two nodes' clocks must agree. */
+  /** The time in each node's last report, and when this node noticed it. So the nodes' clocks need not agree. */
   readonly #heardOf = new Map<string, { seenAt: number; noticedAt: number }>();
-  /** What those that are silent said last: only a new word ends it. */
+  /** The time in the last report of each silent node. Only a new report ends the silence. */
   readonly #lastWords = new Map<string, number>();
   #machines: ReadonlyMap<string, Silence> = new Map();
   #hasLooked = false;
@@ -45,23 +45,23 @@ export class Silences {
     return this.#machines.get(machine);
   }
 
-  /** For each look: what a node last said, by its clock. Undefined when it was heard of lately. */
+  /** Called at each look with the time of a node's last report by its own clock. Returns undefined if the node is not silent. */
   look(node: string, seenAt: number): Silence | undefined {
     const silentMs = this.#silentMs(node, seenAt);
     if (this.#lastWords.get(node) !== seenAt) this.#lastWords.delete(node);
-    // A process that has only begun cannot have heard it: what is older than clocks can differ is believed.
+    // A new process cannot have heard the node yet, so an old report counts as silence only if clocks cannot differ by that much.
     const isOld = !this.#hasLooked && this.#clock.now() - seenAt > SILENT_AFTER_MS + CLOCKS_DIFFER_MS;
     if (isOld || silentMs >= SILENT_AFTER_MS) this.#lastWords.set(node, seenAt);
     return this.#lastWords.has(node) ? { since: seenAt, isGone: silentMs > GONE_AFTER_MS } : undefined;
   }
 
-  /** All nodes were looked at, and these of their machines are silent. */
+  /** All nodes were checked, and these machines are silent. */
   looked(machines: ReadonlyMap<string, Silence>): void {
     this.#hasLooked = true;
     this.#machines = machines;
   }
 
-  /** While the store cannot be read, no node counts as gone: each is waited for anew. Those that were silent before stay so. */
+  /** While the store cannot be read, no node counts as gone: the wait for each starts again. Nodes that were silent before stay silent. */
   couldNotLook(): void {
     this.#heardOf.clear();
   }

@@ -1,4 +1,4 @@
-/** How many workers a machine starts at a time and in a second, and whose. */
+/** How many workers a machine starts at once and per second, and for which accounts. */
 import { expect, test } from "vitest";
 import { FakeClock } from "../kernel/clock.ts";
 import { StartGate, type StartLimits, startLimits } from "./start-gate.ts";

@@ -1,15 +1,15 @@
-/** Lets a machine start only so many workers at a time and in a second, accounts in turn: one that asks for many holds up no other. */
+/** Limits how many workers a machine starts at once and per second, with accounts taking turns. */
 import type { Clock, Timer } from "../kernel/clock.ts";
 
 export interface StartLimits {
-  /** Starts that are under way at once. */
+  /** How many starts may be under way at once. */
   atOnce: number;
-  /** Starts in a second, once as many have been made at once as were saved up. */
+  /** Starts per second, after an initial burst of `saved` starts. */
   perSecond: number;
   saved: number;
 }
 
-/** A start costs a processor about a third of a second; programs that run beside it must not notice. */
+/** A start takes about a third of a second of CPU time. Programs that already run must not notice it. */
 export const startLimits = (vcpu: number): StartLimits => ({
   atOnce: Math.max(2, vcpu),
   perSecond: Math.max(2, 2 * vcpu),
@@ -24,7 +24,7 @@ interface Waiting {
 export class StartGate {
   readonly #clock: Clock;
   readonly #limits: () => StartLimits;
-  /** Who waits, by account; the account whose turn is next comes first. */
+  /** Waiting starts by account. The account at the front is next. */
   readonly #waiting = new Map<string, Waiting[]>();
   #inside = 0;
   #saved: number;
@@ -38,7 +38,7 @@ export class StartGate {
     this.#countedMs = clock.monotonic();
   }
 
-  /** Resolves when the worker may be started, with its turn, which is over when that is disposed of; with nothing once it was given up. */
+  /** Resolves when the worker may be started. Disposing of the result ends its turn. Resolves with undefined if the start was given up. */
   enter(account: string, worker: string): Promise<Disposable | undefined> {
     const { promise, resolve } = Promise.withResolvers<Disposable | undefined>();
     const queue = this.#waiting.get(account);
@@ -48,7 +48,7 @@ export class StartGate {
     return promise;
   }
 
-  /** Nobody wants this worker any more: its start, if it still waits, never comes. */
+  /** Drops the start of this worker if it still waits. */
   giveUp(worker: string): void {
     for (const [account, queue] of this.#waiting) {
       const at = queue.findIndex((one) => one.worker === worker);
@@ -71,7 +71,7 @@ export class StartGate {
   #letInNext(): void {
     const [account, queue] = this.#waiting.entries().next().value!;
     const { enter } = queue.shift()!;
-    // Behind all others.
+    // The account goes behind all others.
     this.#waiting.delete(account);
     if (queue.length > 0) this.#waiting.set(account, queue);
     this.#saved--;

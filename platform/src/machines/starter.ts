@@ -1,4 +1,4 @@
-/** Starts instances of one machine: the image first, then, in turns, the program. The same for every kind. */
+/** Starts instances of any kind on one machine: first it prepares the image, then it starts the programs in turns. */
 import type { Clock } from "../kernel/clock.ts";
 import type { Reason } from "../kernel/reason.ts";
 import type { Compute, Instance, InstanceSpec, RegistryCredential } from "../ports/compute/compute.ts";
@@ -11,7 +11,7 @@ export interface StarterParts {
   compute: Compute;
   images: Images;
   clock: Clock;
-  /** Makes a network volume what its record says, before a program mounts it; one of another kind is as it is. */
+  /** Makes a network volume match its record before a program mounts it. Other volumes are unchanged. */
   ensureVolume?: (id: string) => Promise<void>;
 }
 
@@ -19,20 +19,20 @@ export interface Beginning {
   id: string;
   account: string;
   image: string;
-  /** Where it was given room. */
+  /** The box in which the instance has its place. */
   box: string;
   credential?: RegistryCredential | undefined;
-  /** What else is said where the registry does not let it be pulled. */
+  /** Added to the message if the registry denies the pull. */
   ifDenied?: string | undefined;
-  /** Lines for the instance's own log. */
+  /** Writes a line to the instance's own log. */
   say: (line: string) => void;
-  /** Whether it is to be left, looked at before each step. */
+  /** Whether to stop starting it. Checked before each step. */
   isOver: () => boolean;
-  /** What is to be started, made at the last moment; undefined when it is not to be any more. */
+  /** Returns what to start, as late as possible, or undefined if it is no longer wanted. */
   spec: () => Promise<InstanceSpec | undefined>;
 }
 
-/** A program that runs, and what its start took. */
+/** A running program and the times of its start. */
 export interface Begun {
   instance: Instance;
   times: { placed: number; prepared: number; created: number };
@@ -50,17 +50,17 @@ export class Starter {
     this.#gate = new StartGate(parts.clock, () => startLimits(this.#vcpu ?? 1));
   }
 
-  /** A start of this instance that has not begun never does. */
+  /** Drops a start of this instance that has not begun. */
   giveUp(id: string): void {
     this.#gate.giveUp(id);
   }
 
-  /** How far the image is that an instance waits for. */
+  /** The progress of the image that an instance waits for. */
   progressOf(id: string): Reason | undefined {
     return this.#pulls.reasonOf(id);
   }
 
-  /** Rejects when there is no program in the end. Undefined when nothing was started, since it was not to be any more. */
+  /** Rejects if the program could not be started. Resolves with undefined if nothing was started because it was no longer wanted. */
   async begin(beginning: Beginning): Promise<Begun | undefined> {
     const { compute, clock } = this.#parts;
     const { id, account, isOver } = beginning;
@@ -78,7 +78,7 @@ export class Starter {
     return { instance, times: { placed, prepared, created: clock.now() } };
   }
 
-  /** The exact image that is to be started, once it is on the machine. */
+  /** Resolves with the exact image to start, once it is on the machine. */
   async #prepare({ id, account, image, box, credential, ifDenied, say }: Beginning): Promise<string> {
     const pull = this.#pulls.follow(id, image);
     const progress = (line: string) => {

@@ -1,16 +1,16 @@
-/** Whether a box suits an instance at all, however much of it is free, and why not in words. */
+/** Decides whether a box suits an instance at all, however much of it is free, and says why not. */
 import type { Need } from "./need.ts";
 import type { Free } from "./place.ts";
 
 export interface Misfit {
-  /** How many of the terms it met before this one. */
+  /** How many terms the box meets before this one. */
   met: number;
-  /** What it lacks, for programs, and in words. */
+  /** What the box lacks, as a code for programs and in words. */
   lacks: string;
   need: string;
 }
 
-/** Why nothing with this need can be there, by the first of its terms that is not met; undefined when all are. */
+/** Says why this need can never fit here, by its first unmet term, or returns undefined if all are met. */
 export function misfitOf(need: Need, free: Free): Misfit | undefined {
   for (const [met, [lacks, term]] of TERMS.entries()) {
     const lack = term(need, free);
@@ -19,7 +19,7 @@ export function misfitOf(need: Need, free: Free): Misfit | undefined {
   return undefined;
 }
 
-/** A machine of made-up devices stands for all there are: for every data center, every CUDA and every disk. */
+/** A machine of virtual devices stands for all machines, so it suits every data center, CUDA version and disk. */
 export const standsIn = ({ machine, box }: Pick<Free, "machine" | "box">, dataCenter: string): boolean =>
   machine.isEverywhere === true || box.ceilings || machine.dataCenter === dataCenter;
 
@@ -81,7 +81,7 @@ const TERMS: readonly (readonly [lacks: string, term: Term])[] = [
   ],
 ];
 
-/** A driver that cannot tell its CUDA is believed to suit: the program will say so where it does not. */
+/** If a driver cannot tell its CUDA version, it counts as suitable. The program will report it if it is not. */
 function hasCuda({ atLeast, oneOf = [] }: NonNullable<Need["cuda"]>, cuda: string | undefined): boolean {
   if (cuda === undefined) return true;
   if (atLeast && compareVersions(cuda, atLeast) < 0) return false;
@@ -92,7 +92,7 @@ function cudaText({ atLeast, oneOf = [] }: NonNullable<Need["cuda"]>): string {
   return atLeast ? `CUDA ${atLeast} or later` : `CUDA ${oneOf.join(" or ")}`;
 }
 
-/** By their numbers: `12.10` comes after `12.9`. */
+/** Compares version numbers by their parts, so `12.10` comes after `12.9`. */
 export function compareVersions(a: string, b: string): number {
   const [left, right] = [a, b].map((version) => version.split(".").map(Number)) as [number[], number[]];
   const at = [0, 1, 2].find((part) => (left[part] ?? 0) !== (right[part] ?? 0));

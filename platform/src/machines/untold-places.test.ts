@@ -1,4 +1,4 @@
-/** Nothing that an account reads of its Pods, workers and jobs names the server's data folder, whatever fails in it. */
+/** Nothing that an account reads about its Pods, workers and jobs names the server's data folder, whatever fails in it. */
 import { describe, expect, test } from "vitest";
 import { setupFleet } from "../../tests/fleet-world.ts";
 import { setupJobs } from "../../tests/job-world.ts";
@@ -16,7 +16,7 @@ const DATA = "/srv/very-telling/data";
 const TELLING = /telling/;
 hideFolder(DATA);
 
-/** As Node makes them. */
+/** Makes an error like Node's own. */
 const systemError = (code: string, words: string, syscall: string) =>
   Object.assign(new Error(`${code}: ${words}, ${syscall} '${DATA}/instances/x'`), { code, syscall });
 const programError = Object.assign(new Error(`Command failed: mkfs ${DATA}/volumes/v`), {

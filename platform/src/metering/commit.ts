@@ -1,8 +1,8 @@
-/** Commits with spans in them: a span that is lost does not keep what it is about from going on. */
+/** Commits that include spans. A missing span record must not stop the change itself. */
 import { type Store, type StoredRecord, type Write, WriteRefused } from "../ports/store/store.ts";
 import { spans } from "./span.ts";
 
-/** Undefined when what was read before is behind what is there. What is full stays so, however often one looks: that is for the caller. */
+/** Returns undefined if what was read before is out of date. A full store stays full on a retry, so that error goes to the caller. */
 export async function commitMetered(store: Store, writes: readonly Write[]): Promise<StoredRecord[] | undefined> {
   try {
     return await store.commit([...writes]);

@@ -1,4 +1,4 @@
-/** What an account costs, by spans of every kind and of older releases: exactly, however time is cut. */
+/** What an account costs, from spans of every kind and of older releases, exact however time is divided. */
 import { expect, test } from "vitest";
 import { FakeClock } from "../kernel/clock.ts";
 import { realRandom, SeededRandom } from "../kernel/random.ts";
@@ -13,7 +13,7 @@ const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 const USD = 1_000_000_000n;
 
-/** Counts what is read. */
+/** Counts the records that are read. */
 class CountingStore extends MemoryStore {
   read = 0;
 
@@ -131,7 +131,7 @@ test("of the past only what reaches into the window is read", async () => {
   store.read = 0;
   const march = Date.UTC(2026, 2, 1);
   expect(await costs.ofAccount("acc", { from: march, to: march + DAY })).toBe(48n * USD);
-  // The two that reach into it, and a page at the most of what does not.
+  // These are the two spans that reach into the window, and at most one page of others.
   expect(store.read).toBeLessThanOrEqual(502);
 });
 

@@ -1,4 +1,4 @@
-/** What is metered of an instance: one line of spans without a gap, in the commits of the moves that they begin and end with. */
+/** How an instance is metered: its spans follow without a gap, and each is written in the commit of the move that begins or ends it. */
 import { expect, test } from "vitest";
 import { workerDoc } from "../../tests/worker-doc.ts";
 import { gpuPrice } from "../catalog/compute.ts";
@@ -23,7 +23,7 @@ const PLACE = {
   gpuCount: 2,
 };
 
-/** Notes which kinds were written together. */
+/** Records which kinds were written together. */
 class NotingStore extends MemoryStore {
   readonly commits: string[][] = [];
 

@@ -1,15 +1,15 @@
-/** Which spans a change of something on record begins and ends. What is written here goes into the commit of that change. */
+/** Finds the spans that a change of a record begins and ends. They are written in the commit of that change. */
 import { Collection } from "../ports/store/collection.ts";
 import type { Store, Write } from "../ports/store/store.ts";
 import { type PricesInTime, priceOf, samePrice, standingPrices } from "./prices.ts";
 import { type KeptSpan, type Metering, type OpenSpan, type Payable, type Price, spanId, spans } from "./span.ts";
 
 export interface Metered {
-  /** When it happened; now by default. */
+  /** When it happened. The default is now. */
   at?: number | undefined;
-  /** Why the span that ends is not paid for. */
+  /** Why the ending span is free of charge. */
   free?: string;
-  /** Prices are those of now from now on, also where no change of them is on record. */
+  /** From now on the current prices apply, even if no price change is on record. */
   renewed?: boolean;
 }
 
@@ -20,10 +20,10 @@ export interface OnRecord<T> {
   doc: T;
 }
 
-/** What is paid for of a record, and since when where nothing of it is metered yet; by default since the change that is made. */
+/** Returns what is charged for a record, and since when if nothing is metered yet. The default is the time of the change. */
 export type WhatOf<T> = (record: OnRecord<T>) => (Payable & { since?: number }) | undefined;
 
-/** The record as it is afterwards, and what is written with that. */
+/** The record after the change, and the writes that go with it. */
 interface Moved<T extends Metering> {
   doc: T;
   writes: Write[];
@@ -52,14 +52,14 @@ export class Meter<T extends Metering> {
     return this.#spans.prepare();
   }
 
-  /** Of what is put on record: an instance that already runs is metered from its start. */
+  /** Meters a new record. An instance that already runs is metered from its start. */
   begin<D extends T>(record: OnRecord<D>): Moved<D> {
     const what = this.#whatOf(record);
     if (!what) return { doc: record.doc, writes: [] };
     return this.#open(record, record.doc, what, what.since ?? record.createdAt);
   }
 
-  /** Spans follow each other without a gap, and none is shorter than nothing, whatever the clock does. */
+  /** Spans follow each other without a gap, and none has a negative length, whatever the clock does. */
   move<D extends T>(before: OnRecord<T>, after: D, at: number, metered: Metered = {}): Moved<D> {
     const open = before.doc.span ?? undefined;
     const what = this.#whatOf({ ...before, doc: after });
@@ -77,7 +77,7 @@ export class Meter<T extends Metering> {
     return { doc: opened.doc, writes: [...ended.writes, ...opened.writes] };
   }
 
-  /** The record goes, and with it the open span. */
+  /** The record is removed, which ends its open span. */
   end(record: OnRecord<T>, at: number, { free }: Metered = {}): Write[] {
     const open = record.doc.span;
     if (!open) return [];
@@ -86,7 +86,7 @@ export class Meter<T extends Metering> {
     return this.#write(record, { was, open, line: this.#line(open, was, until), until, free }).writes;
   }
 
-  /** Whether prices have changed since its open span began, or may have. */
+  /** Whether prices have changed, or may have, since the record's open span began. */
   isOutdated(record: OnRecord<T>, now: number): boolean {
     const open = record.doc.span;
     const what = this.#whatOf(record);
@@ -94,7 +94,7 @@ export class Meter<T extends Metering> {
     return this.#line(open, what, Math.max(now, open.from), { renewed: true }).length > 1;
   }
 
-  /** Time from the beginning of the open span on, parted where its price changed. */
+  /** The time since the open span began, split where its price changed. */
   #line(open: OpenSpan, was: Payable | undefined, until: number, { renewed }: Metered = {}): Stretch[] {
     const line: Stretch[] = [{ from: open.from, price: open.price }];
     if (!was) return line;
@@ -107,7 +107,10 @@ export class Meter<T extends Metering> {
     return line;
   }
 
-  /** Ends the open span where its price changed, or at the end, and writes what follows it at other prices; open where there is no end. */
+  /**
+   * Ends the open span where its price changed, or at the end, and writes the following spans at the new prices. The last one stays open if
+   * there is no end.
+   */
   #write(
     { id, account, doc }: OnRecord<T>,
     ending: {
@@ -127,7 +130,7 @@ export class Meter<T extends Metering> {
       if (i > 0) return this.#inserting(account, spanId(id, first + i), { ...kept(was!), price: price!, ...about });
       const { from: _, ...set } = about;
       const listed = was ? { listed: this.#spans.listing({ ...kept(was), price: ZERO, ...about }) } : {};
-      // The record itself guards it: nobody else can end this span in the same moment.
+      // The record itself guards this write, so nobody else can end this span at the same moment.
       return { do: "patch", kind: spans.kind, id: spanId(id, first), set, ...listed };
     });
     const last = line.at(-1)!;
@@ -152,7 +155,7 @@ const ZERO: Price = { gpu: 0, cpu: 0, disk: 0, storage: 0 };
 
 const kept = ({ since: _, ...what }: Payable & { since?: number }): Payable => what;
 
-/** Whether two cost the same at any prices, and are billed to the same owner. */
+/** Whether two cost the same at any prices and have the same owner. */
 function isSame(a: Payable, b: Payable): boolean {
   const names = ["kind", "owner", "gpuType", "gpuCount", "flavor", "vcpu", "diskGb", "persistentGb", "tier"] as const;
   return names.every((name) => a[name] === b[name]) && a.yields?.bid === b.yields?.bid;

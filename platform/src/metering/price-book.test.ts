@@ -1,4 +1,4 @@
-/** Prices in time: changes hold from a moment on, on every node, in the order in which they were made. */
+/** Prices over time: a change applies from a moment on, on every node, and changes apply in the order in which they were made. */
 import { expect, test } from "vitest";
 import { catalogFrom } from "../catalog/catalog.ts";
 import { installCatalog } from "../catalog/compute.ts";

@@ -1,4 +1,4 @@
-/** The prices of every moment: those of the catalog's files, and the changes that an operator made while servers ran. */
+/** The prices at every moment: those of the catalog's files, and the changes that an operator made while servers ran. */
 import type { Catalog } from "../catalog/catalog.ts";
 import { baseCatalog } from "../catalog/compute.ts";
 import { merged, type PriceSet, repriced } from "../catalog/price-changes.ts";
@@ -9,9 +9,9 @@ import { type Store, WriteRefused } from "../ports/store/store.ts";
 import type { PricesInTime } from "./prices.ts";
 
 export type KeptPriceChange = {
-  /** Counted from 1. */
+  /** Changes are counted from 1. */
   number: number;
-  /** From when on it holds. */
+  /** The moment from which the change applies. */
   at: number;
   set: PriceSet[];
 };
@@ -19,24 +19,24 @@ export type KeptPriceChange = {
 const priceChanges: Kept<KeptPriceChange> = { kind: "price-change", v: 1 };
 
 const EVERYONE = "*";
-/** Every node knows of a change before it holds: they look more often than this. */
+/** A change applies this much later. Every node checks more often, so all know it by then. */
 export const AHEAD_MS = 5000;
-/** Of one installation, for ever. */
+/** An installation can have at most this many changes ever. */
 const MOST_CHANGES = 10_000;
 
 interface Known {
   number: number;
   at: number;
-  /** All that was ever set, up to and with this one. */
+  /** All prices set so far, including this change. */
   set: PriceSet[];
 }
 
 export class PriceBook implements PricesInTime {
   readonly #changes: Collection<KeptPriceChange>;
   readonly #clock: Clock;
-  /** By their moments. */
+  /** Sorted by time. */
   #known: readonly Known[] = [];
-  /** Made once for each, while the files say the same. */
+  /** Catalogs are cached for each change while the files' catalog is the same. */
   #made = new WeakMap<Known, { base: Catalog; catalog: Catalog }>();
 
   constructor({ store, clock }: { store: Store; clock: Clock }) {
@@ -49,7 +49,7 @@ export class PriceBook implements PricesInTime {
     await this.refresh();
   }
 
-  /** Reads the changes that are not known yet; a look at the last one where there are none. */
+  /** Reads changes that are not known yet. If there are none, it only reads the last one. */
   async refresh(): Promise<void> {
     const [last] = await this.#changes.list({ limit: 1 });
     if (!last || last.doc.number === this.#known.length) return;
@@ -60,7 +60,7 @@ export class PriceBook implements PricesInTime {
     this.#known = known;
   }
 
-  /** The one that holds at a moment; undefined before the first. */
+  /** The change in force at a moment, or undefined before the first. */
   #at(moment: number): Known | undefined {
     return this.#known.findLast(({ at }) => at <= moment);
   }
@@ -81,17 +81,17 @@ export class PriceBook implements PricesInTime {
     return this.#known.map(({ at }) => at).filter((at) => at > after && at <= until);
   }
 
-  /** The number of the last change that holds by now; 0 before the first. */
+  /** The number of the change in force at a moment, or 0 before the first. */
   numberAt(moment: number): number {
     return this.#at(moment)?.number ?? 0;
   }
 
-  /** Changes that are yet to hold. */
+  /** Changes that do not apply yet. */
   coming(now: number): { at: number }[] {
     return this.#known.filter(({ at }) => at > now).map(({ at }) => ({ at }));
   }
 
-  /** Holds a moment later, in the order in which changes were made. Answers when. */
+  /** Adds a change that applies a moment later, after all earlier ones. Resolves with that moment. */
   async change(set: PriceSet[]): Promise<number> {
     for (;;) {
       await this.refresh();
@@ -106,7 +106,7 @@ export class PriceBook implements PricesInTime {
         await this.refresh();
         return at;
       } catch (error) {
-        // Somebody else made this change of that number at the same moment.
+        // Somebody else used this number at the same moment, so the next number is tried.
         if (!(error instanceof WriteRefused)) throw error;
       }
     }

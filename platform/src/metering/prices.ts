@@ -1,4 +1,4 @@
-/** What an instance or storage costs: from the catalog's prices to whole numbers of 1e-9 USD, so that sums are exact. */
+/** What an instance or storage costs, converted from the catalog to whole numbers of 1e-9 USD, so that sums are exact. */
 import type { Catalog } from "../catalog/catalog.ts";
 import { installedCatalog } from "../catalog/compute.ts";
 import {
@@ -15,11 +15,11 @@ import type { Having, Payable, Price } from "./span.ts";
 /** The prices in force at each moment. */
 export interface PricesInTime {
   at(moment: number): Catalog;
-  /** Moments after the first and not after the last at which prices changed, in their order. */
+  /** The moments at which prices changed, after the first moment and up to the last, in order. */
   changes(after: number, until: number): readonly number[];
 }
 
-/** Those that are installed, as if they had never been others. */
+/** The installed prices, as if they had never changed. */
 export const standingPrices: PricesInTime = { at: installedCatalog, changes: () => [] };
 
 const NANO = 1_000_000_000;
@@ -28,18 +28,18 @@ export function priceOf(what: Payable, catalog: Catalog): Price {
   const { kind, phase } = what;
   if (kind === "volume") return { ...NOTHING, storage: volumeStorage(what, catalog) };
   if (phase === "used" || phase === "kept") return { ...NOTHING, storage: podStorage(what, catalog) };
-  // With a GPU its share of CPU and memory comes along.
+  // The price of a GPU includes its share of CPU and memory.
   const { gpuType, gpuCount, flavor, vcpu, diskGb } = what;
   return {
     gpu: gpuType === null ? 0 : nano(eachGpu(catalog, kind, gpuType, what) * gpuCount),
     cpu: gpuType !== null || flavor === null ? 0 : nano(cpuPriceIn(catalog, flavor, kind) * vcpu),
     disk: 0,
-    // The disk of a Pod outlives its instances, and has spans of its own.
+    // A Pod's disk outlives its instances and has its own spans.
     storage: kind === "worker" ? nano(catalog.storage.containerDiskPerGbMonth * diskGb) : 0,
   };
 }
 
-/** One that gives way pays what it bids, or the price of those that do. */
+/** A Pod that gives way pays its bid, or the spot price if it bids nothing. */
 function eachGpu(catalog: Catalog, kind: PricedKind, type: string, { cloud, yields }: Having): number {
   return yields ? yields.bid || spotPriceIn(catalog, type, cloud) : gpuPriceIn(catalog, kind, type, cloud);
 }

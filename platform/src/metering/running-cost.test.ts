@@ -1,4 +1,4 @@
-/** What was spent since a moment, asked for all the time: as exact as reading everything, but for what happened since the last look. */
+/** The cost since a moment, asked for often: as exact as reading everything, except for what happened since the last look. */
 import { expect, test } from "vitest";
 import { FakeClock, turn } from "../kernel/clock.ts";
 import { SeededRandom } from "../kernel/random.ts";
@@ -14,7 +14,7 @@ const HOUR = 3_600_000;
 const USD = 1_000_000_000n;
 const LOOK = 5000;
 
-/** Counts what is read. */
+/** Counts the records that are read. */
 class CountingStore extends MemoryStore {
   read = 0;
 
@@ -118,7 +118,7 @@ test("a look reads what is open and what is new, not all that ever was", async (
   const { read } = store;
   await clock.advance(LOOK);
   await running.since({ account: "acc", since: T0 });
-  // A page is looked at, for nothing in it may be as new.
+  // One page is read, because nothing on it may be recent enough.
   expect(store.read - read).toBeLessThanOrEqual(502);
 });
 
@@ -148,7 +148,7 @@ test("once an hour all is read again, beside those who ask", async () => {
     await clock.advance(10 * 60_000);
     await running.since(asked);
   }
-  // Written so late that no look finds it.
+  // This is written so late that no look finds it.
   await end(await begin({ from: T0 + 1000 }), T0 + 1000 + 360_000);
   await clock.advance(10 * 60_000);
   expect(await running.since(asked)).toBe(0n);

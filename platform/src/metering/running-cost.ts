@@ -1,4 +1,4 @@
-/** What an account, or a key of it, has cost since a moment, for those who ask all the time: read once, and then what is new. */
+/** The cost of an account or key since a moment, for frequent callers: it is read once, and then only what is new. */
 import type { Clock } from "../kernel/clock.ts";
 import { turn } from "../kernel/clock.ts";
 import type { LastSeen } from "../kernel/cursor.ts";
@@ -8,7 +8,7 @@ import { costWithin, reckoned } from "./reckoning.ts";
 import { byKey, type KeptSpan, spans, WHOLE } from "./span.ts";
 import { SpanReader } from "./span-reader.ts";
 
-/** Whose cost, and since when. */
+/** Whose cost to compute, and since when. */
 export interface Asked {
   account: string;
   key?: string | undefined;
@@ -17,11 +17,11 @@ export interface Asked {
 
 type SpanItem = Item<KeptSpan>;
 
-/** What was found at the last look: what had ended costs what it cost, what was open goes on at its price. */
+/** The result of the last look: the cost of ended spans, and the open spans, which keep adding cost. */
 interface Tally {
   ended: bigint;
   open: ReadonlyMap<string, KeptSpan>;
-  /** Those of the last minutes that are in `ended`, with when they began: the next look finds them once more. */
+  /** Recent spans that `ended` already includes, with when they began. The next look finds them again. */
   counted: ReadonlyMap<string, number>;
   lookedAt: number;
   wholeAt: number;
@@ -33,20 +33,20 @@ interface Known {
   whole?: Promise<void> | undefined;
 }
 
-/** What was spent is not known yet: a long history is being read. */
+/** The cost is not known yet, because a long history is being read. */
 export class StillReading extends Error {}
 
-/** How late a span is seen that began, or ended, after the last look. */
+/** A span that began or ended after the last look is seen at most this much later. */
 const LOOK_MS = 5000;
-/** A span may be written so much later than it began: an instance is metered from its start, by the time of its machine. */
+/** A span may be written this much later than it began, because an instance is metered from its start by its machine's clock. */
 const LATE_MS = 15 * 60_000;
-/** Whatever was missed is found by then. */
+/** Everything is read again after this long, which finds anything that was missed. */
 const WHOLE_MS = 3_600_000;
 const PAGE = 500;
-/** Sums that nobody asked for in a while are read again when somebody does. */
+/** Beyond this many, the least recently requested sum is dropped. It is read again when needed. */
 const MOST_KNOWN = 10_000;
 
-/** What has ended, each once. */
+/** The cost of ended spans, each counted once. */
 class Sum {
   readonly #asked: Asked;
   readonly #now: number;
@@ -62,7 +62,7 @@ class Sum {
 
   add(span: KeptSpan): void {
     const name = nameOf(span);
-    // One of no length costs nothing, and may have begun with another.
+    // A span of no length costs nothing, and another span may have begun at the same moment.
     if (span.to === null || span.to <= span.from || this.#counted.has(name)) return;
     this.#ended += costOf(span, this.#asked.since, this.#now);
     this.#counted.set(name, span.from);
@@ -90,7 +90,7 @@ export class RunningCosts {
     this.#clock = clock;
   }
 
-  /** In 1e-9 USD, until now. */
+  /** The cost until now, in 1e-9 USD. */
   async since(asked: Asked): Promise<bigint> {
     const known = this.#knownOf(asked);
     const { ended, open } = await this.#tally(asked, known);
@@ -100,7 +100,9 @@ export class RunningCosts {
     return sum;
   }
 
-  /** The same for those who keep others waiting: what is not known within this time is not waited for, and known a little later. */
+  /**
+   * Does the same for callers that others wait for: throws `StillReading` if the cost is not known within this time. The reading continues.
+   */
   async sinceWithin(asked: Asked, patienceMs: number): Promise<bigint> {
     const reading = this.since(asked);
     const { promise, reject } = Promise.withResolvers<never>();
@@ -115,7 +117,7 @@ export class RunningCosts {
   async #tally(asked: Asked, known: Known): Promise<Tally> {
     const { tally } = known;
     const now = this.#clock.now();
-    // A clock that was set back is no reason to trust what was read before.
+    // If the clock was set back, the last reading is not trusted.
     if (tally && now >= tally.lookedAt && now - tally.lookedAt < LOOK_MS) return tally;
     known.looking ??= this.#look(asked, known).finally(() => {
       known.looking = undefined;
@@ -132,12 +134,12 @@ export class RunningCosts {
     }
     if (now - tally.wholeAt >= WHOLE_MS) this.#readWhole(asked, known);
     const next = await this.#goOn(asked, tally, now);
-    // What was read as a whole meanwhile is better, and goes on from there at the next look.
+    // A complete reading that finished meanwhile is better. The next look continues from that.
     if (known.tally === tally) known.tally = next;
     return next;
   }
 
-  /** Beside those who ask: nobody waits for it, and one that fails is tried again by the next look. */
+  /** Runs in the background. Nobody waits for it, and the next look repeats it if it fails. */
   #readWhole(asked: Asked, known: Known): void {
     known.whole ??= this.#begin(asked, this.#clock.now())
       .then(
@@ -151,7 +153,7 @@ export class RunningCosts {
       });
   }
 
-  /** What is open is listed first: what ends while all is read is then found among those that ended, or is still to end at the next look. */
+  /** Open spans are listed first. A span that ends during the reading is then found among the ended ones, or ends at the next look. */
   async #begin(asked: Asked, now: number): Promise<Tally> {
     const sum = new Sum(asked, now);
     const open = await this.#open(asked);
@@ -179,7 +181,7 @@ export class RunningCosts {
     return open;
   }
 
-  /** Those that began since a little before a moment. */
+  /** Spans that began since shortly before a moment. */
   async #recent({ account, key, since }: Asked, moment: number): Promise<SpanItem[]> {
     const selected = { account, key: key === undefined ? undefined : { name: "scope", value: byKey(key) } };
     const from = Math.max(since, moment - LATE_MS);
@@ -197,7 +199,7 @@ export class RunningCosts {
   #knownOf({ account, key, since }: Asked): Known {
     const name = JSON.stringify([account, key, since]);
     const known = this.#known.get(name) ?? {};
-    // The last that was asked for stands at the end.
+    // The most recently requested sum goes to the end.
     this.#known.delete(name);
     this.#known.set(name, known);
     if (this.#known.size > MOST_KNOWN) this.#known.delete(this.#known.keys().next().value!);

@@ -1,4 +1,4 @@
-/** A span: an instance in one phase on one place, or storage of one size, at one price, from a moment to a moment. Nothing is paid but by spans. */
+/** A span: an instance in one phase at one place, or storage of one size, at one price, for a period. Every charge comes from spans. */
 import type { Cloud, VolumeType } from "../catalog/words.ts";
 import { monthOf, monthsEntered } from "../kernel/calendar.ts";
 import type { Document, Kept } from "../kernel/document.ts";
@@ -7,85 +7,85 @@ import type { InstanceKind } from "../ports/compute/compute.ts";
 
 export type { Metering, OpenSpan, Phase, Price } from "../kernel/metered.ts";
 
-/** What is paid for: what runs, with its disks, and network volumes. */
+/** What is charged: instances with their disks, and network volumes. */
 export type SpanKind = InstanceKind | "volume";
 
-/** What there is of an instance or of storage, as it is paid for. */
+/** The resources of an instance or of storage, as far as they are charged. */
 export type Having = {
   gpuType: string | null;
   gpuCount: number;
-  /** The CPU flavor; null with a GPU. */
+  /** The CPU flavor, or null with a GPU. */
   flavor: string | null;
   vcpu: number;
   memoryMb: number;
-  /** Of a container, or of a network volume. */
+  /** The size of a container's disk or of a network volume. */
   diskGb: number;
-  /** Of a Pod's persistent mount. */
+  /** The size of a Pod's persistent mount. */
   persistentGb?: number;
-  /** Of a network volume. */
+  /** The tier of a network volume. */
   tier?: VolumeType;
-  /** In which a Pod was asked for; the secure one where nothing is said. */
+  /** The cloud in which a Pod was requested. The default is the secure one. */
   cloud?: Cloud;
-  /** What a Pod that gives way to others bids for each GPU by the hour; 0 where it bids nothing. Absent for one that does not give way. */
+  /** What a Pod that gives way bids per GPU and hour, or 0 if it bids nothing. Absent if it does not give way. */
   yields?: { bid: number };
 };
 
-/** What is paid for of something on record. */
+/** What is charged for a record. */
 export type Payable = Having & {
-  /** The instance, or the Pod or network volume whose storage it is. */
+  /** The instance, or the Pod or network volume that owns the storage. */
   instance: string;
   kind: SpanKind;
   /** The endpoint, Pod, cluster or network volume that is billed. */
   owner: string;
-  /** The API key by which the owner was made, as far as it is known. */
+  /** The API key that created the owner, if known. */
   createdBy: string | null;
   phase: Phase;
   dataCenter: string | null;
   image: string;
-  /** The template that its owner was made from. */
+  /** The template from which the owner was made. */
   template: string | null;
 };
 
-/** What is metered of an instance. */
+/** The metered fields of an instance. */
 export type Meterable = Metering &
   Having & {
     kind: InstanceKind;
-    /** The disk of a worker's container, which no machine keeps for it beforehand. */
+    /** The disk of a worker's container, which no machine reserves in advance. */
     containerGb?: number;
-    /** The endpoint or Pod that it runs for. */
+    /** The endpoint or Pod that the instance runs for. */
     owner: string;
-    /** The cluster whose member that Pod is: it is paid for with that alone. */
+    /** The cluster that this Pod is a member of. It is billed only with the cluster. */
     cluster?: string;
-    /** The API key by which that was made, as far as it is known. */
+    /** The API key that created the owner, if known. */
     createdBy?: string | null;
     image: string;
-    /** The template that its owner was made from. */
+    /** The template from which the owner was made. */
     template?: string | null;
     dataCenter: string | null;
-    /** When its program was started. */
+    /** When the instance's program was started. */
     startedAt: number | null;
   };
 
 export type KeptSpan = Payable & {
-  /** As it was when the span began. */
+  /** The price when the span began. */
   price: Price;
   from: number;
-  /** Null while it is open. */
+  /** Null while the span is open. */
   to: number | null;
-  /** Why nothing is paid for it; absent when it is paid for. */
+  /** Why the span is free of charge. Absent if it is charged. */
   free?: string;
 };
 
-/** Everything of an account. */
+/** All spans of an account. */
 export const WHOLE = "*";
 
-/** Whose spans are meant, by the values of the keys below: all of an account, those of an owner, or those that an API key caused. */
+/** Scopes select spans by the keys below: all of an account, those of an owner, or those that an API key caused. */
 export const ofOwner = (owner: string) => `of ${owner}`;
 export const byKey = (key: string) => `by ${key}`;
 
 /**
- * Found by the time at which they began, which is that of their record, within each scope. One that began in an earlier month is found among
- * those that are open, or by the months that it went on into: no reader looks at more than one month that it does not need.
+ * Spans are found within each scope by when they began, which is their record's creation time. A span that began in an earlier month is
+ * found among the open ones, or by the months it reached into. So a reader reads at most one month that it does not need.
  */
 export const spans: Kept<KeptSpan> = {
   kind: "span",
@@ -111,5 +111,5 @@ const scopesOf = ({ owner, createdBy }: Payable): string[] => [
 
 export const intoMonth = (month: string, scope: string) => `${month} ${scope}`;
 
-/** Known before it is written, so that the same span is never begun twice. */
+/** The id is known before the span is written, so that the same span is never begun twice. */
 export const spanId = (instance: string, number: number) => `${instance}.${number}`;

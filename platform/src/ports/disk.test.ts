@@ -1,4 +1,4 @@
-/** What is held back of a disk is given to records, and to nobody else. */
+/** The reserve of a disk is given to records, and to nothing else. */
 import { mkdtemp, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** The disk of the data folder: how much room it has, some that is held back for the worst, and whether the folder is still there. */
+/** Watches the disk of the data folder: its free space, a reserve for emergencies, and whether the folder still exists. */
 
 import { readFileSync, rmSync } from "node:fs";
 import { open, rm, stat, statfs } from "node:fs/promises";
@@ -10,17 +10,17 @@ import type { Log } from "../kernel/log.ts";
 import type { Random } from "../kernel/random.ts";
 import { type Reason, saying } from "../kernel/reason.ts";
 
-/** `database or disk is full`, as SQLite says it. */
+/** SQLite's error code for `database or disk is full`. */
 const SQLITE_FULL = 13;
-/** Less than this is none: something needs a block for itself before the first byte. */
+/** Less free space than this counts as none, since a file needs a block even before its first byte. */
 const LEAST_BYTES = 256 * 1024;
 const LOOK_MS = 500;
 const MIB = 1_048_576;
 const LEAST_RESERVE_BYTES = 8 * MIB;
 const MOST_RESERVE_BYTES = 64 * MIB;
-/** More than a fast disk writes between two looks of the guard, with what the kernel still has to write for a program. */
+/** More than a fast disk writes between two checks of the guard, including what the kernel still has to write for a program. */
 const MOST_MARGIN_BYTES = 2048 * MIB;
-/** `keep.sh` knows it too: while it is not there, the last room is for the server alone. */
+/** The file name. `keep.sh` knows it too: while the file is missing, the last space on the disk is for the server alone. */
 const RESERVE = "reserve";
 
 export const DISK_IS_FULL = "the server's disk is full";
@@ -38,7 +38,7 @@ export async function hasRoom(folder: string, bytes = LEAST_BYTES): Promise<bool
   return (await roomIn(folder)).freeBytes >= bytes;
 }
 
-/** How large a file system is, and how much of it this process may still write. */
+/** The size of a file system, and how much of it this process may still write. */
 export interface DiskRoom {
   freeBytes: number;
   totalBytes: number;
@@ -46,13 +46,13 @@ export interface DiskRoom {
 
 export async function roomIn(folder: string): Promise<DiskRoom> {
   const { bavail, bfree, bsize, blocks } = await statfs(folder);
-  // Some file systems keep a part for those who may take more than others. In a container, root often may not.
+  // Some file systems reserve blocks for privileged processes. In a container, root often is not one of them.
   return { freeBytes: (mayTakeAll() ? bfree : bavail) * bsize, totalBytes: blocks * bsize };
 }
 
 const CAP_SYS_RESOURCE = 24n;
 
-/** Whether the kernel gives this process also the blocks that a file system keeps back. */
+/** Whether the kernel also gives this process the blocks that a file system reserves. */
 const mayTakeAll = once(() => {
   const rights = /^CapEff:\s*([0-9a-f]+)$/m.exec(readFileSync("/proc/self/status", "utf8"))?.[1] ?? "0";
   return ((BigInt(`0x${rights}`) >> CAP_SYS_RESOURCE) & 1n) === 1n;
@@ -66,26 +66,26 @@ function once<T>(find: () => T): () => T {
   };
 }
 
-/** The last room of the disk, which is for records: programs are stopped before they take it. */
+/** The last part of the disk, which is for records. Programs are stopped before they use it. */
 export const marginOf = ({ totalBytes }: Pick<DiskRoom, "totalBytes">): number =>
   Math.min(MOST_MARGIN_BYTES, Math.floor(totalBytes / 20));
 
-/** How much is held back in a file, for records that find no room: 64 MB, and less on a small disk. */
+/** The size of the reserve file, for records that find no space: 64 MB, or less on a small disk. */
 const reserveOf = ({ totalBytes }: DiskRoom): number =>
   Math.min(MOST_RESERVE_BYTES, Math.max(LEAST_RESERVE_BYTES, Math.floor(totalBytes / 64 / MIB) * MIB));
 
-/** What those who write to the data folder ask. */
+/** What code that writes to the data folder needs from the disk. */
 export interface Disk {
-  /** Why nothing new is taken on; undefined when all is well. */
+  /** Why the server accepts nothing new; undefined when it does. */
   readonly refusal: string | undefined;
-  /** There was no room for a write. True when there may be some for it now. */
+  /** Called when a write found no space. Resolves with true if there may be space for it now. */
   release(): Promise<boolean>;
 }
 
-/** Of which nothing is held back. */
+/** A disk without a reserve. */
 export const anyDisk: Disk = { refusal: undefined, release: async () => false };
 
-/** For a command that writes beside a server, or without one: it may take what is held back. The server sees that the file is gone. */
+/** For a command that writes while a server may run: it may use the reserve. The server notices that the file is gone. */
 export const commandDisk = (folder: string): Disk => ({
   refusal: undefined,
   async release() {
@@ -96,7 +96,7 @@ export const commandDisk = (folder: string): Disk => ({
   },
 });
 
-/** Ends what writes to the disk; true when it ended something. */
+/** Ends programs that write to the disk. Resolves with true if it ended any. */
 export type StandStill = () => Promise<boolean>;
 
 interface Parts {
@@ -107,8 +107,8 @@ interface Parts {
 }
 
 /**
- * Holds back some room of the disk in a file. When the rest is used up that file goes: nothing new is taken on then, and what is under way
- * can be ended and removed. It is made again as soon as there is room for it.
+ * Keeps a reserve of the disk in a file. When the rest is full, the file is removed. The server then accepts nothing new, but what is under
+ * way can be ended and removed. The file is made again as soon as there is space for it.
  */
 export class DataDisk implements Disk, AsyncDisposable {
   readonly #folder: string;
@@ -136,7 +136,7 @@ export class DataDisk implements Disk, AsyncDisposable {
 
   static async open(folder: string, parts: Parts): Promise<DataDisk> {
     const disk = new DataDisk(folder, (await stat(folder)).ino, parts);
-    // A start needs some room itself.
+    // The start itself needs some space.
     if (!(await hasRoom(folder, MIB))) await disk.release();
     for (let tries = 0; !(await hasRoom(folder, MIB)); tries++) {
       if (tries === 0) parts.log.error({ folder }, NO_START);
@@ -152,13 +152,13 @@ export class DataDisk implements Disk, AsyncDisposable {
     return this.#isHeld && !this.#releasing ? undefined : DISK_IS_FULL;
   }
 
-  /** The same, for those who wait until it can. */
+  /** The refusal as a reason, for work that waits until it is over. */
   get reason(): Reason | undefined {
     const { refusal } = this;
     return refusal === undefined ? undefined : saying(this.#isGone ? "data-folder-gone" : "disk-full", refusal);
   }
 
-  /** From now on programs are stopped before the last room is given to records: they would take it first. */
+  /** From now on programs are stopped before the reserve is released, because they would use it first. */
   stoppedBy(standStill: StandStill): void {
     this.#standStill = standStill;
   }
@@ -172,7 +172,7 @@ export class DataDisk implements Disk, AsyncDisposable {
 
   async #release(): Promise<boolean> {
     if (this.#isHeld) this.#log.error({ folder: this.#folder }, NOTHING_NEW);
-    // Where nobody can be stopped, the records may still be faster.
+    // If programs cannot be stopped, the reserve is released anyway: the records may still get the space first.
     const hasStopped = await this.#standStill().catch((error) => {
       this.#log.error({ err: error, folder: this.#folder }, "programs that fill the disk could not be stopped");
       return false;
@@ -203,7 +203,7 @@ export class DataDisk implements Disk, AsyncDisposable {
   async #hold(): Promise<void> {
     const room = await roomIn(this.#folder);
     const isHeld = (await this.#isWhole(room)) || (await this.#fill(reserveOf(room)));
-    // One that was asked for meanwhile is given.
+    // A release that began meanwhile has given the reserve away.
     if (!this.#releasing) this.#isHeld = isHeld;
   }
 
@@ -211,7 +211,7 @@ export class DataDisk implements Disk, AsyncDisposable {
     return (await stat(this.#file).catch(() => undefined))?.size === reserveOf(room);
   }
 
-  /** With what no file system makes smaller. */
+  /** Fills the file with random bytes, which no file system can compress. */
   async #fill(wanted: number): Promise<boolean> {
     const part = this.#random.bytes(MIB);
     try {

@@ -1,4 +1,4 @@
-/** Which changes restart a Pod, or make a release that reaches an endpoint's workers: the whole lists, as clients know them. */
+/** The complete lists of changes that restart a Pod, or that make a release for an endpoint's workers, in the names clients use. */
 import { expect, test } from "vitest";
 import { bootedIn } from "../kernel/boot.ts";
 import { endpointBoots } from "./endpoints/model.ts";

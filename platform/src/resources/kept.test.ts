@@ -1,4 +1,4 @@
-/** What is kept of each resource follows its model, for the compiler and for what nobody says at creation. */
+/** The kept documents of each resource follow its model: in their types, and in the defaults at creation. */
 import { describe, expect, expectTypeOf, test } from "vitest";
 import { unsaidOf } from "../kernel/resource.ts";
 import { isOptional, type Static, type TObject, type TSchema } from "../kernel/schema.ts";
@@ -21,7 +21,7 @@ interface Kit {
   kept: TObject;
 }
 
-/** Models, each with what its service puts in itself where nobody says it. */
+/** The models, each with the fields that its service fills in if nobody sets them. */
 const models: [Kit, string[]][] = [
   [ApiKey, []],
   [Cluster, []],
@@ -52,7 +52,7 @@ describe.each(models)("what is kept of $name", (model, ofTheService) => {
   });
 });
 
-/** Fields of a model that a type does not have. */
+/** Fields of a model that a type lacks. */
 type Missing<Model extends { kept: TSchema }, Type> = Exclude<keyof Static<Model["kept"]>, keyof Type>;
 
 test("a field of a model is in what is kept, and in what a caller says, without being named there", () => {

@@ -1,4 +1,4 @@
-/** Names that are claimed: for Pods, endpoints and volumes alike, whichever surface or node asks. */
+/** Claimed names: the rules are the same for Pods, endpoints and volumes, on every surface and node. */
 import { describe, expect, test } from "vitest";
 import { type PodWorld, setupPods } from "../../tests/pod-world.ts";
 import type { Caller } from "../kernel/caller.ts";

@@ -1,4 +1,4 @@
-/** Names that no two things of a kind in an account share: where a caller asks for that, since not every surface does. */
+/** Keeps names unique within a kind and an account, if the caller asks for that. Not every surface does. */
 import type { Claiming } from "../kernel/claim.ts";
 import { resourceId } from "../kernel/ids.ts";
 import { isProblem, problem } from "../kernel/problem.ts";
@@ -7,30 +7,30 @@ import { LONGEST_NAME } from "../kernel/schema.ts";
 import type { Collection } from "../ports/store/collection.ts";
 import { WriteRefused } from "../ports/store/store.ts";
 
-/** What a caller says of a name beside the name. */
+/** What a caller says about a name, in addition to the name. */
 export interface Naming {
-  /** It is refused while something else of the kind has it. */
+  /** Refuses the name if something else of the kind has it. */
   uniqueName?: boolean;
-  /** Nobody gave it: where it is taken, another one like it will do. */
+  /** The name is a default that nobody chose. If it is taken, a similar one is used. */
   isDefaultName?: boolean;
 }
 
 interface NamesParts<T extends Claiming> {
   named: Collection<T>;
-  /** `endpoint`, in sentences. */
+  /** The kind in messages, such as `endpoint`. */
   called: string;
   random: Random;
-  /** Whether this installation holds to it at all. */
+  /** Whether this installation keeps names unique at all. */
   isKept: boolean;
 }
 
-/** Some clients give one name to many, and cannot be told another. */
+/** Some clients give many things the same name, and cannot be told to use another. */
 const HOW_TO_REUSE =
   "Choose another; or for clients that reuse names, start the server with MILLRACE_UNIQUE_NAMES=off.";
 
 const SUFFIX_LENGTH = 6;
 
-/** A name that is told from another by its end, and no longer than names are. */
+/** Adds a suffix to a name, and shortens the name so that both fit. */
 export const withSuffix = (name: string, suffix: string) =>
   `${[...name].slice(0, LONGEST_NAME - suffix.length).join("")}${suffix}`;
 
@@ -41,7 +41,9 @@ export class Names<T extends Claiming> {
     this.#parts = parts;
   }
 
-  /** Makes something under a name, or under one like it. `make` asks `check` whenever it reads what is there before it writes. */
+  /**
+   * Makes something under a name, or under a similar one. `make` has to call `check` each time it reads existing records before it writes.
+   */
   async under<Made>(
     account: string,
     { name, uniqueName, isDefaultName }: Naming & { name: string },
@@ -60,7 +62,7 @@ export class Names<T extends Claiming> {
     }
   }
 
-  /** What a change of name makes of the claim; nothing where the name stays, whoever else has it. */
+  /** How a rename changes the claim. Nothing changes if the name stays the same, even if something else has it too. */
   async renamed(
     { id, account, doc }: { id: string; account: string; doc: Claiming },
     { name, uniqueName }: Naming & { name: string | undefined },
@@ -91,5 +93,5 @@ export class Names<T extends Claiming> {
   }
 }
 
-/** Somebody else claimed it between the look and the write. */
+/** Somebody else claimed the name between the check and the write. */
 const isTaken = (error: unknown) => error instanceof WriteRefused && error.reason === "key-taken";

@@ -1,4 +1,4 @@
-/** What goes with an owner: all of it, in its order, however often that is broken off, and nothing that a new kind of record could escape. */
+/** Removing an owner removes all that belongs to it, in order and after any interruption, and no new kind of record is missed. */
 import { describe, expect, test } from "vitest";
 import { ownedKinds } from "../../tests/repository-rules.ts";
 import { readSourceTree } from "../../tests/source-tree.ts";

@@ -1,4 +1,4 @@
-/** Programs that people run in their Pods and workers: where they are found, and why there is sometimes nothing to run one in. */
+/** Programs that people run in their Pods and workers: where they run, and why there is sometimes nothing to run one in. */
 import { once } from "node:events";
 import { expect, test } from "vitest";
 import { setupFleet } from "../../tests/fleet-world.ts";

@@ -1,4 +1,4 @@
-/** Programs that people run in their Pods and workers, wherever those are: on a machine of this node, or of another one. */
+/** Runs programs for people in their Pods and workers, on a machine of this node or of another one. */
 
 import type { Caller } from "../kernel/caller.ts";
 import { isProblem, type Problem, problem } from "../kernel/problem.ts";
@@ -12,10 +12,10 @@ import type { PodService } from "./pods/service.ts";
 import type { WorkerRecords } from "./workers/records.ts";
 import type { WorkerService } from "./workers/service.ts";
 
-/** What a program is to be run in. */
+/** The Pod or worker to run a program in. */
 export type ShellPlace = { pod: string } | { endpoint: string; worker: string };
 
-/** What people get who ask for no command: the image's variables stay as they are, which the profile of a login shell would set anew. */
+/** The default command. It is not a login shell, because a profile would override the image's variables. */
 export const SHELL: readonly string[] = ["sh", "-c", "command -v bash >/dev/null 2>&1 && exec bash; exec sh"];
 
 export interface ShellParts {
@@ -23,7 +23,7 @@ export interface ShellParts {
   workers: WorkerService;
   workerRecords: WorkerRecords;
   own: OwnExecutions;
-  /** Instances of other nodes' machines; absent where there are none. */
+  /** Reaches instances on other nodes' machines. Absent on a single node. */
   elsewhere?: { exec(machine: string, instance: string, spec: ExecSpec): Promise<Execution> } | undefined;
 }
 
@@ -35,9 +35,9 @@ export class Shells {
   }
 
   /**
-   * One more program there, for a caller who has the scope for it, `pods:exec` or `serverless:exec`. What cannot be is a problem: `not-found` for what is
-   * not the caller's, `wrong-state` where nothing runs or nothing can be run beside it, `rule-broken` for what no program can be given,
-   * `no-answer` when the node that has it is not reachable. That there is no such program is told by its exit, see `reasonOf`.
+   * Runs one more program in a Pod or worker, for a caller with the scope `pods:exec` or `serverless:exec`. Throws `not-found` if the place
+   * is not the caller's, `wrong-state` if nothing runs there or nothing can be run beside it, `rule-broken` for arguments that no program
+   * can take, and `no-answer` if its node is not reachable. If the program does not exist, its exit tells so; see `reasonOf`.
    */
   async open(caller: Caller, place: ShellPlace, spec: ExecSpec): Promise<Execution> {
     const site = await this.find(caller, place);
@@ -49,12 +49,12 @@ export class Shells {
     }
   }
 
-  /** Where it runs; a problem as of `open` when it does not. */
+  /** Where the Pod or worker runs. Throws the same problems as `open` if it does not run. */
   find(caller: Caller, place: ShellPlace): Promise<InstanceSite> {
     return "pod" in place ? this.#pod(caller, place.pod) : this.#worker(caller, place);
   }
 
-  /** What became of what a program was run in, where that has ended or is about to. */
+  /** Why the Pod or worker of a program has ended or is about to end. */
   async whyEnded(caller: Caller, place: ShellPlace): Promise<string | undefined> {
     try {
       await this.find(caller, place);
@@ -96,7 +96,7 @@ export class Shells {
   }
 }
 
-/** What no program can be given is a rule that the caller broke. */
+/** Reports arguments that no program can take as a broken rule. */
 export function asRule(check: () => void): void {
   try {
     check();
@@ -105,7 +105,7 @@ export function asRule(check: () => void): void {
   }
 }
 
-/** Why a program ended, where more is known than its code. */
+/** Why a program ended, if more is known than its exit code. */
 export function reasonOf({ code, reason }: Exit, [program]: readonly string[]): string | undefined {
   if (reason !== undefined) return reason;
   if (code === 127) return `127: there is no program '${program}' there, or what it last ran was not found`;
@@ -121,7 +121,7 @@ function notRunning(place: ShellPlace, state: string, reason: Reason | null): Pr
   });
 }
 
-/** What runs may have ended since it was looked for, and a driver may run nothing beside it. */
+/** The instance may have ended since it was looked up, or its driver may be unable to run a second program in it. */
 function refusalOf(error: unknown, place: ShellPlace): unknown {
   if (error instanceof ExecRefused)
     return problem("wrong-state", `Nothing can be run in ${nameOf(place)} now: ${error.message}.`, { cause: error });

@@ -1,4 +1,4 @@
-/** A new resource with two fields and a lifecycle takes one short file, and has from it all that a resource has. */
+/** A new resource with two fields and a lifecycle takes one short file, and gets everything that a resource has. */
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { type KeptKite, kiteDialect, kiteLifecycle, kiteOperations, kiteResource } from "../../tests/kites.ts";

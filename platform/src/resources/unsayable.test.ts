@@ -1,4 +1,4 @@
-/** The table of what older surfaces cannot say is whole: it has what their dialect leaves out, and what it says coarser. */
+/** The table of what older surfaces cannot say is complete: it has all fields that their dialect leaves out or simplifies. */
 import { expect, test } from "vitest";
 import type { TObject, TSchema } from "../kernel/schema.ts";
 import { created } from "./endpoints/fields.ts";
@@ -23,7 +23,7 @@ const spoken = [
   { resource: "registry", unsaid: registryDialect.unsaid, create: Registry.create },
 ];
 
-/** Whether a caller may give it at all. */
+/** Whether a caller can set this field at all. */
 function isGiven({ properties }: TObject, path: string): boolean {
   const [first = "", ...rest] = path.split(".");
   const schema: TSchema | undefined = properties[first];

@@ -1,12 +1,12 @@
-/** What REST v2 can say and an older surface cannot: one table, which the documents print. What a surface cannot say, it does not change. */
+/** The one table of what REST v2 can say and older surfaces cannot; the docs print it. Older surfaces leave those fields unchanged. */
 
 export interface Unsayable {
-  /** The resource, and its field in REST v2; those of objects with a dot. */
+  /** The resource, and its field in REST v2. Nested fields have dots. */
   resource: "endpoint" | "Pod" | "template";
   field: string;
-  /** Which of its values are meant; all of them where nothing is said. */
+  /** The values that are meant; all values if absent. */
   values?: string;
-  /** What the surface says of it; null where it says it as it is. */
+  /** What the surface shows instead, or null if it shows the value as it is. */
   restV1: string | null;
   graphql: string | null;
 }
@@ -14,7 +14,7 @@ export interface Unsayable {
 const NOTHING = "nothing";
 const ONE_TEXT = "in one text, `dockerArgs`";
 
-/** Clients of GraphQL send these empty where they have nothing to say. */
+/** GraphQL clients send these fields empty when they have nothing to set. */
 const emptied = (resource: Unsayable["resource"], ...fields: string[]): Unsayable[] =>
   fields.map((field) => ({
     ...{ resource, field, values: "none, where there was something" },

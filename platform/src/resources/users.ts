@@ -1,4 +1,4 @@
-/** Who uses what: the one place where it is said which resources keep another one from being deleted. */
+/** The one place that says which resources keep another one from being deleted, because they use it. */
 import type { Kept } from "../kernel/document.ts";
 import { Collection } from "../ports/store/collection.ts";
 import type { Store } from "../ports/store/store.ts";
@@ -6,12 +6,12 @@ import { endpoints } from "./endpoints/model.ts";
 import { pods } from "./pods/model.ts";
 import type { Used, Users } from "./uses.ts";
 
-/** By which its users are listed. */
+/** The list key that finds the users of each kind. */
 const KEYS: Record<Used, string> = { registry: "registry", template: "template", "network volume": "volume" };
 
 export const usersIn = (store: Store): Users[] => [usersOf("endpoint", store, endpoints), usersOf("Pod", store, pods)];
 
-/** Those that name a thing as theirs. */
+/** Finds records that name a thing under its list key. */
 function usersOf<T extends { name: string } & Record<string, unknown>>(
   what: string,
   store: Store,

@@ -1,4 +1,4 @@
-/** What is deleted at the moment at which something begins to use it: one of the two is refused, whoever comes first. */
+/** When a thing is deleted at the moment something begins to use it, one of the two is refused, whichever comes first. */
 import { expect, test } from "vitest";
 import { CPU_POD, type PodWorld, setupPods } from "../../tests/pod-world.ts";
 import { InterceptedStore } from "../../tests/world.ts";
@@ -68,7 +68,7 @@ async function setup({ path, body }: Used) {
   return { world, store, used: json.id as string };
 }
 
-/** Does something right before the first commit that inserts or removes such a record. */
+/** Runs `act` right before the first commit that inserts or removes a record of these kinds. */
 function before(
   store: InterceptedStore,
   does: "insert" | "remove",

@@ -1,7 +1,7 @@
-/** What uses something that must stay while it is used: all who may use it are asked before it is deleted, and named in the refusal. */
+/** Protects things that must stay while they are used: before a deletion all possible users are asked, and the refusal names them. */
 import { problem } from "../kernel/problem.ts";
 
-/** What is not deleted under whoever uses it. */
+/** The things that cannot be deleted while something uses them. */
 export type Used = "registry" | "template" | "network volume";
 
 interface Thing {
@@ -14,15 +14,15 @@ interface User {
   name: string;
 }
 
-/** One kind of users. Whatever begins to use something touches its record in the same commit, so that no deletion overlooks it. */
+/** One kind of user. Anything that begins to use a thing touches its record in the same commit, so that no deletion overlooks it. */
 export interface Users {
-  /** `endpoint`, in sentences. */
+  /** The kind in messages, such as `endpoint`. */
   what: string;
-  /** Those of its account, up to so many. */
+  /** The users in the thing's account, at most `most` of them. */
   of(used: Used, thing: Thing, most: number): Promise<User[]>;
 }
 
-/** More are not named: a refusal is for people. */
+/** A refusal names no more users than this, since people read it. */
 const NAMED_AT_MOST = 10;
 
 export class Uses {
@@ -32,7 +32,7 @@ export class Uses {
     this.#users = users;
   }
 
-  /** Throws while something of its account uses it. */
+  /** Throws while something in its account uses the thing. */
   async refuseWhileUsed(used: Used, thing: Thing): Promise<void> {
     const named: string[] = [];
     for (const { what, of } of this.#users) {

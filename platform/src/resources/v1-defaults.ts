@@ -1,4 +1,4 @@
-/** What REST v1 fills in at creation where its caller says nothing and no template does either; all else is as the services have it. */
+/** The values that REST v1 fills in at creation if neither the caller nor a template sets them. The services set all other defaults. */
 
 import { DEFAULT_VCPUS } from "./container/instance-ids.ts";
 

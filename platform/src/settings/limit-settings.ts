@@ -1,4 +1,4 @@
-/** The settings of what callers and accounts may ask for and have, as a part of the table of all. */
+/** The settings for limits of callers and accounts, a part of the table of all settings. */
 import { parseInvokeLimits } from "../guards/invoke-policy.ts";
 import { parsePolicy } from "../guards/rate-policy.ts";
 import { parsePayloadLimits } from "../jobs/payload-limits.ts";

@@ -1,4 +1,4 @@
-/** The settings of logs, as a part of the table of all. */
+/** The settings of logs, a part of the table of all settings. */
 import { oneOf, whole } from "./setting-values.ts";
 
 export const logSettings = {

@@ -1,10 +1,10 @@
-/** The catalog of this installation: ours, with what the operator's file changes, and checked against what else the settings say of it. */
+/** The catalog of this installation: ours with the changes of the operator's file, checked against the other settings. */
 import { readFile } from "node:fs/promises";
 import { type Catalog, catalogFrom, standardCatalog } from "../catalog/catalog.ts";
 import { installCatalog } from "../catalog/compute.ts";
 import type { Settings } from "./settings.ts";
 
-/** The catalog of an installation, as a server reads it; ours again when it is disposed. */
+/** Installs the catalog of an installation for a server. Disposing restores ours. */
 export async function readCatalog(settings: Settings): Promise<Disposable> {
   return installCatalog(await catalogOf(settings));
 }

@@ -23,15 +23,15 @@ import {
 
 export interface Setting<T = unknown> {
   variable: string;
-  /** None where it is secret: a command line is read by every user of the machine. */
+  /** Absent for a secret, because every user of the machine can read a command line. */
   flag?: string;
-  /** It reaches no program that this one starts, and no message. */
+  /** The value is passed to no program that the server starts, and appears in no message. */
   secret?: true;
-  /** What the value stands for in the help. */
+  /** The placeholder of the value in the help. */
   value: string;
   default?: string;
   about: string;
-  /** Throws what its text must be, in words that follow the name of the variable. */
+  /** Throws what the text must be, in words that follow the variable's name. */
   read(text: string): T;
 }
 

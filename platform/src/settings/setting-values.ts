@@ -1,4 +1,4 @@
-/** How the texts of settings are read. What is wrong with one is said in words that follow the name of the setting. */
+/** Parses the texts of settings. Errors are in words that follow the name of the setting. */
 import { isAbsolute, resolve } from "node:path";
 import { KEY_SHAPE } from "../kernel/ids.ts";
 
@@ -20,7 +20,7 @@ export const oneOf =
     return found;
   };
 
-/** What addresses begin with: paths are put behind it. */
+/** A URL to which paths are appended. */
 export function address(given: string): string {
   const url = URL.parse(given);
   if (!url || !/^https?:$/.test(url.protocol) || url.search !== "" || url.hash !== "")
@@ -28,7 +28,7 @@ export function address(given: string): string {
   return given.replace(/\/+$/, "");
 }
 
-/** Requests go to paths at its root: a path of its own would be lost without a word. */
+/** Requests go to paths at the root, so a path in this URL would be lost silently. */
 export function origin(given: string): string {
   const url = URL.parse(given);
   if (!url || !/^https?:$/.test(url.protocol) || url.href !== `${url.origin}/`)
@@ -56,7 +56,7 @@ export function folders(given: string): string[] {
   return all;
 }
 
-/** A port, or whether there is to be one at all. */
+/** A port, or whether to open one at all. */
 export function portChoice(given: string): number | "auto" | "off" {
   if (given === "auto" || given === "off") return given;
   const port = /^\d{1,5}$/.test(given) ? Number(given) : Number.NaN;
@@ -64,7 +64,7 @@ export function portChoice(given: string): number | "auto" | "off" {
   return port;
 }
 
-/** A name or an address, and a port behind it where that is another than the one that is listened on. */
+/** A name or an address, with a port if it differs from the one that the server listens on. */
 export function hostAndPort(given: string): { host: string; port?: number } {
   const [, bracketed, plain, port] = /^(?:\[([0-9a-fA-F:.]+)\]|([^\s:@/[\]]+))(?::(\d{1,5}))?$/.exec(given) ?? [];
   const host = bracketed ?? plain;
@@ -73,7 +73,7 @@ export function hostAndPort(given: string): { host: string; port?: number } {
   return { host, ...(port !== undefined && { port: Number(port) }) };
 }
 
-/** Two ports, of which neither is the system's own; both ends belong to it. */
+/** A range of two ports, both included. The system's own ports are not allowed. */
 export function portRange(given: string): { first: number; last: number } {
   const [, first, last] = /^(\d{1,5})-(\d{1,5})$/.exec(given)?.map(Number) ?? [];
   if (!first || !last || first < 1024 || last > 65_535 || first >= last)

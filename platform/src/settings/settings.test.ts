@@ -1,4 +1,4 @@
-/** Settings that are refused before anything is started with them. */
+/** Settings that are refused before anything starts with them. */
 import { expect, test } from "vitest";
 import { allSettings, settingsFrom, withoutSecrets } from "./settings.ts";
 

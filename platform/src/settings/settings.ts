@@ -1,4 +1,4 @@
-/** The settings of a process: what flags and variables say of each, read, or refused with its name and what it must be. */
+/** The settings of a process, read from flags and variables. A wrong one is refused with its name and what it must be. */
 import { type Setting, settingTable } from "./setting-table.ts";
 
 type Table = typeof settingTable;
@@ -6,21 +6,21 @@ type Value<S> = S extends { read(text: string): infer T }
   ? T | (S extends { default: string } ? never : undefined)
   : never;
 
-/** What the settings say, read. One without a default is undefined where nobody sets it. */
+/** The parsed settings. A setting without a default is undefined if nobody sets it. */
 export type Settings = { [Name in keyof Table]: Value<Table[Name]> };
 
 const settings: [name: string, setting: Setting][] = Object.entries(settingTable);
 
-/** In the order in which people read of them. */
+/** The settings in the order in which the documents list them. */
 export const allSettings: readonly Setting[] = Object.values(settingTable);
 
-/** Variables for a program that this process starts: whatever it needs, but none of the secrets of this one. */
+/** The variables for a program that this process starts, without this process's secrets. */
 export function withoutSecrets(env: Record<string, string | undefined>): Record<string, string | undefined> {
   const secret = new Set(allSettings.filter(({ secret }) => secret).map(({ variable }) => variable));
   return Object.fromEntries(Object.entries(env).filter(([name]) => !secret.has(name)));
 }
 
-/** Flags win over variables, variables over defaults. An empty variable counts as absent. */
+/** Flags override variables, and variables override defaults. An empty variable counts as absent. */
 export function settingsFrom(
   env: Record<string, string | undefined>,
   flags: Record<string, string | undefined> = {},
@@ -34,7 +34,7 @@ export function settingsFrom(
   return Object.fromEntries(read) as Settings;
 }
 
-/** `source` is the flag or the variable that the text came by, which is what has to be changed. */
+/** `source` is the flag or variable of the text, so that the message says what to change. */
 function readBy({ secret, read }: Setting, source: string, given: string): unknown {
   try {
     return read(given);

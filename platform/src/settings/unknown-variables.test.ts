@@ -1,4 +1,4 @@
-/** Which variables stop a start, which are told of, and which are nobody's concern. */
+/** Which unknown variables stop a start, which are reported, and which are ignored. */
 import { expect, test } from "vitest";
 import { allSettings } from "./settings.ts";
 import { unknownVariables } from "./unknown-variables.ts";

@@ -1,11 +1,11 @@
-/** Variables that look like settings and are none: a server that starts without the setting that somebody meant is worse than none. */
+/** Finds variables that look like settings but are not, because a server without an intended setting is worse than none. */
 import { allSettings } from "./settings.ts";
 
-/** What workers and Pods are given, and what this repository's own tests and scripts read: a shell may have them without a mistake. */
+/** Variables that workers and Pods get, and those of this repository's tests and scripts. A shell may have them without a mistake. */
 const OTHERS =
   /^MILLRACE_((TEST|SIMULATION|SECRET|TCP_PORT|SERVICE|PORT_\d+)_.*|SEED|URL|INSTANCE|(DC|ENDPOINT|POD|VOLUME|WORKER)_ID|WORKER_KEY|ENDPOINT_BASE_URL|FORWARD_AUTH|INIT_TIMEOUT|PING_INTERVAL)$/;
 
-/** Refuses what is nearly the name of a setting; the others are returned as one line, or undefined where there are none. */
+/** Refuses a variable that is nearly the name of a setting. Returns the others as one line, or undefined if there are none. */
 export function unknownVariables(env: Record<string, string | undefined>): string | undefined {
   const known = allSettings.map(({ variable }) => variable);
   const unknown = Object.keys(env).filter(
@@ -23,14 +23,14 @@ export function unknownVariables(env: Record<string, string | undefined>): strin
 
 const MOST_NAMED = 10;
 
-/** One letter wrong in a short name, two in a longer one. */
+/** Allows one wrong letter in a short name, and two in a longer one. */
 function nearest(name: string, known: readonly string[]): string | undefined {
   const most = name.length > "MILLRACE_".length + 5 ? 2 : 1;
   const ranked = known.map((one) => ({ one, distance: distanceOf(name, one) })).filter((it) => it.distance <= most);
   return ranked.sort((a, b) => a.distance - b.distance)[0]?.one;
 }
 
-/** How many letters have to be put in, left out or replaced, or stand in each other's place. */
+/** How many letters must be added, removed, replaced or swapped with their neighbor. */
 function distanceOf(a: string, b: string): number {
   let [before, above] = [[] as number[], Array.from({ length: b.length + 1 }, (_, j) => j)];
   for (let i = 1; i <= a.length; i++) {

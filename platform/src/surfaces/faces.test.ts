@@ -1,4 +1,4 @@
-/** One model, many faces: what was made through one surface reads the same through all others, and what one changes is changed in all. */
+/** One model, many faces: every surface reads the same record, whichever surface made or changed it. */
 import { describe, expect, test } from "vitest";
 import { endpoints } from "../../tests/endpoint-faces.ts";
 import type { Face, Resource } from "../../tests/faces.ts";
@@ -11,7 +11,7 @@ import { realRandom, SeededRandom } from "../kernel/random.ts";
 
 const ROUNDS = 10;
 
-// biome-ignore lint/suspicious/noExplicitAny: each resource is another thing, and only its own faces look into it
+// biome-ignore lint/suspicious/noExplicitAny: resources have different types, and only the faces of a resource read it
 const resources: Record<string, Resource<any>> = {
   template: templates,
   "network volume": volumes,

@@ -1,4 +1,4 @@
-/** One refusal, as each surface says it: what it means is the same everywhere, and its status and form are the surface's. */
+/** One refusal on each surface: its meaning is the same everywhere, and each surface chooses the status and the form. */
 import { describe, expect, test } from "vitest";
 import { setup } from "../../tests/world.ts";
 import { type Meaning, meanings, problem } from "../kernel/problem.ts";

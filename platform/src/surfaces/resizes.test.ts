@@ -1,4 +1,4 @@
-/** Sizes of a terminal that come faster than anybody sees. */
+/** Terminal sizes that arrive faster than anyone can see. */
 import { expect, test } from "vitest";
 import { FakeClock } from "../kernel/clock.ts";
 import { RESIZE_MS, Resizes } from "./resizes.ts";

@@ -1,9 +1,9 @@
-/** Sizes of a terminal on their way to its program: one after the other, not faster than a person sees, and of many that wait the last. */
+/** Passes terminal sizes on to the program: one at a time, no faster than a person sees, and only the last of those that wait. */
 import { type Clock, sleep } from "../kernel/clock.ts";
 import { floating } from "../kernel/floating.ts";
 import type { TerminalSize } from "../ports/compute/execution.ts";
 
-/** Sizes that come faster, as while a window is drawn larger, are told as one: to each there may be a program that is started. */
+/** Sizes that arrive faster than this, as while a window is being dragged, are passed on as one. Each may cost the start of a program. */
 export const RESIZE_MS = 50;
 
 export class Resizes {
@@ -21,7 +21,7 @@ export class Resizes {
     this.#size = size;
     if (this.#isTelling) return;
     this.#isTelling = true;
-    // A program that has just ended has no terminal any more.
+    // The error is ignored: a program that has just ended has no terminal to resize.
     floating(this.#tellAll(), () => {});
   }
 

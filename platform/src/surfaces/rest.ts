@@ -1,11 +1,11 @@
-/** A client that says more than is heard: it is not read until time has made up for what it said. */
+/** Pauses a client that sends messages faster than its allowance, until enough time has passed. */
 import { Allowance, type Speed } from "../kernel/allowance.ts";
 import type { Clock } from "../kernel/clock.ts";
 
 export interface RestParts {
   clock: Clock;
   speed: Speed;
-  /** Called when it is not to be read any more, and when it may be again. */
+  /** Called when the server stops reading the client, and when it may read again. */
   pause: () => void;
   resume: () => void;
 }
@@ -21,7 +21,7 @@ export class Rest {
     this.#allowance = new Allowance(parts.speed);
   }
 
-  /** It said something. What comes together is all heard, and makes the rest longer. */
+  /** Counts one message. Messages that arrive together are all taken, and make the pause longer. */
   heard(): void {
     const now = this.#parts.clock.monotonic();
     const waitMs = this.#allowance.spend(1, now);

@@ -1,4 +1,4 @@
-/** Who sends back what was read changes nothing: no record, no version, no release, no boot, and nothing in the audit log. */
+/** Sending back what was read changes nothing: no record, no version, no release, no boot, and no entry in the audit log. */
 import { describe, expect, test } from "vitest";
 import { makers } from "../../tests/any-records.ts";
 import { type Answered, called } from "../../tests/faces.ts";
@@ -80,14 +80,14 @@ const ways: Record<keyof typeof makers, Record<string, Way>> = {
     "REST v2": restWay({
       at: (id) => `/v2/account/secrets/${id}`,
       update: secretOperations.updateSecret.in,
-      // None is shown as null and said by the empty text, which is all that the contract takes.
+      // A secret without a description shows null, but the contract accepts only text: the empty text stands for none.
       forms: { description: (text) => text ?? "" },
     }),
   },
   cluster: { "REST v2": restWay({ at: (id) => `/v2/clusters/${id}`, update: clusterOperations.updateCluster.in }) },
 };
 
-/** Notes whatever is written. */
+/** Remembers every write. */
 class NotingStore extends MemoryStore {
   readonly written: Write[] = [];
 
@@ -109,7 +109,7 @@ const LARGE = {
 
 interface Scene extends AsyncDisposable {
   world: PodWorld;
-  /** Fails where anything was written or started by what is done, or the answer was no success. */
+  /** Fails if `send` writes or starts anything, or if its answer is no success. */
   unchanged(what: string, send: () => Promise<string | undefined>, how?: { mayBeRefused: boolean }): Promise<void>;
 }
 
@@ -153,7 +153,7 @@ async function roundTrips({ unchanged, world }: Scene, id: string, its: Record<s
       await unchanged(`${what} by ${surface}: ${JSON.stringify(parcel)}`, () => way.send(world, id, parcel));
     for (const [other, elsewhere] of Object.entries(its)) {
       if (elsewhere === way) continue;
-      // Of another form by the same name there may be a refusal, and no change.
+      // The other surface may use another form under the same name. It may then refuse the value, but it must not change anything.
       for (const [what, parcel] of parcels(within(shown, elsewhere.takes)))
         await unchanged(
           `${what} of ${surface} by ${other}: ${JSON.stringify(parcel)}`,

@@ -1,6 +1,6 @@
-/** Callers that ask without a pause, side by side. */
+/** Callers that send requests in parallel without a pause. */
 
-/** Each begins again as soon as it was answered, until the time is over. Resolves with how often that was. */
+/** Each caller asks again as soon as it was answered, until the time is over. Resolves with the number of requests. */
 export async function askAgainAndAgain(callers: number, forMs: number, ask: () => Promise<unknown>): Promise<number> {
   const until = performance.now() + forMs;
   let times = 0;

@@ -1,4 +1,4 @@
-/** A worker and an account open more connections than the server may have files: others notice nothing, and it goes on. */
+/** A worker and an account open more connections than the server may have files. Others notice nothing, and the server goes on. */
 import { once } from "node:events";
 import { chmod, writeFile } from "node:fs/promises";
 import { connect, type Socket } from "node:net";
@@ -25,7 +25,7 @@ test(`of ${DESCRIPTORS} descriptors, ${OPENED} connections of one account leave 
   const othersAreServed = async (when: string) => {
     for (let i = 0; i < 20; i++) {
       const ask = () => server.call("GET", "/v2/serverless", { key: stranger });
-      // A connection that was idle may be closed at the moment at which it is used again: whoever meets that asks anew.
+      // The server may close an idle connection at the moment it is used again. The client then asks once more.
       const { status } = await ask()
         .catch(ask)
         .catch((error: Error) => ({ status: `${error.cause}` }));
@@ -45,7 +45,7 @@ test(`of ${DESCRIPTORS} descriptors, ${OPENED} connections of one account leave 
     const opened = await openAll(server.url, text);
     await othersAreServed(`with ${what}`);
     const answers = new Set(opened.flatMap(({ status }) => status ?? []));
-    // 200 is what a request that waits begins its answer with.
+    // A request that waits begins its answer with 200.
     for (const answer of answers) expect(["200", "401", "408", "429", "503"], what).toContain(answer);
     for (const { socket } of opened) socket.destroy();
     await othersAreServed(`after ${what}`);
@@ -62,7 +62,7 @@ const post = (path: string, key: string, body: string, length = body.length) =>
 
 interface Opened {
   socket: Socket;
-  /** Of the answer, if there was one. */
+  /** The status of the answer, if there was one. */
   status?: string;
 }
 

@@ -1,4 +1,4 @@
-/** Pods that write as much as they can, on a small disk: records are written and everything is deleted all the same. */
+/** Pods write as much as they can on a small disk. Records can still be written, and everything can be deleted. */
 import { execFileSync } from "node:child_process";
 import { mkdir, statfs, truncate } from "node:fs/promises";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ const ENV = {
   MILLRACE_LOG_LEVEL: "error",
   MILLRACE_SSH_PORT: "off",
 };
-/** Only what hangs takes so long. */
+/** Only a server that hangs takes this long. */
 const HANGS_MS = 180_000;
 
 async function until<T>(look: () => Promise<T | undefined | false>, what: string): Promise<T> {
@@ -24,7 +24,7 @@ async function until<T>(look: () => Promise<T | undefined | false>, what: string
   throw new Error(`never ${what}`);
 }
 
-/** A data folder on a file system of its own in a file. */
+/** A data folder on a file system of its own, inside a file. */
 async function smallFileSystem() {
   const folder = await temporaryFolder();
   const [image, data] = [join(folder.path, "image"), join(folder.path, "data")];
@@ -44,7 +44,7 @@ async function smallFileSystem() {
 
 const whyNot = process.getuid!() === 0 ? undefined : "only root can mount a small file system";
 
-/** Two programs that write for ever, and go on when they are told that there is no room. */
+/** Two programs that write for ever, and continue when the disk is full. */
 const fillers = (folder: string) =>
   `for k in 1 2; do (n=0; while :; do dd if=/dev/zero of=${folder}/f$k.$n bs=1M count=20 conv=fsync 2>/dev/null || sleep 0.02; n=$((n+1)); done) & done; wait`;
 
@@ -71,7 +71,7 @@ test("Pods that fill their disks and a volume take the last room from nobody, an
   const view = async (id: string) => (await call("GET", `/v2/pods/${id}`)).json;
   const quiet = await pod("quiet", ["sleep", "10000"]);
   const own = await pod("fills its own disk", ["sh", "-c", fillers("/tmp")]);
-  // Its own disk is the smaller part of what is free, and it is told so as any program is.
+  // The Pod's own disk is only a part of the free space. Like any program, it gets an error when that disk is full.
   await until(async () => (await view(own)).status === "RUNNING", "ran");
   const mounts = { network: [{ volumeId: volume, path: "/workspace" }] };
   const stranger = await pod("fills a volume", ["sh", "-c", fillers("/workspace")], { mounts });
@@ -81,7 +81,7 @@ test("Pods that fill their disks and a volume take the last room from nobody, an
   }, "ended");
   expect(ended.statusReason).toMatch(/^the server's disk is full: .* are left, .* it wrote .*; start it again/);
   expect((await view(quiet)).status).toBe("RUNNING");
-  // Records are written while the other one goes on as it likes.
+  // Records are written while the other Pod goes on writing.
   for (const id of [own, stranger]) expect((await call("DELETE", `/v2/pods/${id}`)).status).toBe(204);
   await until(async () => (await call("DELETE", `/v2/network-volumes/${volume}`)).status === 204, "deleted the volume");
   const freeBytes = async () => {

@@ -1,4 +1,4 @@
-/** A disk without room, and a data folder that is gone: nothing is acknowledged that is not kept, and the server goes on. */
+/** The disk is full, or the data folder is gone. The server acknowledges nothing that it has not kept, and goes on. */
 import { execFileSync } from "node:child_process";
 import { mkdir, rename, rm, stat, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -20,13 +20,13 @@ async function smallDisk(megabytes: number) {
   const filler = join(data, "filler");
   return {
     data,
-    /** Takes what room there is, to the last byte. */
+    /** Fills the disk to the last byte. */
     async fill() {
       await writeFile(filler, Buffer.alloc(megabytes * MIB, 1), { flag: "a" }).catch(() => {});
       await writeFile(filler, Buffer.alloc(4096, 1), { flag: "a" }).catch(() => {});
     },
     makeRoom: () => rm(filler, { force: true }),
-    /** A little. */
+    /** Frees a few megabytes. */
     makeSomeRoom: async () => truncate(filler, (await stat(filler)).size - 3 * MIB),
     async [Symbol.asyncDispose]() {
       execFileSync("umount", ["--lazy", data]);
@@ -35,7 +35,7 @@ async function smallDisk(megabytes: number) {
   };
 }
 
-/** What somebody with a key does. */
+/** The actions of somebody with a key. */
 function callerOf(server: Server, key: string) {
   const call = (method: string, path: string, body?: unknown) => server.call(method, path, { key, body });
   return {
@@ -50,7 +50,7 @@ function callerOf(server: Server, key: string) {
   };
 }
 
-/** Only what hangs takes so long, also on a machine that does much else. */
+/** Only a server that hangs takes this long, even on a busy machine. */
 const HANGS_MS = 120_000;
 
 async function until<T>(look: () => Promise<T | undefined | false>, what: string): Promise<T> {
@@ -94,7 +94,7 @@ test.skipIf(!isRoot)(
     const full = Promise.withResolvers<void>();
     const logged = (log: string) => log.includes("disk is full") && full.resolve();
     const starting = startServer(disk.data, { env: HOST, logged });
-    // One that started without room would be there, and would have said nothing.
+    // A server that started on a full disk would be running by now, and would not have reported the full disk.
     expect(await Promise.race([full.promise, starting])).toBeUndefined();
     await disk.makeSomeRoom();
     await using server = await starting;
@@ -102,7 +102,7 @@ test.skipIf(!isRoot)(
     for (const job of kept) expect((await caller.status(works, job)).status).toBe("IN_QUEUE");
     expect((await caller.run(works)).status).toBe(503);
     expect((await caller.call("DELETE", `/v2/serverless/${later}`)).status).toBe(204);
-    // A start says what it waits for, and comes as soon as that is there.
+    // A start reports what it waits for, and happens as soon as there is space.
     await caller.call("PATCH", `/v2/serverless/${works}`, { cmd: ["node", "-e", "0"], workers: { min: 0, max: 1 } });
     await until(
       async () => /disk is full/.test((await caller.status(works, kept[0]!)).waitReason ?? ""),

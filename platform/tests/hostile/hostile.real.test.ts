@@ -1,4 +1,4 @@
-/** While somebody does the worst, somebody else notices nothing: each scene on one server, beside a witness. */
+/** While one account does its worst, another one notices nothing. Each scene runs on one server beside a witness. */
 import { afterAll, beforeAll, describe, expect, onTestFailed, test } from "vitest";
 import { stay } from "../../src/kernel/clock.ts";
 import { allScenes } from "./scenes.ts";
@@ -6,7 +6,7 @@ import { openStage, play, type Stage } from "./stage.ts";
 import { type Testimony, worstRatio } from "./witness.ts";
 
 const RATIO = 3;
-/** Beside other tests on a busy machine nobody is answered quickly. That is no stall of the server; what is, takes longer than this. */
+/** Beside other tests on a busy machine every answer is slow, which is no stall of the server. A stall takes longer than this. */
 const NOTICEABLE_MS = 3000;
 
 let stage: Stage;

@@ -1,4 +1,4 @@
-/** All scenes over and over, several at a time, beside a witness and generated requests: `npm run hostile -- --minutes 60`. */
+/** Repeats all scenes, several at a time, beside a witness and generated requests: `npm run hostile -- --minutes 60`. */
 import { mkdir, writeFile } from "node:fs/promises";
 import { loadavg } from "node:os";
 import { join } from "node:path";
@@ -23,7 +23,7 @@ const { values } = parseArgs({
     minutes: { type: "string", default: "60" },
     together: { type: "string", default: "3" },
     seed: { type: "string" },
-    /** Only scenes whose names hold this. */
+    /** Only scenes whose names contain this text. */
     scenes: { type: "string", default: "" },
     quiet: { type: "boolean", default: false },
   },
@@ -34,11 +34,11 @@ const minutes = Number(values.minutes);
 interface Played {
   times: number;
   failed: number;
-  /** What the last one that failed said. */
+  /** The message of the last failure. */
   said?: string;
 }
 
-/** Scenes in an order of chance, all of them before one comes again, and none beside itself: it may know the names of its things. */
+/** Deals the scenes in random order: all of them before one repeats, and never one beside itself, since a scene may use fixed names. */
 class Deck {
   readonly #scenes: readonly Scene[];
   readonly #chance: SeededRandom;
@@ -50,7 +50,7 @@ class Deck {
     this.#chance = chance;
   }
 
-  /** Undefined while each that is left is being played. */
+  /** Undefined while every scene that is left is being played. */
   draw(): Scene | undefined {
     if (this.#left.length === 0) this.#left = shuffled(this.#scenes, this.#chance);
     const at = this.#left.findIndex((scene) => !this.#played.has(scene));
@@ -128,7 +128,7 @@ interface Hour {
   stage: Stage;
   noise: Requests;
   idle: Testimony;
-  /** Of all minutes together. */
+  /** What the witness saw in all minutes together. */
   attacked: Testimony;
   played: Map<string, Played>;
   before: Size;
@@ -164,7 +164,7 @@ async function report({ stage, noise, idle, attacked, played, before }: Hour): P
   console.log(`restarts: ${after ? "none" : "THE SERVER ENDED"}`);
   if (!after) console.log(stage.server.log().slice(-5000));
   const worst = worstRatio(idle, attacked);
-  // A scene that was never answered as it should be was no attack at all.
+  // A scene that failed every time was no attack at all.
   const neverWell = [...played].filter(([, { times, failed }]) => times > 0 && times === failed).map(([name]) => name);
   const { requests, failures } = attacked;
   const isWell = after !== undefined && failures.length === 0 && worst.ratio <= RATIO && neverWell.length === 0;

@@ -1,4 +1,4 @@
-/** The last guard of a real server: failures that reach nobody are survived, and a dead writer ends it in order. */
+/** The last guard of a real server: it survives errors that nobody handles, and shuts down in order when its writer dies. */
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";

@@ -8,7 +8,7 @@ import { type Server, type StartOptions, startServer } from "../process.ts";
 const PRELOAD = fileURLToPath(new URL("./loop-watch.mjs", import.meta.url));
 
 export interface WatchedServer extends Server {
-  /** The longest turn of its main thread since it was asked last, in milliseconds of the processor. */
+  /** The longest turn of the main thread since the last call, in milliseconds of processor time. */
   longestTurn(): Promise<number>;
 }
 

@@ -1,4 +1,4 @@
-/** Generated requests of two more accounts on the stage, paced, and limited in rate as anybody's. */
+/** Generated requests of two more accounts on the stage, at a steady pace and with the usual rate limits. */
 import { cp, mkdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";

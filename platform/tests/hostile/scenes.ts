@@ -1,4 +1,4 @@
-/** Every scene: a file of the folder beside this one. */
+/** All scenes, one file of the folder `scenes` after the other. */
 import { readdirSync } from "node:fs";
 import type { Scene } from "./stage.ts";
 

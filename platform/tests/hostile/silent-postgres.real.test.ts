@@ -1,4 +1,4 @@
-/** PostgreSQL stays connected and says nothing: everybody is told so in time, nothing is said to be missing, and nothing is done twice. */
+/** PostgreSQL stays connected but is silent: callers get an error in time, nothing is reported missing, and nothing is done twice. */
 import { expect, onTestFailed, test } from "vitest";
 import { cuttableProxy } from "../cuttable-proxy.ts";
 import { freshDatabase } from "../database.ts";
@@ -35,7 +35,7 @@ test("while PostgreSQL is silent every request is answered with 503, and afterwa
     server.call("GET", `/v2/${queue}/job-take/w1?gpu=none`, { key: worker }),
     server.call("PATCH", `/v2/serverless/${queue}`, { key, body: { name: "renamed" } }),
   ];
-  // First with what is remembered for a second, then without.
+  // The first round may use what the server remembers for a second; the second cannot.
   for (let round = 0; round < 2; round++) {
     const answers = await Promise.all(asked());
     for (const { status, text } of answers)

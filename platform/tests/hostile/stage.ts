@@ -1,4 +1,4 @@
-/** A real server with two accounts: one that attacks it, and a witness who just uses it. */
+/** A real server with two accounts: one attacks it, and a witness just uses it. */
 import { chmod, cp, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -19,18 +19,18 @@ export interface Stage extends AsyncDisposable {
   server: Server;
   data: string;
   owner: Party;
-  /** A second account, rate-limited as any. */
+  /** A second account with the usual rate limits. */
   hostile: Party;
-  /** An account that has been busy for long: what it made within its rate limits by and by, it makes here at once. */
+  /** An account without rate limits. It makes at once what another account could only make over a long time. */
   patient(): Promise<Party>;
   witness: Witness;
-  /** An endpoint of the hostile account, or of another, whose workers do what a file of `worker/` says. */
+  /** An endpoint of the hostile account, or of another, whose workers behave as a file of `worker/` says. */
   hostileEndpoint(behaviour: string, more?: object, party?: Party): Promise<string>;
-  /** Removes it, however its workers resist. */
+  /** Removes an endpoint, however its workers resist. */
   remove(endpoint: string): Promise<void>;
 }
 
-/** What somebody hostile does, from its beginning to where nothing of it is left: an hour of it is many times the same. */
+/** One attack, from its beginning until nothing of it is left, so that it can be repeated for an hour. */
 export interface Scene {
   name: string;
   attack(stage: Stage): Promise<void>;
@@ -38,13 +38,13 @@ export interface Scene {
 
 export const CPU = { cpu: [{ id: "cpu3c", vcpuCount: 2 }] };
 
-/** The one address of this machine that webhooks may reach: targets of scenes listen there. */
+/** The one address of this machine that webhooks may reach. The targets of scenes listen there. */
 export const WEBHOOK_HOST = "127.0.0.9";
 
-/** What the server has for bodies and results: little, so that little is enough to fill it. */
+/** The server's memory for bodies and results. It is small, so that little is enough to fill it. */
 export const BODIES_MB = 256;
 
-/** Programs of the second account may run here: what they can do from inside their sandbox is what scenes are about. */
+/** Programs of the second account may run here, since scenes are about what they can do from inside their sandbox. */
 const SETTINGS = {
   MILLRACE_COMPUTE: "host",
   MILLRACE_HOST_IMAGES: "on",
@@ -64,10 +64,10 @@ export async function openStage({ env, ...options }: StartOptions = {}): Promise
     cp(join(FIXTURES, "small-worker.mjs"), join(apps, "witness", "small-worker.mjs")),
     cp(join(FIXTURES, "small-app.mjs"), join(apps, "witness", "small-app.mjs")),
   ]);
-  // Programs run as users of their own.
+  // Programs run as other users and must be able to read these folders.
   for (const path of [folder.path, apps]) await chmod(path, 0o755);
   const server = opened.use(await startServer(data, { ...options, env: { ...SETTINGS, ...env } }));
-  // In order, so that its programs end with it.
+  // Ends the server in order, so that its programs end with it.
   opened.defer(async () => {
     if (server.process.exitCode === null) await server.end("SIGTERM");
   });
@@ -108,7 +108,7 @@ export async function openStage({ env, ...options }: StartOptions = {}): Promise
   };
 }
 
-/** Plays a scene. What it leaves behind when it fails would go on attacking beside those that come after. */
+/** Plays a scene. Afterwards it removes the scene's endpoints, since those of a failed scene would go on attacking during the next ones. */
 export async function play(scene: Scene, stage: Stage): Promise<void> {
   const left = new Map<string, Party>();
   try {
@@ -129,7 +129,7 @@ export async function play(scene: Scene, stage: Stage): Promise<void> {
   }
 }
 
-/** Rate limits are not what is measured. */
+/** The key is exempt, since rate limits are not what is measured. */
 async function unlimitedKey(data: string, account: string): Promise<string> {
   await millrace(data, "accounts", "create", account);
   return (await millrace(data, "keys", "create", "--account", account, "--scopes", "all", "--exempt")).key;

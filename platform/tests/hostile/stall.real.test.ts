@@ -15,16 +15,16 @@ import { type Answer, call } from "../world.ts";
 import { startWatched, type WatchedServer } from "./loop-watch.ts";
 import { worstValues, wrapped } from "./worst-bodies.ts";
 
-/** Of the processor's time, in one turn. What a server without requests takes for its duties is allowed on top. */
+/** The processor time that one turn may take. The time that an idle server takes for its duties is allowed on top. */
 const MOST_MS = 50;
-/** Code is slow when it runs for the first time, and where others keep the processors busy: the best of a few tries counts. */
+/** Code is slow when it runs for the first time, or when others keep the processors busy. So the best of a few tries counts. */
 const TRIES = 8;
 
-/** Kinds of values that were the worst in long bodies. */
+/** The kinds of values that were the slowest in long bodies. */
 const LONG = ["short members", "long text"];
 const KINDS_EACH = 1;
 
-/** Repeat a failed run with the seed that it printed: MILLRACE_TEST_SEED=… */
+/** To repeat a failed run, set the seed that it printed: MILLRACE_TEST_SEED=… */
 const seed = Number(process.env.MILLRACE_TEST_SEED ?? Buffer.from(realRandom.bytes(4)).readUInt32LE());
 const random = new SeededRandom(seed);
 console.log(`MILLRACE_TEST_SEED=${seed}`);
@@ -92,14 +92,14 @@ async function send({ method, path, body, by = key }: Sent): Promise<number> {
 async function expectNobodyWaits(sent: Sent | (() => Promise<Sent>), expected?: number): Promise<void> {
   const longest = await longestDuring(async () => {
     const status = await send(typeof sent === "function" ? await sent() : sent);
-    // A fault would be no measurement, and nothing is read for a stranger.
+    // A fault would measure nothing, and the server reads no body of a stranger.
     expect([401, 500]).not.toContain(status);
     expect(status).toBe(expected ?? status);
   });
   expect(longest - idleMs).toBeLessThan(MOST_MS);
 }
 
-/** A job that the worker has. */
+/** Creates a job that the worker has taken. */
 async function begun(body: string | object = { input: {} }): Promise<string> {
   const { json } = await server.call("POST", `/v2/${endpoint}/run`, { key, body });
   const path = `/v2/${endpoint}/job-take-batch/${worker.id}?batch_size=100`;
@@ -117,8 +117,8 @@ describe("operations of the contract", () => {
       const fields = Object.keys((shape as { properties?: object }).properties ?? {});
       const field = fields.find((name) => ["cpu", "keys", "value", "scopes"].includes(name)) ?? fields[0] ?? "name";
       const url = pathParameters(path).reduce((url, name) => url.replace(`{${name}}`, endpoint), path);
-      // Long bodies cost this test as well: those that were the worst where they are read. All operations are read by the same steps: of
-      // the others each gets some, and all of them together every kind.
+      // Long bodies also cost this test much time, so they only use the slowest kinds of values. All operations read bodies in the same
+      // steps, so each other operation gets some kinds, and together they cover all of them.
       const kinds = bytes > 2 * MIB ? LONG : someKinds();
       for (const value of kinds.map((kind) => worstValues[kind]!))
         for (const names of bytes > 2 * MIB ? [[field]] : [[], [field]])
@@ -186,7 +186,7 @@ describe.each(LONG)("calls of an endpoint, with %s", (kind) => {
         answered = given;
       });
       while (!answered && !(await waiting())) await stay(50);
-      // Refused, it would not have been read.
+      // A refused request would not have been read.
       expect(answered).toBeUndefined();
       letGo.abort();
       await noted;
@@ -207,7 +207,7 @@ describe.each(LONG)("calls of an endpoint, with %s", (kind) => {
   });
 });
 
-/** Takes webhooks, and says of each whether it is signed, and its first and last characters. */
+/** Receives webhooks, and reports for each whether it is signed, and its first and last characters. */
 async function openTarget() {
   const told = new EventEmitter();
   const target = createServer(async (request, response) => {
@@ -268,7 +268,7 @@ describe("credentials", () => {
     ["that is as long as a request may be", "run", 400, () => request("\\u00e9".repeat(1.6 * MIB), "0")],
     ["that is as long as a batch may be", "batch", 400, () => `[${request("\\u00e9".repeat(1.6 * MIB), "0")}]`],
   ])("%s", async (_which, route, expected, body) => {
-    // An endpoint has only so many batches at once.
+    // A new endpoint each time, since an endpoint can only have a limited number of batches at once.
     const path = `/v2/${await newEndpoint()}/${route}`;
     await expectNobodyWaits({ method: "POST", path, body: body() }, expected);
   });

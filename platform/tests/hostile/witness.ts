@@ -1,4 +1,4 @@
-/** An account that uses the product as anybody does, again and again, and notes how long each request took. */
+/** An account that uses the product as anyone would, again and again, and records how long each request took. */
 import { once } from "node:events";
 import { stay } from "../../src/kernel/clock.ts";
 import { startChild } from "../child.ts";
@@ -7,19 +7,19 @@ import { type Answer, call } from "../world.ts";
 const PAUSE_MS = 5;
 const LOOK_MS = 50;
 
-/** Of each kind of request, the milliseconds that each took. */
+/** The durations of each kind of request in milliseconds. */
 export type Seen = Map<string, number[]>;
 
 export interface Testimony {
   requests: number;
-  /** What was not as it should be, in words. */
+  /** Describes what went wrong. */
   failures: string[];
   seen: Seen;
 }
 
 type Request = () => Promise<string | undefined>;
 
-/** A server that has nothing to do with the product: how much slower it gets is what the machine is to blame for. */
+/** A server that has nothing to do with the product. If it slows down, the machine is the cause. */
 const CONTROL = `const server = require("node:http").createServer((request, response) => response.end("ok"));
 server.listen(0, "127.0.0.1", () => console.log(server.address().port));
 process.stdin.on("end", () => process.exit()).resume();`;
@@ -42,7 +42,7 @@ export class Witness implements Disposable {
     this.#control.kill();
   }
 
-  /** With a worker of each kind that is ready. */
+  /** Opens a witness with a ready worker of each kind. */
   static async open(url: string, key: string, folder: string): Promise<Witness> {
     const witness = new Witness(url, key);
     const [port] = (await once(witness.#control.stdout, "data")) as [Buffer];
@@ -56,7 +56,7 @@ export class Witness implements Disposable {
     return witness;
   }
 
-  /** Asks until the work is over, and at least so many times each. */
+  /** Sends requests until the work is over, and at least this many of each kind. */
   async watch(work: Promise<unknown>, least = 100): Promise<Testimony> {
     const seen: Seen = new Map();
     const failures: string[] = [];
@@ -64,7 +64,7 @@ export class Witness implements Disposable {
     const settled = work.finally(() => {
       over = true;
     });
-    // It is awaited below; until then it may fail.
+    // It is awaited below, and may fail before that.
     settled.catch(() => undefined);
     const asking = Object.entries(this.#requests).map(async ([kind, request]) => {
       const took: number[] = [];
@@ -124,12 +124,12 @@ export function percentile(values: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]!;
 }
 
-/** How many times as long as in peace the slowest of a hundred requests of a kind took. */
+/** The slowest of a hundred requests of a kind took this many times as long as without an attack. */
 function growth(kind: string, idle: Testimony, attacked: Testimony): number {
   return percentile(attacked.seen.get(kind)!, 0.99) / percentile(idle.seen.get(kind)!, 0.99);
 }
 
-/** The growth of the kind of request that suffered most, beyond what a server of nobody's suffered from the machine at the same time. */
+/** The growth of the kind of request that suffered most, relative to how much the machine slowed down the control server meanwhile. */
 export function worstRatio(idle: Testimony, attacked: Testimony): { kind: string; ratio: number; p99: number } {
   const machine = Math.max(1, growth(CONTROL_KIND, idle, attacked));
   const ratios = [...attacked.seen.keys()]

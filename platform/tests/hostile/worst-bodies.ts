@@ -1,4 +1,4 @@
-/** Bodies that cost most to read, for any number of bytes: found by measuring, each the worst for some step on the way. */
+/** The bodies that cost most to read, for any size. Each was found by measuring and is the worst for one step of reading. */
 
 const filled = (unit: string, bytes: number) => unit.repeat(Math.max(0, Math.floor(bytes / Buffer.byteLength(unit))));
 
@@ -13,7 +13,7 @@ function members(bytes: number): string {
   return `{${parts.slice(0, -1).join(",")}}`;
 }
 
-/** JSON values of at most so many bytes. */
+/** JSON values of at most this many bytes. */
 export const worstValues: Record<string, (bytes: number) => string> = {
   "short members": members,
   "empty objects": (bytes) => `[${filled("{},", bytes - 4)}{}]`,
@@ -23,6 +23,6 @@ export const worstValues: Record<string, (bytes: number) => string> = {
   "long text": (bytes) => `"${filled("é\\n", bytes - 4)}"`,
 };
 
-/** With the value at each place where something of a shape is expected. */
+/** Puts the value at this path inside nested objects. */
 export const wrapped = (value: string, path: readonly string[]) =>
   path.reduceRight((inner, name) => `{${JSON.stringify(name)}:${inner}}`, value);

@@ -1,4 +1,4 @@
-/** Simulated clients: they submit, wait, read, cancel, retry, purge and shorten, and write down what they see. */
+/** Simulated clients: they submit, wait, read, cancel, retry, purge and shorten, and record what they see. */
 import type { Submission } from "../../src/jobs/engine.ts";
 import type { View } from "./history.ts";
 import { type Answer, Process, request } from "./network.ts";
@@ -7,9 +7,9 @@ import type { World } from "./world.ts";
 
 const PATIENCE_MS = 20_000;
 const KEYS = 5;
-/** Most requests are about one of the newest jobs, where most happens. */
+/** Most requests concern one of the newest jobs, where most happens. */
 const NEWEST = 6;
-/** Longer than a run: a job that nobody works on must not come to its end by this. */
+/** Longer than a run, so that this timeout never ends a job that nobody works on. */
 const ENDPOINT_TIMEOUT_MS = 7_200_000;
 
 export class Client extends Process {
@@ -17,7 +17,7 @@ export class Client extends Process {
     void this.#live();
   }
 
-  /** Reads one job and notes what it says. */
+  /** Reads one job and records what it shows. */
   async look(endpoint: string, id: string): Promise<void> {
     await this.#ask(id, (server) => server.read(endpoint, id));
   }
@@ -70,7 +70,7 @@ export class Client extends Process {
     const mode = waits ? random.pick(["runsync", "runsyncWithWait"] as const) : "run";
     const submission = this.#submission(mode, key);
     const waitMs = 1000 + random.below(30_000);
-    // Who has a key may send the request again when there was no answer.
+    // A client with an idempotency key may send the request again when there was no answer.
     for (let tries = key === undefined ? 1 : 3; tries > 0; tries--) {
       const sentAt = history.sent();
       const answer = await request(
@@ -88,7 +88,7 @@ export class Client extends Process {
   #submission(mode: Submission["mode"], key: string | undefined): Submission {
     const { random, mix } = this.world;
     const is = (kind: keyof World["mix"]["jobs"]) => random.chance(mix.jobs[kind]);
-    // One key always comes with one body.
+    // The same key always comes with the same body.
     const input: Input = key ? { talking: true } : { failing: is("failing"), long: is("long"), talking: is("talking") };
     const body = JSON.stringify({ input });
     return {
@@ -107,7 +107,7 @@ export class Client extends Process {
     };
   }
 
-  /** Refusals are part of the agreement: the disk is full, or the job cannot be retried. */
+  /** Two refusals are allowed: the disk is full, or the job cannot be retried. */
   #refused(answer: Answer<unknown>): boolean {
     if (answer === "lost") return true;
     if ("value" in answer) return false;

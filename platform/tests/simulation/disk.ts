@@ -1,4 +1,4 @@
-/** The disk of a simulated server: flushes end when the scheduler says so, fail, or are lost with a crash. */
+/** The disk of a simulated server. The scheduler decides when flushes end, whether they fail, and which a crash loses. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -19,27 +19,27 @@ import { MemoryJournal } from "../../src/ports/queue/memory-journal.ts";
 
 export type DiskKind = "memory" | "sqlite";
 
-/** Where batches end up. */
+/** Where batches are written. */
 export interface Disk {
-  /** Opens what earlier servers left; every server has a connection of its own. */
+  /** Opens what earlier servers left. Every server has a connection of its own. */
   open(flush: Flush): Promise<Opened>;
   remove(): void;
 }
 
 export interface Opened {
   journal: Journal;
-  /** What the dead process had open is closed, as its machine would do. */
+  /** Closes what the dead process had open, as its machine would. */
   crashed(): void;
 }
 
-/** Asked for each batch; `commit` writes it to the disk. */
+/** Called for each batch. `commit` writes it to the disk. */
 export type Flush = (batch: Entry[], commit: () => Promise<Flushed>) => Promise<Flushed>;
 
 export function openDisk(kind: DiskKind): Disk {
   return kind === "memory" ? new MemoryDisk() : new SqliteDisk();
 }
 
-/** Calls that are not overridden go to the target; a class with private fields allows no other way to wrap it. */
+/** Calls that are not overridden go to the target. A class with private fields can be wrapped in no other way. */
 export function overriding<T extends object>(target: T, overrides: Partial<T>): T {
   return new Proxy(target, {
     get(_, name) {
@@ -79,7 +79,7 @@ class SqliteDisk implements Disk {
 
   async open(flush: Flush): Promise<Opened> {
     const file = join(this.#folder, "queue.db");
-    // A simulated crash loses what was not flushed; what the machine's own disk does is not part of it.
+    // A simulated crash loses only what was not flushed. The real disk plays no part, so it need not be waited for.
     const db = openDatabase(file);
     db.exec("PRAGMA synchronous = OFF");
     const runner = new BatchRunner(file, program, db);

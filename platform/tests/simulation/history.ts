@@ -1,16 +1,16 @@
-/** What clients were shown, in the order in which they saw it: an end that was shown stays, and what is gone stays gone. */
+/** What clients were shown, in order: a job's end that was shown stays, and a job that is gone stays gone. */
 import { type Job, jobLifecycle } from "../../src/ports/queue/job.ts";
 import type { Ledger, Track } from "./ledger.ts";
 import type { Trace } from "./trace.ts";
 
-/** What one answer said of a job. */
+/** What one answer showed of a job. */
 export interface View {
   id: string;
   /** Absent when the answer was that there is no such job. */
   job?: Job;
-  /** Only the clock says that it is gone: when that is set back, the job is there again. */
+  /** Whether the job is gone only because of the clock. When the clock is set back, the job is there again. */
   isOnlyOver?: boolean;
-  /** What stood for the result, when the answer told that too. */
+  /** The result, when the answer included it. */
   result?: { text: string | undefined };
 }
 
@@ -40,12 +40,12 @@ export class History {
   /** Jobs whose submission was answered. */
   readonly accepted = new Set<string>();
 
-  /** A request leaves a client. */
+  /** Counts a request that leaves a client. */
   sent(): number {
     return ++this.#count;
   }
 
-  /** An answer leaves the server: what it says must be on the disk, or a crash would take it back. */
+  /** Checks an answer that leaves the server: what it shows must be on the disk, or a crash could take it back. */
   shown(view: View): void {
     const { id, job, result } = view;
     const track = this.#ledger.tracks.get(id);
@@ -57,14 +57,14 @@ export class History {
     }
     const known = track?.history.filter((durable) => durable.job.retried === job.retried) ?? [];
     const same = known.filter((durable) => durable.job.state === job.state && durable.job.endedAt === job.endedAt);
-    // Claims are written but not awaited.
+    // The server does not wait until a claim is written.
     if (known.length === 0 || (same.length === 0 && job.state !== "IN_PROGRESS"))
       this.#record.broken(`was shown as ${job.state} before that was on the disk`, id);
     else if (result && isFinal(job) && !same.some((durable) => durable.result === result.text))
       this.#record.broken(`was shown as ${job.state} with a result that is not on the disk: ${result.text}`, id);
   }
 
-  /** The submission that was sent as number `sentAt` was answered with this job. */
+  /** Checks the job that answered the submission with the number `sentAt`. */
   acknowledged(id: string, key: string | undefined, sentAt: number): void {
     this.accepted.add(id);
     if (key === undefined) return;
@@ -78,7 +78,7 @@ export class History {
     known.push({ id, seenAt: ++this.#count });
   }
 
-  /** An answer arrives at the client that sent its request as number `sentAt`. */
+  /** Checks an answer that arrives at the client that sent the request with the number `sentAt`. */
   seen(view: View, by: string, sentAt: number): void {
     const seen = this.#seen.get(view.id) ?? [];
     this.#seen.set(view.id, seen);
@@ -94,7 +94,7 @@ export class History {
   }
 }
 
-/** What a later view says that cannot be after the earlier one. */
+/** What a later view shows that cannot follow the earlier one. */
 function contradiction(
   { job: before, result: first, by, isOnlyOver }: Seen,
   { id, job: after, result: second }: View,
@@ -114,7 +114,7 @@ function contradiction(
   return undefined;
 }
 
-/** A result that nobody asked to be let go, or to be made anew, is there as long as was shown. */
+/** A final job must stay until its shown expiry, unless a client asked to shorten its retention or to retry it. */
 function isEarly({ state, expiresAt }: Job, { asked }: Track, highest: number): boolean {
   return jobLifecycle.isFinal(state) && asked.retry === 0 && asked.shortenings.length === 0 && expiresAt! > highest;
 }

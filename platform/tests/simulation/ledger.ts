@@ -1,11 +1,11 @@
-/** The server's own record, read off its journal: what it decided, what of that is on the disk, and whether each step was allowed. */
+/** The server's own record, read from its journal: its decisions, which of them are on the disk, and whether each was allowed. */
 import { type Job, type JobState, jobLifecycle } from "../../src/ports/queue/job.ts";
 import { type Entry, fromRow } from "../../src/ports/queue/journal.ts";
 import { brokenRule, type Circumstances } from "./legal.ts";
 import type { Timeline } from "./timeline.ts";
 import type { Trace } from "./trace.ts";
 
-/** A state that a job was durably in. */
+/** A state of a job that was on the disk. */
 export interface Durable {
   job: Job;
   result: string | undefined;
@@ -15,29 +15,29 @@ export interface Track {
   id: string;
   endpoint: string;
   key: string | undefined;
-  /** As decided, on the disk or not; undefined when there is no such job. */
+  /** The decided state, on the disk or not; undefined when there is no such job. */
   decided: Durable | undefined;
   durable: Durable | undefined;
-  /** Every state it was durably in, oldest first. */
+  /** Every state that was on the disk, oldest first. */
   history: Durable[];
-  /** Writes whose answer the server has not had. */
+  /** Writes for which the server has not got an answer yet. */
   unanswered: number;
   removed: "purged" | "expired" | undefined;
   /** What clients asked for and the server has begun to do. */
   asked: { retry: number; cancel: number; shortenings: number[] };
   retries: number;
   retriedAtMs: number;
-  /** Claims made by a take: `<worker>/<attempt>` since the last retry. */
+  /** Claims made by a take since the last retry, as `<worker>/<attempt>`. */
   taken: Set<string>;
-  /** Which worker was told of which attempt, since the server last read its memory from the disk. */
+  /** Which worker got which attempt, since the server last read its memory from the disk. */
   handedOut: Map<number, string>;
 }
 
 export class Ledger {
   readonly tracks = new Map<string, Track>();
-  /** Those that have not ended, as decided. */
+  /** Jobs whose decided state is not final, or that have unanswered writes. */
   readonly #open = new Set<Track>();
-  /** Ends on the disk, by endpoint. */
+  /** Ended jobs on the disk, by endpoint. */
   readonly #ended = new Map<string, { completed: number; failed: number }>();
   readonly #trace: Trace;
   readonly #timeline: Timeline;
@@ -73,7 +73,7 @@ export class Ledger {
     return track;
   }
 
-  /** The server hands entries to its journal: this is what it has decided. */
+  /** Records entries that the server hands to its journal: these are its decisions. */
   decide(entries: Entry[]): void {
     for (const entry of entries) {
       for (const id of idsOf(entry)) this.track(id).unanswered++;
@@ -85,17 +85,17 @@ export class Ledger {
     }
   }
 
-  /** The server has begun a job: decided at once, though it is written only when that is worth a write. */
+  /** Records that the server has begun a job. The decision holds at once, although the server writes it only later. */
   begin(job: Job): void {
     const track = this.track(job.id);
     const before = track.decided;
-    // Told a moment later than it was decided: another change may have come in between.
+    // The report comes a moment after the decision, and another change may have come in between.
     if (before?.job.state !== "IN_QUEUE" || before.job.attempt >= job.attempt) return;
     this.#change(track, before, { job, result: before.result }, undefined);
     this.#follow(track);
   }
 
-  /** The entries are on the disk, whether or not the server learns of it. */
+  /** Records that the entries are on the disk, whether or not the server learns of it. */
   commit(entries: Entry[]): void {
     for (const entry of entries) {
       if (entry.do === "insert") this.#keep(this.track(entry.row.id), { job: fromRow(entry.row), result: undefined });
@@ -105,7 +105,7 @@ export class Ledger {
     }
   }
 
-  /** The server learns that they are. */
+  /** Records that the server learned that the entries are on the disk. */
   answer(entries: Entry[]): void {
     for (const entry of entries) {
       for (const id of idsOf(entry)) {
@@ -116,7 +116,7 @@ export class Ledger {
     }
   }
 
-  /** What is not on the disk was never decided. */
+  /** After a crash, decisions that are not on the disk were never made. */
   lose(): void {
     for (const track of this.tracks.values()) {
       track.decided = track.durable;
@@ -126,19 +126,19 @@ export class Ledger {
     }
   }
 
-  /** Jobs that wait, on the disk and in the server's memory alike: whoever asks for one gets one. */
+  /** Jobs that wait both on the disk and in the server's memory, so that a worker that asks must get one. */
   waiting(endpoint: string): Track[] {
     return [...this.#open].filter(
       (track) => track.endpoint === endpoint && track.unanswered === 0 && track.decided?.job.state === "IN_QUEUE",
     );
   }
 
-  /** Jobs that have not ended, or whose end the server does not know to be on the disk. */
+  /** Jobs that have not ended, or whose end the server does not know to be on the disk yet. */
   unfinished(): Track[] {
     return [...this.#open];
   }
 
-  /** What the counters of an endpoint should say. */
+  /** The expected counters of an endpoint. */
   counts(endpoint: string) {
     const states = [...this.#open]
       .filter((track) => track.endpoint === endpoint)
@@ -159,7 +159,7 @@ export class Ledger {
     return this.#timeline.highest;
   }
 
-  /** Whether the disk bears out that the job is no longer there. */
+  /** Whether the job is gone according to the disk. */
   isGone({ removed, durable }: Track): boolean {
     return removed !== undefined || isOver(durable, this.#timeline.highest);
   }

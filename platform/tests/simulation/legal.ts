@@ -1,4 +1,4 @@
-/** The rules that every step of a job must keep, as a function from the step to the rule it breaks. */
+/** The rules for every step of a job: a function from a step to the rule that it breaks. */
 import { RETENTION_MS } from "../../src/jobs/engine.ts";
 import { workerOf } from "../../src/jobs/holder.ts";
 import { ATTEMPTS } from "../../src/jobs/moves.ts";
@@ -7,11 +7,11 @@ import type { Durable, Track } from "./ledger.ts";
 
 /** One run of a job's handler in a worker. */
 export interface Run {
-  /** Stands in everything that the run reports. */
+  /** Appears in everything that the run reports. */
   name: string;
   worker: string;
   job: string;
-  /** Given by workers that say which attempt they are at. */
+  /** Set by workers that report the attempt. */
   attempt: number | undefined;
   beganAtMs: number;
 }
@@ -22,7 +22,7 @@ export interface Circumstances {
   /** The latest time that the clock has ever shown. */
   highest(): number;
   runIn(text: string): Run | undefined;
-  /** Whether nothing was heard of the worker for long enough, or it is known to have ended. */
+  /** Whether the worker was silent for long enough, or is known to have ended. */
   mayBeLost(worker: string | undefined): boolean;
 }
 
@@ -34,7 +34,7 @@ type Step = (
   so: Circumstances,
 ) => string | undefined;
 
-/** Undefined when the step is allowed. `given` is the result that came with it: text, null to remove it, or nothing. */
+/** Undefined when the step is allowed. `given` is the result that came with it: a text, null to remove the result, or undefined. */
 export function brokenRule(
   track: Track,
   before: Durable,
@@ -120,14 +120,14 @@ const steps: { [step: string]: Step } = {
   "TIMED_OUT IN_QUEUE": retries,
 };
 
-/** A result is the work of whoever has the job, begun after the job was submitted or last retried. */
+/** A result must come from the job's holder, from a run that began after the job was submitted or last retried. */
 function wrongResult(track: Track, before: Job, given: string, so: Circumstances): string | undefined {
   const run = so.runIn(given);
   if (run?.job !== track.id) return `has a result that no run of it made: ${given}`;
   if (run.worker !== before.holder) return `took the result of ${run.name}, but ${before.holder} has the job`;
   if (run.attempt !== undefined && run.attempt !== before.attempt)
     return `took the result of ${run.name}, attempt ${run.attempt}, as that of attempt ${before.attempt}`;
-  // A worker that does not name its attempts cannot tell two runs of the same job apart: then having it again is enough.
+  // A worker that does not name attempts cannot distinguish two runs of the same job. It is enough that it holds the job again.
   if (
     run.beganAtMs < track.retriedAtMs &&
     !(run.attempt === undefined && track.taken.has(`${run.worker}/${before.attempt}`))
@@ -136,7 +136,7 @@ function wrongResult(track: Track, before: Job, given: string, so: Circumstances
   return undefined;
 }
 
-/** A worker's job goes to others because that worker, and no other, is silent or not at it. */
+/** A job is taken from a worker only because that very worker is silent or not at the job. */
 function wrongLoss(before: Job, after: Job, so: Circumstances): string | undefined {
   if (!after.reason?.includes(`worker ${workerOf(before.holder ?? "")} `))
     return `was taken from ${before.holder}, but: ${after.reason}`;

@@ -1,4 +1,4 @@
-/** What a run is made of: who takes part, what they do, and what goes wrong how often. */
+/** The settings of a run: who takes part, what they do, and how often which things go wrong. */
 import type { SeededRandom } from "../../src/kernel/random.ts";
 
 export interface Mix {
@@ -9,28 +9,28 @@ export interface Mix {
   batchedWorkers: number;
   clients: number;
   mostJobs: number;
-  /** How long a client rests between two requests, at most. */
+  /** The longest pause of a client between two requests. */
   restMs: number;
   /** Relative weights of what clients do. */
   requests: Record<"submit" | "submitAndWait" | "read" | "cancel" | "retry" | "purge" | "shorten", number>;
-  /** Chance that a job is of this kind. */
+  /** The chance that a job is of each kind. */
   jobs: Record<"keyed" | "mortal" | "hurried" | "failing" | "long" | "talking" | "low", number>;
-  /** Happenings in a hundred seconds. */
+  /** How often each fault happens in a hundred seconds. */
   faults: Record<
     "crash" | "kill" | "pause" | "smallJump" | "largeJump" | "fullDisk" | "slowDisk" | "badNetwork",
     number
   >;
-  /** Chances for each flush. */
+  /** The chances at each flush. */
   flush: Record<"crashBefore" | "crashAfter", number>;
-  /** Chance that the server crashes right after it has answered a client. */
+  /** The chance that the server crashes right after it has answered a client. */
   crashAfterAnswer: number;
-  /** Chances for each message. */
+  /** The chances for each message. */
   messages: Record<"lost" | "doubled" | "late", number>;
-  /** Longest ordinary flush. */
+  /** The longest ordinary flush. */
   flushMs: number;
 }
 
-/** Every run has its own selection of troubles: with all of them at once, most would hide each other. */
+/** Every run has its own selection of faults. With all of them at once, most would hide each other. */
 export function mixOf(random: SeededRandom): Mix {
   const sometimes = (most: number) => (random.chance(0.5) ? random.fraction() * most : 0);
   return {
@@ -76,7 +76,7 @@ export function mixOf(random: SeededRandom): Mix {
   };
 }
 
-/** The end of every run: nothing goes wrong any more, and what was begun must come to its end. */
+/** The end of every run: nothing goes wrong any more, and everything that was begun must end. */
 export const quiet: Pick<Mix, "flush" | "crashAfterAnswer" | "messages" | "flushMs"> = {
   flush: { crashBefore: 0, crashAfter: 0 },
   crashAfterAnswer: 0,
@@ -86,7 +86,7 @@ export const quiet: Pick<Mix, "flush" | "crashAfterAnswer" | "messages" | "flush
 
 export type MixChange = { [Part in keyof Mix]?: Mix[Part] extends number ? number : Partial<Mix[Part]> };
 
-/** A mix in which some things are more likely than others. */
+/** A mix with some values changed. */
 export function changed(mix: Mix, change: MixChange): Mix {
   const parts = Object.entries(change).map(([part, value]) => {
     const old = mix[part as keyof Mix];

@@ -1,9 +1,9 @@
-/** The network and the processes on it: messages are late, lost and doubled; processes pause and die. */
+/** The network and its processes: messages are delayed, lost and doubled; processes pause and die. */
 import { isProblem, type Problem } from "../../src/kernel/problem.ts";
 import type { Server } from "./server.ts";
 import type { World } from "./world.ts";
 
-/** A client or a worker: whatever happens to it happens when it is awake, and nothing happens to it once it is dead. */
+/** A client or a worker. Events reach it only while it is awake, and never once it is dead. */
 export class Process {
   readonly name: string;
   readonly world: World;
@@ -27,7 +27,7 @@ export class Process {
     return new Promise((resolve) => this.world.timeline.after(ms, () => this.reach(resolve)));
   }
 
-  /** Lets something happen to it as soon as it is awake. */
+  /** Delivers an event as soon as the process is awake. */
   reach(happen: () => void): void {
     if (this.isDead) return;
     const leftMs = this.#asleepUntil - this.world.timeline.elapsed;
@@ -41,7 +41,7 @@ export type Answer<T> = { value: T } | { refused: Problem } | "lost";
 
 type Work<T> = (server: Server, gone: AbortSignal) => Promise<T>;
 
-/** Sends a request to whatever server is up when it arrives. A caller that hears nothing for `timeoutMs` hangs up. */
+/** Sends a request to the server that is up when it arrives. A caller that gets no answer within `timeoutMs` hangs up. */
 export function request<T>(from: Process, work: Work<T>, timeoutMs: number): Promise<Answer<T>> {
   const { world } = from;
   const { random, mix } = world;

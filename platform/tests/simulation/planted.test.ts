@@ -1,4 +1,4 @@
-/** Bugs that are put in on purpose: the simulation finds each of them, so that it would find one that came by itself. */
+/** The simulation finds each bug that is planted on purpose, so it would also find one that came by itself. */
 import { afterAll, expect, test } from "vitest";
 import { type PlantedBug, plantedBugs } from "./planted.ts";
 import { simulate } from "./world.ts";

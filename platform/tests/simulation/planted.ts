@@ -1,4 +1,4 @@
-/** Bugs put into the server from outside, one at a time, each with a mix of happenings that makes it likely to show. */
+/** Bugs planted into the server from outside, one at a time, each with a mix that makes it likely to show. */
 import { type Job, jobLifecycle } from "../../src/ports/queue/job.ts";
 import type { Entry, Journal } from "../../src/ports/queue/journal.ts";
 import type { Claimed, JobChange, Queue } from "../../src/ports/queue/queue.ts";
@@ -11,7 +11,7 @@ export interface PlantedBug {
   name: string;
   plant: Plant;
   mix: MixChange;
-  /** Found also by what clients see alone, without a look at the server's own record. */
+  /** Whether the clients' views alone show the bug, without the server's own record. */
   isSeen?: true;
 }
 
@@ -146,7 +146,7 @@ export const plantedBugs: PlantedBug[] = [
   },
 ];
 
-/** Every change is another one than was meant. */
+/** Replaces every change by another one. */
 function withApply(other: (change: JobChange) => JobChange): Plant {
   return { queue: (queue) => overriding(queue, { apply: (changes) => queue.apply(changes.map(other)) }) };
 }
@@ -170,7 +170,7 @@ function callingForEveryThird(signals: Signals): Signals {
   });
 }
 
-/** The queue has a returned job in two places. */
+/** The queue holds a returned job in two places. */
 function handingOutTwice(queue: Queue): Queue {
   const again: Claimed[] = [];
   return overriding(queue, {
@@ -184,7 +184,7 @@ function handingOutTwice(queue: Queue): Queue {
   });
 }
 
-/** A job is taken from its new holder because the one before was lost. */
+/** A job is taken from its new holder because the previous one was lost. */
 function givingBackTwice(queue: Queue): Queue {
   const once: JobChange[] = [];
   return overriding(queue, {
@@ -198,7 +198,7 @@ function givingBackTwice(queue: Queue): Queue {
   });
 }
 
-/** Submissions are answered in time, but workers get the jobs before that. */
+/** Submissions are answered in time, but workers get the jobs before they are written. */
 function handingOutEarly(): Plant {
   let written: Promise<unknown> = Promise.resolve();
   const isInsert = (entries: Entry[]) => entries.some((entry) => entry.do === "insert");
@@ -224,7 +224,7 @@ function handingOutEarly(): Plant {
   };
 }
 
-/** A job that was retried looks as if it never had been. */
+/** A retried job looks as if it had never been retried. */
 function forgettingRetries(queue: Queue): Queue {
   const unretried = (job: Job): Job => ({ ...job, barred: undefined, ttlAt: job.createdAt + job.policy.ttlMs });
   return overriding(queue, {

@@ -21,7 +21,10 @@ const never = <T>() => new Promise<T>(() => undefined);
 interface Take {
   call: WorkerCall;
   gone: AbortSignal;
-  /** A failed write may return jobs to the queue without a call: a worker that waited before finds them when it asks anew. */
+  /**
+   * Whether the take began before a failed write. Such a write may return jobs to the queue silently; a worker that already waited finds
+   * them when it asks again.
+   */
   before: boolean;
 }
 
@@ -32,7 +35,7 @@ export class Server {
   readonly #heardAt = new Map<string, number>();
   readonly #takes = new Set<Take>();
   readonly #waits = new Set<string>();
-  /** Jobs that each worker says it is busy with. */
+  /** The jobs that each worker reports as its own. */
   readonly #listed = new Map<string, Set<string>>();
   #opened: Opened | undefined;
   #engine!: Engine;
@@ -72,7 +75,7 @@ export class Server {
     return server;
   }
 
-  /** Nothing of this life happens any more: not its timers, not its writes, not its answers. */
+  /** Ends this life at once: none of its timers, writes or answers happen any more. */
   crash(): void {
     this.isDead = true;
     this.#clock.stop();
@@ -83,7 +86,7 @@ export class Server {
     return (this.#heardAt.get(worker) ?? this.#startedAt) + LOST_AFTER_MS <= this.#world.timeline.elapsed;
   }
 
-  /** After everything has settled: nobody waits for what is there. */
+  /** Runs after everything has settled: nobody may wait for something that is already there. */
   checkWaiting(): void {
     const { ledger, record } = this.#world;
     for (const { call, gone, before } of this.#takes) {
@@ -111,7 +114,7 @@ export class Server {
     try {
       const { job, result } = await this.#engine.submitAndWait({ ...submission }, { waitMs, gone }, id);
       const text = result as string | undefined;
-      // A purged job has no record; that it is gone is told as CANCELLED.
+      // A purged job has no record. The engine reports it as CANCELLED.
       if (job.policy.retentionMs === 0) return this.#show({ id: job.id });
       return this.#show({ id: job.id, job, ...(jobLifecycle.isFinal(job.state) ? { result: { text } } : {}) });
     } finally {
@@ -229,7 +232,7 @@ export class Server {
     trace.note(`handed out to ${worker}, attempt ${attempt}`, id);
   }
 
-  /** A refusal because there is no such job shows that as well. */
+  /** A refusal because there is no such job also counts as an answer about it. */
   async #view(id: string, work: () => Promise<View>): Promise<View> {
     try {
       return this.#show(await work());
@@ -271,7 +274,7 @@ export class Server {
     });
   }
 
-  /** The scheduler decides how long a flush takes, whether it works, and whether the server lives to learn of it. */
+  /** The scheduler decides how long a flush takes, whether it succeeds, and whether the server lives to learn of it. */
   #flush(batch: Entry[], commit: () => Promise<Flushed>): Promise<Flushed> {
     if (this.isDead) return never();
     const { random, mix, trace, ledger } = this.#world;

@@ -1,11 +1,11 @@
-/** Many simulated worlds, each from one seed, on both journals: no rule is broken in any of them. */
+/** Many simulated worlds, each from one seed, on both journals. No rule is broken in any of them. */
 import { describe, expect, test } from "vitest";
 import { simulate } from "./world.ts";
 
-/** `MILLRACE_SIMULATION_SEEDS=5000 MILLRACE_SIMULATION_FIRST=1` runs more of them, or one that has failed. */
+/** `MILLRACE_SIMULATION_SEEDS=5000 MILLRACE_SIMULATION_FIRST=1` runs more worlds, or one that failed. */
 const seeds = Number(process.env.MILLRACE_SIMULATION_SEEDS ?? 90);
 const first = Number(process.env.MILLRACE_SIMULATION_FIRST ?? 1);
-/** Opening files takes most of the time of a run on SQLite. */
+/** On SQLite fewer worlds run, since opening files takes most of their time. */
 const ofSqlite = Math.ceil(seeds / 5);
 
 describe("no rule is broken", () => {
@@ -31,7 +31,7 @@ test.each([1, 2, 3, 4, 5])("seed %i gives the same world each time, on either jo
   expect((await simulate({ seed, disk: "sqlite" })).text).toBe(text);
 });
 
-/** A simulation in which nothing goes wrong shows nothing. */
+/** A simulation in which nothing goes wrong proves nothing. */
 test("crashes, lost flushes, full disks, dead workers, retries and purges all happen", async () => {
   let all = "";
   for (let seed = 1; seed <= 30; seed++) all += (await simulate({ seed, disk: "memory" })).text;

@@ -1,4 +1,4 @@
-/** Simulated time: one line of events for a whole world, and clocks that die with the process they belong to. */
+/** Simulated time: one sequence of events for a whole world, and clocks that stop with the process they belong to. */
 import { type Clock, type Timer, turn } from "../../src/kernel/clock.ts";
 
 interface Event {
@@ -22,12 +22,12 @@ export class Timeline {
     return this.#elapsed;
   }
 
-  /** What the wall clock shows. */
+  /** The time that the wall clock shows. */
   get wall(): number {
     return START + this.#elapsed + this.#skew;
   }
 
-  /** The latest time that the wall clock has ever shown: nothing may end before that, however the clock was set. */
+  /** The latest time that the wall clock has ever shown. Nothing may end before its time by this clock, however the clock was set. */
   get highest(): number {
     this.#highest = Math.max(this.#highest, this.wall);
     return this.#highest;
@@ -73,7 +73,7 @@ export class Timeline {
   }
 }
 
-/** The clock of one process: once that is dead, none of its timers fires. */
+/** The clock of one process. Once the process is dead, none of its timers fires. */
 export class ProcessClock implements Clock {
   readonly #timeline: Timeline;
   #dead = false;

@@ -1,4 +1,4 @@
-/** What happened in a run, in words: kept in order, and told for one job when that job went wrong. */
+/** The events of a run as text, in order. When a job goes wrong, its own events are shown. */
 import type { Timeline } from "./timeline.ts";
 
 interface Line {
@@ -30,13 +30,13 @@ export class Trace {
     this.#seed = seed;
   }
 
-  /** Something that concerns one job, or everyone. */
+  /** Records an event that concerns one job, or everyone. */
   note(text: string, job?: string): void {
     const about = job === undefined ? "" : `${this.name(job)}: `;
     this.#lines.push({ text: `${(this.#timeline.elapsed / 1000).toFixed(3).padStart(8)}  ${about}${text}`, job });
   }
 
-  /** A short name for a job, in the order in which jobs are first spoken of. */
+  /** A short name for a job, numbered in the order of first mention. */
   name(job: string): string {
     let name = this.#names.get(job);
     if (!name) {
@@ -46,7 +46,7 @@ export class Trace {
     return name;
   }
 
-  /** The first rule that was broken is the one that is told. */
+  /** Only the first broken rule is reported. */
   broken(text: string, job?: string): void {
     this.note(`BROKEN ${text}`, job);
     this.#violation ??= { text, job };

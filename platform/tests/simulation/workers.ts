@@ -1,4 +1,4 @@
-/** Simulated workers: one that asks for single jobs as the public worker package does, and one that takes and reports many. */
+/** Simulated workers: one takes single jobs as the public worker package does, the other takes and reports many. */
 import { holderName } from "../../src/jobs/holder.ts";
 import { readReport } from "../../src/jobs/report.ts";
 import type { Reported, Streamed, WorkerCall } from "../../src/jobs/worker-desk.ts";
@@ -7,7 +7,7 @@ import type { Run } from "./legal.ts";
 import { Process, request } from "./network.ts";
 import type { World } from "./world.ts";
 
-/** What a job's body asks of its worker. */
+/** What a job's body asks its worker to do. */
 export interface Input {
   failing?: boolean;
   long?: boolean;
@@ -21,7 +21,7 @@ const LONGEST_REQUEST_MS = 90_000;
 
 abstract class Worker extends Process {
   readonly call: WorkerCall;
-  /** Jobs it is at, and whether each was told to stop. */
+  /** The worker's current jobs, and whether each was told to stop. */
   protected readonly busy = new Map<string, { isStopped: boolean }>();
 
   constructor(world: World, endpoint: string) {
@@ -55,7 +55,7 @@ abstract class Worker extends Process {
     if (this.busy.get(job.id) === state) this.busy.delete(job.id);
   }
 
-  /** Progress goes out by itself and may arrive in any order, even after the end; chunks are sent one after another. */
+  /** Progress is sent without waiting and may arrive in any order, even after the end. Chunks are sent one after another. */
   async #talk({ name, job, attempt }: Run, workMs: number): Promise<void> {
     for (let part = 0; part < 3; part++) {
       await this.sleep(workMs / 3);
@@ -67,7 +67,7 @@ abstract class Worker extends Process {
     }
   }
 
-  /** What is numbered is sent again when no answer came. */
+  /** Numbered chunks are sent again when no answer came. */
   async #stream(post: Streamed): Promise<void> {
     for (let tries = post.numbered ? 3 : 1; tries > 0; tries--) {
       const answer = await request(this, (server) => server.stream(this.call, post), 5000);
@@ -75,7 +75,7 @@ abstract class Worker extends Process {
     }
   }
 
-  /** Also when it has nothing to do: a job whose handing out was lost on the way is found by its absence from the list. */
+  /** Pings even without a job: if a job was lost on its way to the worker, the server notices that the list does not contain it. */
   async #pingOften(): Promise<void> {
     for (;;) {
       const listed = new Set(this.busy.keys());
@@ -101,7 +101,7 @@ abstract class Worker extends Process {
   }
 }
 
-/** One job at a time, no attempts named, a result sent at most three times and only after a refusal. */
+/** Takes one job at a time, names no attempts, and sends a result at most three times and only after a refusal. */
 export class SingleWorker extends Worker {
   protected override async takeForever(): Promise<void> {
     for (;;) {
@@ -127,7 +127,7 @@ export class SingleWorker extends Worker {
 
 const ROOM = 3;
 
-/** Several jobs at once, each with its attempt; results are sent until the server has them, often together with a new take. */
+/** Takes several jobs at once and names their attempts. It sends results until the server has them, often together with a new take. */
 export class BatchedWorker extends Worker {
   readonly #results: Reported[] = [];
   #isSending = false;

@@ -1,4 +1,4 @@
-/** A whole world in one seed: a server and its disk, workers, clients, a network and a clock, and one scheduler of everything. */
+/** A whole world from one seed: a server with its disk, workers, clients, a network, a clock, and one scheduler for everything. */
 import type { Engine } from "../../src/jobs/engine.ts";
 import { isProblem } from "../../src/kernel/problem.ts";
 import { SeededRandom } from "../../src/kernel/random.ts";
@@ -16,7 +16,7 @@ import { Timeline } from "./timeline.ts";
 import { Trace } from "./trace.ts";
 import { BatchedWorker, SingleWorker } from "./workers.ts";
 
-/** A bug put into the server from outside, to see that it is found. */
+/** A bug that is planted into the server from outside, to see that it is found. */
 export interface Plant {
   journal?(journal: Journal): Journal;
   queue?(queue: Queue): Queue;
@@ -29,7 +29,7 @@ export interface Setting {
   disk: DiskKind;
   plant?: Plant;
   mix?: MixChange;
-  /** Looks away from the server's own record: only what clients see counts. */
+  /** Ignores the server's own record, so that only the clients' views count. */
   onlyClients?: boolean;
 }
 
@@ -53,18 +53,18 @@ export async function simulate(setting: Setting): Promise<Trace> {
 export class World {
   readonly timeline = new Timeline();
   readonly trace: Trace;
-  /** Where the server's own record is held to its rules. */
+  /** Receives violations of the rules for the server's own record. */
   readonly record: Trace;
   readonly ledger: Ledger;
   readonly history: History;
   readonly disk: Disk;
   readonly plant: Plant;
-  /** Every choice of the scheduler. */
+  /** The source of every choice of the scheduler. */
   readonly random: SeededRandom;
-  /** The server's own randomness. */
+  /** The source of the server's own random numbers. */
   readonly ids: SeededRandom;
   readonly endpoints: string[];
-  /** Open connections to the living server, each with how it is told of a crash. */
+  /** Open connections to the living server, each with the function that reports a crash to it. */
   readonly connections = new Map<AbortController, () => void>();
   mix: Mix;
   server: Server | undefined;
@@ -118,7 +118,7 @@ export class World {
     return run;
   }
 
-  /** The server is gone at once, and what it had not flushed with it; another one starts a little later. */
+  /** The server ends at once and loses what it had not flushed. Another one starts a little later. */
   crash(why: string): void {
     if (!this.server) return;
     this.trace.note(`the server crashes ${why}`);
@@ -133,7 +133,7 @@ export class World {
     });
   }
 
-  /** The server sees that a caller is gone. */
+  /** The server notices that a caller is gone. */
   hangUp(gone: AbortController): void {
     if (this.connections.has(gone)) gone.abort();
   }
@@ -142,7 +142,7 @@ export class World {
     return this.#runs.get(/w\d+#\d+/.exec(text)?.[0] ?? "");
   }
 
-  /** In the end nobody has anything long to do. */
+  /** At the end of a run no job takes long. */
   get isQuiet(): boolean {
     return this.#isQuiet;
   }
@@ -151,7 +151,7 @@ export class World {
     return this.random.below(this.#isDiskSlow ? 4000 : this.mix.flushMs);
   }
 
-  /** Whether the flush that is made now finds the disk full. */
+  /** Whether the current flush finds the disk full. */
   takeFullDisk(): boolean {
     if (this.#fullDisks === 0) return false;
     this.#fullDisks--;
@@ -229,7 +229,7 @@ export class World {
     worker.pause(ms);
   }
 
-  /** A worker dies; sometimes someone notices; another one takes its place, under a new name. */
+  /** A worker dies, and sometimes the server is told. Another worker takes its place under a new name. */
   #kill(worker: SingleWorker | BatchedWorker): void {
     const { random, timeline, trace } = this;
     const { call, name } = worker;
@@ -239,7 +239,7 @@ export class World {
     if (random.chance(0.5)) {
       timeline.after(random.below(3000), () => {
         this.#ended.add(call.worker);
-        // A full disk refuses that too; then the worker is lost when nothing was heard of it for long enough.
+        // A full disk refuses this too. The worker is then lost when it was silent for long enough.
         this.server?.ended(call).catch((error: unknown) => {
           if (!isProblem(error, "unavailable")) trace.broken(`a worker's end was not taken: ${(error as Error).stack}`);
         });
@@ -255,7 +255,7 @@ export class World {
     this.timeline.jump(ms);
   }
 
-  /** Nothing goes wrong any more: whoever was accepted comes to an end. */
+  /** Nothing goes wrong any more, and every accepted job must end. */
   async #calmDown(): Promise<void> {
     this.trace.note("it becomes quiet");
     this.#isQuiet = true;
@@ -271,7 +271,7 @@ export class World {
     for (const { id } of this.ledger.unfinished()) this.trace.broken("has no end", id);
   }
 
-  /** Every accepted job is read once more, and the counters are compared with what is on the disk. */
+  /** Reads every accepted job once more, and compares the counters with the disk. */
   async #lookBack(): Promise<void> {
     if (this.trace.isBroken) return;
     const reader = new Client(this, "reader");
@@ -280,7 +280,7 @@ export class World {
     await this.#until(() => left === 0 && this.server);
     if (this.trace.isBroken) return;
     for (const id of this.history.accepted) {
-      // Only workers that number what they post can be told from a network that delivers it twice.
+      // Only numbered chunks are checked. Without a number, a repeated chunk may come from a network that delivers it twice.
       const chunks = (await this.server!.chunks(id)).filter((text) => this.#runIn(text)?.attempt !== undefined);
       if (new Set(chunks).size < chunks.length) this.trace.broken(`has a chunk twice: ${chunks.join()}`, id);
     }

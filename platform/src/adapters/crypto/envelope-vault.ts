@@ -15,8 +15,8 @@ export class EnvelopeVault implements Vault {
   readonly #assertCurrent: () => void;
 
   /**
-   * The first master key seals; the others only open what was sealed before a rotation. `assertCurrent` throws while it is not sure
-   * that the first one still seals for the installation.
+   * The first master key seals new values. The others only open values that were sealed before a rotation. `assertCurrent` throws while it
+   * is uncertain whether the first key is still the one that the installation seals with.
    */
   constructor(masters: readonly Uint8Array[], random: Random, assertCurrent = () => {}) {
     if (masters.length === 0) throw new Error("the vault needs a master key");
@@ -84,7 +84,7 @@ function decrypt(key: Uint8Array, sealed: string, context: string): Buffer {
   return Buffer.concat([decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()]);
 }
 
-/** A name for a master key that tells nothing of it. */
+/** A name that identifies a master key and reveals nothing about it. */
 function masterName(master: Uint8Array): string {
   return hash("sha256", Buffer.concat([Buffer.from("millrace master key\n"), master]), "hex").slice(0, 16);
 }

@@ -1,4 +1,4 @@
-/** What programs in containers listen on for themselves alone: reached from inside the container's network, which its engine does not offer. */
+/** Connects to ports on the loopback address of containers, from inside their network, since the engine offers no way there. */
 import { readFile } from "node:fs/promises";
 import type { Duplex } from "node:stream";
 import type { Clock } from "../../kernel/clock.ts";
@@ -18,7 +18,7 @@ export class ContainerLoopback implements Loopback, AsyncDisposable {
 
   constructor(parts: ContainerLoopbackParts) {
     this.#parts = parts;
-    // Found in the folders of tools when it is needed, which it never is where nobody asks for a loopback.
+    // `nsenter` is looked up at the first use. A server that never connects to a loopback address does not need it.
     this.#dialers = new Dialers("nsenter", parts.clock);
   }
 
@@ -39,7 +39,7 @@ export class ContainerLoopback implements Loopback, AsyncDisposable {
     return this.#dialers.dial(id, () => processesOf(container), place);
   }
 
-  /** For a container that is about to go. */
+  /** Call this before the container is removed. */
   async leave(id: string): Promise<void> {
     await this.#dialers.close(id);
   }
@@ -49,7 +49,9 @@ export class ContainerLoopback implements Loopback, AsyncDisposable {
   }
 }
 
-/** Its first, while it runs on this machine: that of an engine elsewhere has a number which is somebody else's here. */
+/**
+ * The container's first process, while it runs on this machine. The process number of a remote engine would be an unrelated process here.
+ */
 async function processesOf({ Id, State: { Pid } }: Container): Promise<number[]> {
   if (!Pid) return [];
   const groups = await readFile(`/proc/${Pid}/cgroup`, "utf8").catch(ifNotThere(""));

@@ -1,4 +1,4 @@
-/** The containers' network as the driver uses it: made when it is needed, with the rules around it, which are looked after. */
+/** The containers' network as the driver uses it: created when it is needed and kept in place, with its firewall rules. */
 
 import { type Duty, every } from "../../kernel/background.ts";
 import type { Clock } from "../../kernel/clock.ts";
@@ -15,19 +15,19 @@ import { bridgeName, ensureNetwork, type FoundNetwork, findNetwork, networkName 
 
 export interface ContainerNetworkOptions {
   engine: Engine;
-  /** What is missing of the rules is noted here. */
+  /** Firewall rules that could not be set are noted here. */
   isolation: Isolation;
   installation: string;
-  /** What containers reach beyond the internet. */
+  /** The addresses that containers reach in addition to the internet. */
   egress: Egress;
   publishedPorts?: PortRange;
   clock: Clock;
   log: Log;
-  /** Hears of duties; by default they are in the log. */
+  /** Receives the failures of background duties; by default they go to the log. */
   failed?: Failed;
 }
 
-/** Somebody may have flushed the rules, or removed the network. */
+/** The network and its rules are checked this often, since somebody may have flushed the rules or removed the network. */
 const RENEW_MS = 30_000;
 
 export const tableName = (installation: string) => bridgeName(installation).replace("mr-", "millrace_");
@@ -39,7 +39,7 @@ export class ContainerNetwork implements AsyncDisposable {
   readonly #options: ContainerNetworkOptions;
   readonly #firewall: Firewall;
   readonly #linkPorts = new Set<number>();
-  /** Two that make the network at once refuse each other. */
+  /** The engine refuses a second request to create the network while the first is under way. */
   readonly #turns = new OneAtATime();
   #found: FoundNetwork | undefined;
   #raised = "";
@@ -50,13 +50,13 @@ export class ContainerNetwork implements AsyncDisposable {
     this.#firewall = new Firewall(tableName(options.installation), options.log, options.isolation);
   }
 
-  /** The machine's address on it, known once it was found or made. */
+  /** The machine's address on the network. It is known once the network was found or made. */
   get linkHost(): string {
     if (!this.#found) throw new Error("no container was prepared yet");
     return this.#found.addresses.Gateway;
   }
 
-  /** Only looks for it: an installation that runs no container leaves nothing on the engine. */
+  /** Looks for the network without creating it: an installation that runs no container leaves nothing on the engine. */
   async find(): Promise<void> {
     const { api } = await this.#options.engine.find();
     this.#found = (await findNetwork(api, this.#options.installation)) ?? this.#found;
@@ -73,7 +73,10 @@ export class ContainerNetwork implements AsyncDisposable {
     this.#lookAfter();
   }
 
-  /** For a container of this account that is about to begin. Throws StartRefused where nothing would keep it from the networks around it. */
+  /**
+   * Prepares the network for a container of this account that is about to start. Throws StartRefused where nothing would keep the container
+   * from the networks around it.
+   */
   async ensureFor(account: string): Promise<void> {
     await this.ensure();
     await this.#options.isolation.check(account);
@@ -100,12 +103,12 @@ export class ContainerNetwork implements AsyncDisposable {
   async #raise({ addresses, bridge, isApart }: FoundNetwork): Promise<void> {
     const { podman } = await this.#options.engine.find();
     const { egress, installation, isolation } = this.#options;
-    // Podman has no such rule, which is for the operator to know who chooses it.
+    // Podman cannot keep containers on one network apart. An operator who chooses Podman has to know that, so it is not noted as a gap.
     isolation.note("neighbours", isApart || podman ? undefined : togetherOn(networkName(installation)));
-    // Containers of Podman ask for names at the gateway.
+    // Podman's containers resolve names at the gateway.
     const nameServers = podman ? [...egress.nameServers, addresses.Gateway] : egress.nameServers;
     const wall: Wall = {
-      // Podman does not tell it, and newer ones take the one they are given.
+      // Podman does not report the bridge's name. Newer versions use the name that they are given.
       bridge: podman ? bridgeName(this.#options.installation) : bridge,
       groups: groupBridges(this.#options.installation),
       gateway: addresses.Gateway,

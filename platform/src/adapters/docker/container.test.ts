@@ -1,4 +1,4 @@
-/** How instances and containers are told in each other's words. */
+/** Instances are translated into container requests, and containers back into instances. */
 import { expect, test } from "vitest";
 import type { InstanceSpec } from "../../ports/compute/compute.ts";
 import { type Container, type ContainerPlace, containerRequest, instanceOf, statusOf } from "./container.ts";

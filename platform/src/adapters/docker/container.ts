@@ -1,4 +1,4 @@
-/** How an instance looks as a container: the request that makes one, and the instance read back from what the engine knows. */
+/** Translates an instance into the request that creates its container, and a container back into an instance. */
 import { constants } from "node:os";
 import { parseTimestamp } from "../../kernel/clock.ts";
 import type { Exit, Gpu, Instance, InstanceKind, InstanceSpec, InstanceState } from "../../ports/compute/compute.ts";
@@ -6,7 +6,7 @@ import { groupKey } from "../../ports/compute/groups.ts";
 import type { Published } from "../../ports/compute/publish.ts";
 import type { MountedFolder } from "../../ports/compute/volumes.ts";
 
-/** Everything of an instance that must outlive this process; the engine keeps it with the container. */
+/** The labels hold everything about an instance that must outlive this process. The engine keeps them with the container. */
 export const label = {
   installation: "millrace.installation",
   instance: "millrace.instance",
@@ -16,13 +16,13 @@ export const label = {
   ports: "millrace.ports",
   gpus: "millrace.gpus",
   volumes: "millrace.volumes",
-  /** Of a container and of its group's network. */
+  /** Set on a container and on its group's network. */
   group: "millrace.group",
   groupName: "millrace.group.name",
   groupFullNames: "millrace.group.full-names",
-  /** What was reserved for a member. */
+  /** The address that was reserved for a member. */
   groupAddress: "millrace.group.address",
-  /** Of a network that was reserved: whose it is, under which id, and for whom. */
+  /** These labels of a reserved network name its owner, its id and its members. */
   groupId: "millrace.group.id",
   groupMembers: "millrace.group.members",
   published: "millrace.published",
@@ -34,15 +34,15 @@ export const containerName = (id: string) => `millrace-${id}`;
 
 export const groupNetworkName = (installation: string, key: string) => `millrace-${installation}-${key.slice(0, 16)}`;
 
-/** What the driver reads of a container. */
+/** The fields of a container that the driver reads. */
 export interface Container {
   Id: string;
   Created: string;
   State: {
-    /** `created`, `running`, `paused`, `exited` and some that last a moment. */
+    /** `created`, `running`, `paused`, `exited`, or one of several short-lived states. */
     Status: string;
     Running: boolean;
-    /** Of its first process, as the engine's machine numbers it; 0 when there is none. */
+    /** The container's first process, numbered as on the engine's machine; 0 when there is none. */
     Pid?: number;
     Paused: boolean;
     OOMKilled: boolean;
@@ -56,39 +56,41 @@ export interface Container {
   NetworkSettings: { Networks: Record<string, { IPAddress?: string }> };
 }
 
-/** What an instance alone was given. */
+/** The part of a place that differs between instances. */
 export type GivenPlace = Pick<ContainerPlace, "gpus" | "published" | "address">;
 
 export interface ContainerPlace {
   installation: string;
   network: string;
-  /** Processors of the machine: the engine refuses a limit above it. */
+  /** Processors of the machine. The engine refuses a CPU limit above this number. */
   processors: number;
   podman: boolean;
   /** Devices that this instance was given. */
   gpus: readonly Gpu[];
-  /** Ports of the machine that are to lead to it. */
+  /** Ports of the machine that forward to this container. */
   published?: readonly Published[];
-  /** That was reserved for it in its group. */
+  /** The address that was reserved for the instance in its group. */
   address?: string | undefined;
-  /** Whether the engine's storage can hold a container to a size. */
+  /** Whether the engine's storage driver can limit the size of a container. */
   limitsDisk: boolean;
 }
 
 const MB = 1024 * 1024;
-/** A fork bomb stops here; no honest program needs as many. */
+/** Stops a fork bomb. No honest program needs this many processes. */
 const MOST_PROCESSES = 4_096;
-/** Of what Docker gives by default: raw sockets forge packets on the bridge, and device nodes are nobody's business. */
+/**
+ * Capabilities taken from Docker's default set. Raw sockets could forge packets on the bridge, and no program needs to create device nodes.
+ */
 const DROPPED_CAPABILITIES = ["NET_RAW", "MKNOD"];
 
 /**
- * What a container weighs where processors are short. A server beside it, be it in a container of its own, has 1024: it goes on
- * answering while programs compute, and they share what is left by what they asked for.
+ * A container's CPU weight while processors are short. The server has 1024 shares, even when it runs in a container itself, so it keeps
+ * answering while programs compute. Programs share the rest in proportion to the processors they asked for.
  */
 const SHARES_PER_PROCESSOR = 64;
 const LEAST_SHARES = 2;
 
-/** The body of the request that makes the container of an instance. */
+/** The body of the request that creates an instance's container. */
 export function containerRequest(
   id: string,
   spec: InstanceSpec,
@@ -100,7 +102,7 @@ export function containerRequest(
   return {
     Image: spec.image,
     Hostname: id,
-    // An absent key leaves what the image says.
+    // The image's own value holds where a key is absent.
     ...(spec.entrypoint.length > 0 && { Entrypoint: spec.entrypoint }),
     ...(spec.cmd.length > 0 && { Cmd: spec.cmd }),
     Env: Object.entries(spec.env).map(([name, value]) => `${name}=${value}`),
@@ -114,17 +116,17 @@ export function containerRequest(
       NanoCpus: Math.round(processors * 1e9),
       CpuShares: Math.max(LEAST_SHARES, Math.round(processors * SHARES_PER_PROCESSOR)),
       Memory: spec.limits.memoryMb * MB,
-      // The same again: no swap beyond it.
+      // The same value as the memory limit, so the container gets no swap.
       MemorySwap: spec.limits.memoryMb * MB,
-      // Programs that share tensors between processes need more than Docker's 64 MB; it counts as memory of the container.
+      // Programs that share tensors between processes need more than Docker's 64 MB. Shared memory counts as memory of the container.
       ShmSize: Math.floor(spec.limits.memoryMb / 2) * MB,
       PidsLimit: MOST_PROCESSES,
       ...(place.limitsDisk && { StorageOpt: { size: `${spec.limits.diskGb}G` } }),
-      // Unlike `Binds`, this makes no folder where an engine elsewhere has none.
+      // Unlike `Binds`, `Mounts` does not create a missing folder on a remote engine.
       Mounts: folders.map(({ source, path }) => ({ Type: "bind", Source: source, Target: path })),
       CapDrop: DROPPED_CAPABILITIES,
       SecurityOpt: ["no-new-privileges"],
-      // A first process that reaps children and passes signals on: without it a program that installs no handler ignores SIGTERM.
+      // A small first process reaps children and passes signals on. Without it a program that installs no handler would ignore SIGTERM.
       Init: true,
       LogConfig: logConfig(place.podman),
       RestartPolicy: { Name: "no" },
@@ -155,7 +157,7 @@ function labelsOf(id: string, spec: InstanceSpec, place: ContainerPlace): Labels
   };
 }
 
-/** What a container publishes, whether or not it runs. */
+/** The ports that a container publishes, whether or not it runs. */
 export function publishedOf(labels: Labels): Published[] {
   const ways = (labels[label.published] || undefined)?.split(",") ?? [];
   return ways.map((way) => {
@@ -164,14 +166,16 @@ export function publishedOf(labels: Labels): Published[] {
   });
 }
 
-/** Lines are kept elsewhere for long; this is where they wait while the server is away. */
+/** Millrace keeps the lines elsewhere. The engine's log only holds them while the server is away. */
 const LOG_SIZE = { "max-size": "20m", "max-file": "3" };
 
-/** Docker's `local` keeps bytes as they are; `json-file` spoils a character that its 16 KB pieces of a long line cut in two. */
+/**
+ * Docker's `local` log keeps bytes unchanged. `json-file` cuts a long line into pieces of 16 KB and damages a character that lies on a cut.
+ */
 const logConfig = (podman: boolean) =>
   podman ? { Type: "k8s-file", Config: { "max-size": "60m" } } : { Type: "local", Config: LOG_SIZE };
 
-/** Virtual devices are none. */
+/** Requests the real devices only; a virtual GPU has no device. */
 function deviceRequests(gpus: readonly Gpu[]) {
   const real = gpus.filter(({ virtual }) => !virtual).map(({ id }) => id);
   return real.length === 0 ? {} : { DeviceRequests: [{ DeviceIDs: real, Capabilities: [["gpu"]] }] };
@@ -188,7 +192,6 @@ export const gpusOf = (labels: Labels): string[] => (labels[label.gpus] || undef
 
 export const volumesOf = (labels: Labels): string[] => (labels[label.volumes] || undefined)?.split(",") ?? [];
 
-/** The instance whose container this is. */
 export function instanceOf(container: Container): Instance {
   const { Config, State, HostConfig, Created } = container;
   const labels = Config.Labels ?? {};
@@ -206,14 +209,14 @@ export function instanceOf(container: Container): Instance {
   };
 }
 
-/** In its group. */
+/** The instance's address in its group's network. */
 function addressIn({ NetworkSettings }: Container, labels: Labels): Pick<Instance, "address"> {
   const { [label.installation]: installation, [label.group]: key } = labels;
   const address = key && NetworkSettings.Networks[groupNetworkName(installation!, key)]?.IPAddress;
   return address ? { address } : {};
 }
 
-/** What labels alone say about an instance. */
+/** The facts about an instance that its labels state. */
 const namedBy = (labels: Labels) => ({
   id: labels[label.instance]!,
   kind: labels[label.kind] as InstanceKind,
@@ -240,13 +243,13 @@ function exitOf(state: Container["State"], memory: number, startedAt: number): E
 
 const signalNames = new Map(Object.entries(constants.signals).map(([name, number]) => [number, name]));
 
-/** The engine gives a shell's status, in which 128 + n stands for signal n. */
+/** The engine reports a shell's exit status, in which 128 + n stands for signal n. */
 export function statusOf(status: number): Pick<Exit, "code" | "signal"> {
   const signal = signalNames.get((status - 128) as never);
   return signal === undefined ? { code: status } : { code: null, signal };
 }
 
-/** The engine writes the year 1 where there is no time. */
+/** The engine writes a time in the year 1 where there is none. */
 function instant(text: string): number | undefined {
   const epochMs = parseTimestamp(text);
   return epochMs === undefined || epochMs <= 0 ? undefined : epochMs;

@@ -1,19 +1,19 @@
-/** The containers of one installation: each request names one of them by its label or name, and no other container is ever touched. */
+/** The containers of one installation. Each request names a container by its label or name, and no other container is ever touched. */
 import type { Clock } from "../../kernel/clock.ts";
 import { floating } from "../../kernel/floating.ts";
 import { StartRefused } from "../../ports/compute/compute.ts";
 import { type Container, containerName, type containerRequest, isOf, type Labels, label } from "./container.ts";
 import { type EngineApi, EngineRefused, isConflict, isNotFound } from "./engine-api.ts";
 
-/** A line of the engine's list. */
+/** An entry of the engine's container list. */
 export interface Listed {
   Id: string;
-  /** `created`, `running`, `paused`, `exited` and some that last a moment. */
+  /** `created`, `running`, `paused`, `exited`, or one of several short-lived states. */
   State: string;
   Labels: Labels;
 }
 
-/** With what it has written to its layer. */
+/** An entry with the number of bytes that the container wrote to its layer. */
 export type Sized = Listed & { SizeRw?: number };
 
 export class Containers {
@@ -30,13 +30,13 @@ export class Containers {
     return this.#api.call("GET", "/containers/json", { query: { all: true, filters } });
   }
 
-  /** Counted by the engine, which takes long where there are many files. */
+  /** The engine counts these sizes file by file, which takes long when there are many files. */
   sizes(): Promise<Sized[]> {
     const filters = { label: [`${label.installation}=${this.#installation}`] };
     return this.#api.call("GET", "/containers/json", { query: { size: true, filters } });
   }
 
-  /** By the instance's id or the container's own. */
+  /** `name` is the instance's id or the container's own id. */
   async inspect(name: string): Promise<Container | undefined> {
     const container = await found(this.#api.call<Container>("GET", `/containers/${name}/json`));
     return container && isOf(this.#installation, container) ? container : undefined;
@@ -46,7 +46,7 @@ export class Containers {
     return this.inspect(containerName(id));
   }
 
-  /** False when there is a container of that name already. */
+  /** Returns false when a container of that name exists already. */
   async create(id: string, body: ReturnType<typeof containerRequest>): Promise<boolean> {
     try {
       await this.#api.call("POST", "/containers/create", { query: { name: containerName(id) }, body });
@@ -57,12 +57,12 @@ export class Containers {
     }
   }
 
-  /** Starting one that runs already changes nothing. */
+  /** Starting a container that already runs changes nothing. */
   async start(container: Container): Promise<void> {
     await this.#api.call("POST", `/containers/${container.Id}/start`);
   }
 
-  /** By the container's own id. One that is paused already is no error. */
+  /** Takes the container's own id. Pausing a paused container is no error. */
   async pause(container: string): Promise<void> {
     await this.#paused(container, true);
   }
@@ -80,7 +80,7 @@ export class Containers {
     }
   }
 
-  /** Sends the signal that the image asks for, then the one that none survives, and resolves when the program has ended. */
+  /** Sends the image's stop signal, then SIGKILL after the grace period. Resolves when the program has ended. */
   async stop(container: Container, graceMs: number, clock: Clock): Promise<void> {
     const ended = found(this.#api.call("POST", `/containers/${container.Id}/wait`));
     if (container.State.Paused) await this.unpause(container.Id);
@@ -92,7 +92,7 @@ export class Containers {
     }
   }
 
-  /** One that has ended meanwhile, or is gone, is no error. */
+  /** A container that has ended meanwhile, or is gone, is no error. */
   async #kill(container: Container, signal: string): Promise<void> {
     const killed = this.#api.call("POST", `/containers/${container.Id}/kill`, { query: { signal } });
     await found(killed).catch((error) => {
@@ -100,14 +100,14 @@ export class Containers {
     });
   }
 
-  /** Ends it if it runs; its anonymous volumes go with it. */
+  /** Ends the container if it runs. Its anonymous volumes are removed with it. */
   async remove(container: Container): Promise<void> {
     const path = `/containers/${container.Id}`;
     try {
       await found(this.#api.call("DELETE", path, { query: { force: true, v: true } }));
     } catch (error) {
       if (!isConflict(error)) throw error;
-      // Somebody else is removing it.
+      // Another request is already removing the container.
       await found(this.#api.call("POST", `${path}/wait`, { query: { condition: "removed" } }));
     }
   }
@@ -122,13 +122,13 @@ async function found<T>(asked: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** The engine's own words, as a refusal of this port. */
+/** Turns the engine's refusal into a StartRefused with the same message. */
 export function refusal(error: unknown): unknown {
   return error instanceof EngineRefused
     ? new StartRefused(error.message, { cause: error, reason: "engine-refused" })
     : error;
 }
 
-/** Few storage drivers can: overlay2 only on XFS with project quotas. */
+/** Recognizes that the storage driver cannot limit the disk. Few can: overlay2 only on XFS with project quotas. */
 export const refusesDiskLimit = (error: unknown): boolean =>
   error instanceof EngineRefused && /storage[- ]opt|quota/i.test(error.message);

@@ -16,7 +16,10 @@ import { EngineApi } from "./engine-api.ts";
 
 const GPUS = [0, 1, 2].map((n) => ({ id: `virtual-${n}`, type: "NVIDIA L4", virtual: true }));
 
-/** Each test has its own, as each would hear of the others' instances; a network takes 50 ms to make, so they are used again. */
+/**
+ * Each test has an installation of its own, since it would otherwise hear of other tests' instances. A network takes 50 ms to create, so
+ * later tests reuse installations.
+ */
 const installations: string[] = [];
 let made = 0;
 
@@ -77,7 +80,7 @@ async function containersOf(id: string): Promise<string[]> {
   return found.map(({ Id }) => `container ${Id}`);
 }
 
-/** The engine gives every process of a container its host name. */
+/** The engine puts the container's host name into the environment of each of its processes. */
 async function processesOf(id: string): Promise<string[]> {
   const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
   const found = await Promise.all(

@@ -57,7 +57,7 @@ import { PublishedPorts } from "./published-ports.ts";
 import { Sight } from "./sight.ts";
 import { Watchdog } from "./watchdog.ts";
 
-/** An engine that hangs must not keep a server from starting. */
+/** A server's start waits at most this long for an engine that hangs. */
 const FIRST_ATTEMPT_MS = 5_000;
 
 export type { DockerOptions } from "./docker-options.ts";
@@ -86,7 +86,7 @@ export class DockerCompute implements Compute {
   readonly #sight: Sight;
   readonly #devices: Devices;
   readonly #starting = new Map<string, Promise<Instance>>();
-  /** Volumes of those that are being started. */
+  /** Mounts of the instances that are being started, by instance id. */
   readonly #mounting = new Map<string, readonly Mount[]>();
   readonly #disposed = new AbortController();
   readonly #watchdog: Watchdog | undefined;
@@ -96,7 +96,7 @@ export class DockerCompute implements Compute {
   #following: Promise<void> | undefined;
   #limitsDisk = true;
 
-  /** Resolves also when there is no engine: one may be installed later. */
+  /** Also resolves when there is no engine, since one may be installed later. */
   static async open(options: DockerOptions): Promise<DockerCompute> {
     const compute = new DockerCompute(options);
     await compute.#follow();
@@ -148,7 +148,7 @@ export class DockerCompute implements Compute {
     return this.#engine.found?.podman ? undefined : this.#groups;
   }
 
-  /** Without an engine there is nothing to run containers on. */
+  /** Empty without an engine, since there is nothing to run containers on. */
   async capacity(): Promise<Box[]> {
     const { ceilings = false } = this.#options;
     const found = await this.#findIfAny();
@@ -175,7 +175,7 @@ export class DockerCompute implements Compute {
     return starting;
   }
 
-  /** The same container, with the variables that it was made with: another one would not have what this one wrote. */
+  /** Starts the same container with its original variables. A new container would not have the files that this one wrote. */
   #startAgain(id: string, spec: InstanceSpec): Promise<Instance> {
     return this.#starting.get(id) ?? this.#under(id, spec, () => this.#beginAgain(id, spec));
   }
@@ -207,7 +207,7 @@ export class DockerCompute implements Compute {
     if (!known) await this.#published.claim(spec.publish, containers, (ports) => this.#make(id, spec, ports));
     const container = known ?? (await containers.find(id));
     if (!container) throw new StartRefused(`there is a container millrace-${id} that is not of this installation`);
-    // One that a crash left between being made and being started is started now; one that has ended is not started again.
+    // A crash may have left a container that was created and never started: it is started now. One that has ended is not started again.
     if (container.State.Status === "created") {
       if (known) await this.#surround(spec);
       await this.#startMade(container);
@@ -215,7 +215,7 @@ export class DockerCompute implements Compute {
     return this.#started(id, spec, container);
   }
 
-  /** For a container that was made by now: the machine may have been restarted since, without its network, its rules and what it mounts. */
+  /** Restores the network, the rules and the mounts of an existing container. A restart of the machine removes them. */
   async #surround({ account, mounts }: InstanceSpec): Promise<void> {
     await this.#network.ensureFor(account);
     await this.volumes.mounted(mounts);
@@ -228,7 +228,7 @@ export class DockerCompute implements Compute {
     return instance;
   }
 
-  /** With ports, only a start tells whether they are its own. */
+  /** A container with published ports is also started here, since only the start shows whether its ports are free. */
   async #make(id: string, spec: InstanceSpec, published: readonly Published[]): Promise<void> {
     await this.#groups.make(spec, id, async (address) => {
       await this.#network.ensureFor(spec.account);
@@ -333,7 +333,7 @@ export class DockerCompute implements Compute {
   }
 
   async #thaw(id: string): Promise<void> {
-    // A job waits for it: an event tells the change, nobody looks first.
+    // A job waits for the thaw, so nobody inspects the container first. An event will report the change.
     await (await this.#containers()).unpause(await this.#known(id));
   }
 
@@ -369,14 +369,14 @@ export class DockerCompute implements Compute {
     await pause(clock, FIRST_ATTEMPT_MS, first.signal);
   }
 
-  /** The container of an instance, asked for only when this process has not seen it. */
+  /** The id of an instance's container. The engine is asked only when this process has not seen the container. */
   async #known(id: string): Promise<string> {
     const container = this.#sight.book.containerOf(id) ?? (await (await this.#containers()).find(id))?.Id;
     if (!container) throw new Error(`no instance ${id}`);
     return container;
   }
 
-  /** Undefined where no engine is installed and none has to be. */
+  /** Returns undefined where no engine is installed and the settings do not require one. */
   async #findIfAny() {
     try {
       return await this.#engine.find();

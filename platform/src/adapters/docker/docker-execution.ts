@@ -1,4 +1,4 @@
-/** One more program inside a container, as its caller has to do with it. */
+/** One more program inside a container: its streams, its signals and its end. */
 import { readFile } from "node:fs/promises";
 import type { Socket } from "node:net";
 import { PassThrough, type Readable, Writable } from "node:stream";
@@ -10,26 +10,26 @@ import { ExecRefused } from "../../ports/compute/refusal.ts";
 import { statusOf } from "./container.ts";
 import { type EngineApi, EngineRefused, isNotFound } from "./engine-api.ts";
 
-/** What the driver reads of the engine's description of an exec. */
+/** The fields of the engine's description of an exec that the driver reads. */
 interface Described {
   Running: boolean;
   ExitCode: number | null;
-  /** As the engine's machine numbers it; 0 before it runs. */
+  /** The process number on the engine's machine; 0 before the program runs. */
   Pid: number;
 }
 
 export interface DockerExecutionParts {
   api: EngineApi;
-  /** The engine's id of it. */
+  /** The engine's id for this execution. */
   exec: string;
   container: string;
   terminal: boolean;
   clock: Clock;
-  /** Told of the way to its end, once the caller has gone. */
+  /** Receives the promise that the program is ended, once the caller has left. */
   hungUp(done: Promise<unknown>): void;
 }
 
-/** What somebody types for the end of input. */
+/** The character that a person types to end the input (Ctrl+D). */
 const END_OF_INPUT = "\x04";
 const LOOK_AGAIN_MS = 10;
 const LONGEST_LOOK_MS = 1_000;
@@ -49,7 +49,7 @@ export class DockerExecution implements Execution {
   constructor(socket: Socket, parts: DockerExecutionParts) {
     this.#socket = socket;
     this.#parts = parts;
-    // Its close follows, and what became of the program is asked for.
+    // A close follows every error, and then the engine is asked how the program ended.
     socket.on("error", () => {});
     this.stdin = inputOf(socket, parts.terminal);
     this.stdin.on("error", () => {});
@@ -64,7 +64,7 @@ export class DockerExecution implements Execution {
     });
   }
 
-  /** The engine has closed the connection: the program has ended, or is about to. */
+  /** Called when the engine has closed the connection: the program has ended or is about to. */
   async #whenEnded(): Promise<Exit> {
     const { clock } = this.#parts;
     for (let waitMs = LOOK_AGAIN_MS; ; waitMs = Math.min(2 * waitMs, LONGEST_LOOK_MS)) {
@@ -92,14 +92,14 @@ export class DockerExecution implements Execution {
     if (!terminal || (await this.#pid()) === undefined) return;
     const query = { h: size.rows, w: size.columns };
     await api.call("POST", `/exec/${exec}/resize`, { query }).catch(async (error) => {
-      // One that has ended meanwhile has no size.
+      // The engine refuses to resize a program that has ended meanwhile.
       if (!(error instanceof EngineRefused) || (await this.#describe())?.Running) throw error;
     });
   }
 
   /**
-   * By its number, where the engine runs on this machine and the server may. The engine has no other way: it sends signals to the first
-   * process of a container alone.
+   * Sends the signal by process number, which works where the engine runs on this machine and the server has the right. The engine itself
+   * only sends signals to the first process of a container.
    */
   async signal(name: NodeJS.Signals): Promise<void> {
     const pid = await this.#pid();
@@ -110,7 +110,7 @@ export class DockerExecution implements Execution {
       throw new ExecRefused("its engine runs on another machine, where no signal can be sent to it");
   }
 
-  /** Undefined when it has ended. */
+  /** Undefined when the program has ended. */
   async #pid(): Promise<number | undefined> {
     for (let waitMs = LOOK_AGAIN_MS; !this.#ended; waitMs = Math.min(2 * waitMs, LONGEST_LOOK_MS)) {
       const described = await this.#describe();
@@ -121,7 +121,7 @@ export class DockerExecution implements Execution {
     return undefined;
   }
 
-  /** The engine would let it run on. */
+  /** The engine would let the program run on, so this ends it. */
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -137,7 +137,7 @@ export class DockerExecution implements Execution {
   }
 }
 
-/** One that has ended meanwhile is no error. */
+/** A program that has ended meanwhile is no error. */
 function send(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
@@ -148,7 +148,7 @@ function send(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-/** Not the connection itself: its end would be the end of a terminal's output too. */
+/** A stream of its own, since ending the connection would also end a terminal's output. */
 const inputOf = (socket: Socket, terminal: boolean) =>
   new Writable({
     write(chunk, _, done) {
@@ -164,7 +164,7 @@ async function copy(socket: Socket, to: Writable): Promise<void> {
   for await (const chunk of socket) await writeTo(to, chunk);
 }
 
-/** Pieces come behind a header with the number of the stream and the length. */
+/** Separates the two streams. Each piece has a header with the stream's number and the piece's length. */
 async function tellApart(socket: Socket, out: Writable, errors: Writable): Promise<void> {
   let header = Buffer.alloc(0);
   let left = 0;

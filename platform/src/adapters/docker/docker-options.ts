@@ -1,4 +1,4 @@
-/** What the Docker driver is told. */
+/** The options of the Docker driver. */
 import type { Clock } from "../../kernel/clock.ts";
 import type { Failed } from "../../kernel/failed.ts";
 import type { Log } from "../../kernel/log.ts";
@@ -11,25 +11,25 @@ import type { VolumeFolders } from "../machine/volume-folders.ts";
 export interface DockerOptions {
   /** Where to look for the engine, see `engineAddresses`. */
   addresses: readonly string[];
-  /** Whose containers these are: those of another installation, and of nobody, are not seen and not touched. */
+  /** The installation whose containers these are. The driver neither sees nor touches any other container. */
   installation: string;
-  /** The machine's, shared with its other drivers; the engine must see the same folders. */
+  /** The machine's volumes, shared with its other drivers. The engine must see the same folders. */
   volumes: VolumeFolders;
-  /** What containers reach beyond the internet. */
+  /** The addresses that containers reach in addition to the internet. */
   egress: Egress;
-  /** Ports of the machine that can be led to containers. */
+  /** Ports of the machine that can be forwarded to containers. */
   publishedPorts?: PortRange;
   clock: Clock;
   log: Log;
-  /** Hears of duties; by default they are in the log. */
+  /** Receives the failures of background duties; by default they go to the log. */
   failed?: Failed;
-  /** The machine's, shared with its other drivers; none by default. */
+  /** The machine's GPUs, shared with its other drivers; none by default. */
   devices?: Devices;
   ceilings?: boolean;
-  /** Whose containers run also where nothing keeps them from the networks around them; nobody's where nothing is said. */
+  /** The accounts whose containers run even where nothing keeps them from the networks around them; by default no account's. */
   leave?: Leave;
-  /** Whether an account is that of the installation's owner, as every account is where nothing is said. */
+  /** Whether an account belongs to the installation's owner; by default every account does. */
   isOwners?: (account: string) => Promise<boolean>;
-  /** Ends the workers some time after this process has ended, if no other has come. */
+  /** Ends the workers some time after this process has ended, unless another server has come. */
   watchdog?: { file: string; afterMs: number };
 }

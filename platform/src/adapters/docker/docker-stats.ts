@@ -1,4 +1,4 @@
-/** What a container uses, as its engine tells it at once. */
+/** What a container uses, as the engine reports it without delay. */
 import { type Clock, parseTimestamp } from "../../kernel/clock.ts";
 import { floating } from "../../kernel/floating.ts";
 import type { Gpu } from "../../ports/compute/compute.ts";
@@ -7,15 +7,15 @@ import { GpuMeter } from "../machine/gpu-meter.ts";
 import { gpusOf, type Labels } from "./container.ts";
 import { type EngineApi, EngineRefused, isNotFound } from "./engine-api.ts";
 
-/** What the driver reads of the engine's answer. */
+/** The fields of the engine's answer that the driver reads. */
 interface Told {
-  /** In the year 1 of a container that does not run. */
+  /** A time in the year 1 when the container does not run. */
   read: string;
   cpu_stats?: { cpu_usage?: { total_usage?: number } };
   memory_stats?: { usage?: number; limit?: number; stats?: Record<string, number> };
 }
 
-/** The engine walks through all files that a container wrote to tell their size. */
+/** A measured disk size is kept this long: to measure it, the engine walks through all files that a container wrote. */
 const DISK_AS_OLD_AS_MS = 60_000;
 
 interface Kept {
@@ -28,10 +28,10 @@ export class DockerStats {
   readonly #gpus: readonly Gpu[];
   readonly #meter: GpuMeter;
   readonly #clock: Clock;
-  /** By the container's own id. */
+  /** The key is the container's own id. */
   readonly #kept = new Map<string, Kept>();
 
-  /** `gpus`: those of the machine. */
+  /** `gpus` are the GPUs of the machine. */
   constructor(gpus: readonly Gpu[], clock: Clock) {
     this.#gpus = gpus;
     this.#clock = clock;
@@ -59,7 +59,7 @@ export class DockerStats {
     };
   }
 
-  /** Without the second that the engine would wait to make a percentage of it. */
+  /** `one-shot` skips the second that the engine would otherwise wait to compute a percentage. */
   async #ask(api: EngineApi, container: string): Promise<Told | undefined> {
     const query = { stream: false, "one-shot": true };
     const told = await known(api.call<Told>("GET", `/containers/${container}/stats`, { query }));
@@ -75,7 +75,7 @@ export class DockerStats {
     return kept;
   }
 
-  /** Nobody waits for it. */
+  /** Measures in the background; no caller waits for it. */
   #measureDisk(api: EngineApi, container: string, kept: Kept): void {
     const now = this.#clock.monotonic();
     if (now - kept.diskLookedMs < DISK_AS_OLD_AS_MS) return;
@@ -88,7 +88,7 @@ export class DockerStats {
   }
 }
 
-/** Undefined of a container that is gone. */
+/** Undefined when the container is gone. */
 async function known<T>(asked: Promise<T>): Promise<T | undefined> {
   try {
     return await asked;

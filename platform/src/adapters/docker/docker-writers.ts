@@ -1,4 +1,4 @@
-/** What containers take of the data folder's disk, and how one is ended that fills it. */
+/** How much of the data folder's disk containers use, and how a container that fills the disk is ended. */
 import { stat } from "node:fs/promises";
 import type { Clock } from "../../kernel/clock.ts";
 import type { DiskWriter, DiskWriters } from "../../ports/compute/writers.ts";
@@ -6,17 +6,16 @@ import type { VolumeFolders } from "../machine/volume-folders.ts";
 import { label, volumesOf } from "./container.ts";
 import type { Containers, Listed } from "./containers.ts";
 
-/** The engine counts file by file: it is asked so often at most, and never for more than a twentieth of the time. */
+/** The engine counts sizes file by file. It is asked at most this often, and never for more than a twentieth of the time. */
 const COUNT_AGAIN_MS = 2000;
 const COUNT_PART = 20;
 
 export interface DockerWritersParts {
-  /** The data folder itself. */
   data: string;
-  /** On the data folder's disk or on one of their own. */
+  /** The volumes, on the data folder's disk or on a disk of their own. */
   volumes: VolumeFolders;
   clock: Clock;
-  /** Undefined where there is no engine. */
+  /** Resolves to undefined where there is no engine. */
   engine: () => Promise<{ containers: Containers; rootFolder: string } | undefined>;
   /** Ends the container of an instance at once. */
   kill: (id: string) => Promise<void>;
@@ -31,7 +30,7 @@ export class DockerWriters implements DiskWriters {
     this.#parts = parts;
   }
 
-  /** Why the platform ended one for good. */
+  /** Why the platform ended an instance for good. */
   verdictOf(id: string): string | undefined {
     return this.#verdicts.get(id);
   }
@@ -64,7 +63,7 @@ export class DockerWriters implements DiskWriters {
     return { id, bytes: sizes.reduce<number>((sum, size) => sum + size!, layerBytes) };
   }
 
-  /** What containers had written to their layers when the engine last counted. */
+  /** The bytes that containers had written to their layers when the engine last counted. */
   async #layers(containers: Containers): Promise<ReadonlyMap<string, number>> {
     const { clock } = this.#parts;
     const { at, tookMs, sizes } = this.#counted ?? { at: Number.NEGATIVE_INFINITY, tookMs: 0, sizes: new Map() };

@@ -1,4 +1,4 @@
-/** The Engine API that Docker and Podman speak, over a socket: a request ends in an answer or an error, also when the engine dies. */
+/** The Engine API of Docker and Podman over a socket. Each request ends in an answer or an error, even when the engine dies. */
 import { type IncomingMessage, type RequestOptions, request } from "node:http";
 import { Socket } from "node:net";
 
@@ -12,7 +12,7 @@ export class EngineRefused extends Error {
   }
 }
 
-/** The engine did not answer, or not to the end. */
+/** The engine did not answer, or broke off its answer. */
 export class EngineAway extends Error {}
 
 type Query = Readonly<Record<string, string | number | boolean | object | undefined>>;
@@ -34,14 +34,14 @@ export class EngineApi {
     this.#target = targetOf(address);
   }
 
-  /** The answer, read as JSON where there is one. */
+  /** The answer, parsed as JSON unless it is empty. */
   async call<T = void>(method: string, path: string, call: Call = {}): Promise<T> {
     const response = await this.stream(method, path, call);
     const text = await this.#textOf(response);
     return (text === "" ? undefined : JSON.parse(text)) as T;
   }
 
-  /** Leaves HTTP: the connection is the program's from then on. */
+  /** Upgrades the connection from HTTP to a raw stream that belongs to the program. */
   async upgrade(method: string, path: string, body: unknown): Promise<Socket> {
     const text = JSON.stringify(body);
     const headers = { "content-type": "application/json", connection: "Upgrade", upgrade: "tcp" };
@@ -59,7 +59,7 @@ export class EngineApi {
     throw new EngineRefused(answer.statusCode!, messageIn(await this.#textOf(answer)));
   }
 
-  /** The answer as it comes. The caller reads it to its end or destroys it. */
+  /** The answer as a stream. The caller reads it to its end or destroys it. */
   async stream(
     method: string,
     path: string,
@@ -71,7 +71,8 @@ export class EngineApi {
         ...this.#target,
         method,
         path: path + queryText(query),
-        // A connection for each request: after a restart of the engine a kept one would fail, and on a socket a new one costs nothing.
+        // Each request has a connection of its own. A kept connection would fail after a restart of the engine, and a new one on a local
+        // socket costs nothing.
         agent: false,
         headers: { ...headers, ...(text !== undefined && { "content-type": "application/json" }) },
         ...(signal && { signal }),
@@ -104,7 +105,7 @@ export class EngineApi {
   }
 }
 
-/** Lines of an answer as they come. Throws when the connection breaks, which readline would wait out for ever. */
+/** The lines of an answer as they arrive. Throws when the connection breaks; readline would wait for ever. */
 export async function* linesIn(response: IncomingMessage): AsyncGenerator<string> {
   let rest = "";
   for await (const text of response.setEncoding("utf8")) {
@@ -149,8 +150,8 @@ function reasonOf(error: NodeJS.ErrnoException): string {
   return error.message;
 }
 
-/** Podman answers 500 about a container that is being removed. */
+/** Podman answers 500 for a container that is being removed. */
 export const isNotFound = (error: unknown): boolean =>
   error instanceof EngineRefused && (error.status === 404 || /no such container/i.test(error.message));
-/** The container is already as it was asked to be, or another request is making it so. */
+/** The container is already in the requested state, or another request is bringing it there. */
 export const isConflict = (error: unknown): boolean => error instanceof EngineRefused && error.status === 409;

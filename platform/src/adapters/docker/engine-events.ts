@@ -10,20 +10,20 @@ import { linesIn } from "./engine-api.ts";
 export interface EngineEvent {
   Action: "start" | "die" | "pause" | "unpause";
   Actor: { ID: string; Attributes: Labels };
-  /** In seconds. */
+  /** The event's time in seconds. */
   time: number;
 }
 
 export interface Follower {
-  /** The first attempt is over, whether the engine was there or not. */
+  /** Called when the first attempt is over, whether or not the engine was there. */
   attempted(): void;
-  /** The engine is there, and from now on no event is missed: time to look at everything once. */
+  /** Called when the engine is connected. No event is missed from now on, so the follower looks at all containers once. */
   connected(): Promise<void>;
   happened(event: EngineEvent): Promise<void>;
 }
 
 const RETRY_MS = 500;
-/** An engine that was never there is looked for at leisure. */
+/** How often to look for an engine that has never answered. */
 const LOOK_AGAIN_MS = 10_000;
 
 export interface Following {
@@ -35,7 +35,7 @@ export interface Following {
   signal: AbortSignal;
 }
 
-/** Goes on until `signal` aborts. */
+/** Continues until `signal` aborts. */
 export async function followEvents(following: Following): Promise<void> {
   const { follower, clock, log, signal } = following;
   while (!signal.aborted) {
@@ -57,7 +57,7 @@ async function followOnce({ engine, installation, follower, signal }: Following)
   const filters = {
     type: ["container"],
     label: [`${label.installation}=${installation}`],
-    // Podman tells an end as `die` too, but its filter knows only `died`.
+    // Podman reports an end as `die` too, but its filter only knows `died`.
     event: ["start", "die", "died", "pause", "unpause"],
   };
   const events = await api.stream("GET", "/events", { query: { filters }, signal });

@@ -1,4 +1,4 @@
-/** What becomes of instances when the engine is killed and comes back, and of workers when the server is killed and does not. */
+/** What happens to instances when the engine is killed and comes back, and to workers when the server is killed for good. */
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -82,7 +82,7 @@ test.concurrent("workers of a killed server go on with the server that comes aft
   await watchdogsOf(installation, 0);
 });
 
-/** Resolves when so many watchdogs of an installation are left. */
+/** Resolves when exactly `count` watchdogs of an installation are left. */
 async function watchdogsOf(installation: string, count: number): Promise<void> {
   for (;;) {
     const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));

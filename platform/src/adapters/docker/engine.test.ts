@@ -1,4 +1,4 @@
-/** The engine is looked for where it may be, and its absence, its refusals and its death end a request alike. */
+/** The driver looks for the engine in all usual places. An engine that is absent, refuses or dies ends a request with an error. */
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer, type RequestListener } from "node:http";
@@ -17,7 +17,7 @@ import { engineAddresses } from "./engine.ts";
 import { EngineApi, EngineAway, EngineRefused, isNotFound, linesIn } from "./engine-api.ts";
 import { pullImage } from "./image-pull.ts";
 
-/** An engine that answers as the test says. */
+/** An engine that answers with the test's own handler. */
 async function fakeEngine(answer: RequestListener) {
   const folder = await mkdtemp(join(tmpdir(), "millrace-engine-"));
   const socket = join(folder, "engine.sock");
@@ -126,7 +126,7 @@ test("a query carries plain values and objects, and leaves out what is not given
   expect(urls).toEqual(["/x?all=true&filters=%7B%22label%22%3A%5B%22a%3Db%22%5D%7D"]);
 });
 
-/** What a crash left between making a container and starting it, on a network whose bridge is not on this machine. */
+/** The state after a crash between creating a container and starting it, on a network whose bridge is not on this machine. */
 const left: Record<string, unknown> = {
   "/info": { NCPU: 1, MemTotal: 1, DockerRootDir: "/" },
   "/version": {},
@@ -169,7 +169,7 @@ test("a container that a crash left before its start is not started while nothin
   expect(asked).not.toContain("POST /containers/left/start");
 });
 
-/** A clock on which each look takes a second. */
+/** A clock on which every reading takes a second. */
 function slowClock(): Clock {
   const clock = new FakeClock();
   let elapsedMs = 0;

@@ -1,8 +1,8 @@
-/** The container engine of this machine: looked for where it may be, and stuck to once it has answered. */
+/** Finds the container engine of this machine, and stays with the first one that answered. */
 import { StartRefused } from "../../ports/compute/compute.ts";
 import { EngineApi } from "./engine-api.ts";
 
-/** What the driver reads of the engine's description of itself. */
+/** The fields of the engine's description of itself that the driver reads. */
 export interface EngineInfo {
   NCPU: number;
   MemTotal: number;
@@ -22,8 +22,8 @@ export interface FoundEngine {
 const ROOT_SOCKETS = ["/var/run/docker.sock", "/run/podman/podman.sock"];
 
 /**
- * Where to look. `auto` is where the command line tools look: what the environment says, then the usual places of Docker and
- * Podman, run by the system or by the user; `off` is nowhere.
+ * Where to look for the engine. `auto` means where the command-line tools look: the address in the environment, then the usual sockets of
+ * Docker and Podman, of the system and of the user. `off` means nowhere.
  */
 export function engineAddresses(setting: string, env: Readonly<Record<string, string | undefined>>): string[] {
   if (setting === "off") return [];
@@ -41,12 +41,12 @@ export class Engine {
     this.#apis = addresses.map((address) => new EngineApi(address));
   }
 
-  /** The engine that answered before, which may be away now. */
+  /** The engine that answered before. It may be away now. */
   get found(): FoundEngine | undefined {
     return this.#found;
   }
 
-  /** Throws StartRefused when no engine has ever answered: then one has to be installed first. */
+  /** Throws StartRefused when no engine has ever answered, since one has to be installed first. */
   async find(): Promise<FoundEngine> {
     if (this.#found) return this.#found;
     const failures: string[] = [];
@@ -61,7 +61,7 @@ export class Engine {
     throw new StartRefused(whatToDo(failures), { reason: "engine-away" });
   }
 
-  /** Whether a machine without an engine is what the settings foresee. */
+  /** Whether the settings allow a machine without an engine. */
   get isOptional(): boolean {
     return this.#apis.length !== 1;
   }

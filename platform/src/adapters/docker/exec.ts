@@ -51,12 +51,12 @@ export class DockerExec {
     };
     const parts = { api, exec: Id, container, terminal: Tty, clock: this.#clock, hungUp };
     const execution = new DockerExecution(socket, parts);
-    // Engines before 1.42 of the API take no size at the start.
+    // Engines before API version 1.42 ignore a size that is given at the start.
     if (terminal) await execution.resize(terminal).catch(() => {});
     return execution;
   }
 
-  /** Resolves when all programs are hung up. */
+  /** Resolves when all programs are ended. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#executions.close();
     await Promise.allSettled(this.#hangingUp);

@@ -1,4 +1,4 @@
-/** Whom containers reach, and who reaches them: the internet and the worker link, and nobody of the machine but the server. */
+/** Containers reach the internet and the worker link. On the machine, only the server reaches them. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
@@ -22,7 +22,7 @@ const SPECIAL = ["10.250.251.252", "100.100.100.200", "169.254.169.254", "192.16
 
 const program = (script: string) => dockerSpec([], { entrypoint: ["/bin/node"], cmd: ["-e", script] });
 
-/** Prints of each address whether it answers, and what it was told of a name. */
+/** Prints for each address whether it answers, and what a name resolves to. */
 const asks = (addresses: readonly string[], { names = true } = {}) => `
   const { connect } = require("node:net");
   const ask = (to) => new Promise((done) => {
@@ -40,7 +40,7 @@ const asks = (addresses: readonly string[], { names = true } = {}) => `
 
 test("containers reach the internet, names and the worker link, and nothing else around the machine", async () => {
   const nameServers = await nameServersOf();
-  // The engine asks these where the machine names none.
+  // The engine uses 8.8.8.8 where the machine names no name servers.
   await using beyond = await anotherMachine([PUBLIC, ...SPECIAL, ...new Set([...nameServers, "8.8.8.8"])]);
   const allowed = SPECIAL[3]!;
   const egress = { reachable: [`${allowed}/32` as const], doors: [], nameServers };
@@ -183,7 +183,7 @@ async function listen(host: string) {
   };
 }
 
-/** A namespace that stands for all machines elsewhere: greets whoever connects, and knows one address for every name. */
+/** A network namespace that plays all other machines: it greets every connection and resolves every name to one address. */
 async function anotherMachine(addresses: readonly string[]) {
   const [link, neighbour] = ["millrace-beyond", "203.0.113.1"];
   const record = [0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4, ...PUBLIC.split(".").map(Number)];

@@ -1,4 +1,4 @@
-/** Rules for the bridge of containers: engines leave private networks and the machine's ports open to them, and them to the machine's users. */
+/** Firewall rules around the containers' bridge, which engines leave open to private networks, the machine and its users. */
 import type { Log } from "../../kernel/log.ts";
 import { type Egress, egressRules, ingressRules, publishedRules, serviceRules } from "../../ports/compute/egress.ts";
 import type { PortRange } from "../../ports/compute/publish.ts";
@@ -9,23 +9,23 @@ import { find } from "../machine/tools.ts";
 
 export interface Wall {
   bridge: string;
-  /** With which the names of groups' bridges begin: on them members reach each other, and nothing else. */
+  /** The prefix of the names of groups' bridges. On these bridges members reach each other and nothing else. */
   groups: string;
-  /** The machine's address on it. */
+  /** The machine's address on the bridge. */
   gateway: string;
-  /** Ports of that address that containers reach. */
+  /** Ports of that address that containers may reach. */
   linkPorts: readonly number[];
   egress: Egress;
-  /** Ports of the machine that the engine may lead to containers. */
+  /** Ports of the machine that the engine may forward to containers. */
   published: PortRange;
-  /** The engine makes the bridge with the first container. */
+  /** Whether the engine creates the bridge only with the first container. */
   isMadeLater: boolean;
 }
 
-/** Without neighbour discovery nobody on an IPv6 network finds his gateway. */
+/** On an IPv6 network nobody finds the gateway without neighbour discovery. */
 const DISCOVERY = "icmpv6 type { nd-router-solicit, nd-neighbor-solicit, nd-neighbor-advert }";
 
-/** Accepted here is only not refused here: what the engine's own rules refuse stays refused. */
+/** `accept` in these rules does not override the engine's own rules: traffic that they refuse stays refused. */
 export function containerRules(table: string, wall: Wall): string {
   const { gateway, linkPorts, egress, published } = wall;
   const bridge = `"${wall.bridge}"`;
@@ -73,7 +73,7 @@ export class Firewall {
     this.#isolation = isolation;
   }
 
-  /** Sets the rules in one step, whatever is there, and returns whether they are. Where that cannot be, it is noted, and the log says so once. */
+  /** Replaces the rules in one step and returns whether they are set. A failure is noted, and logged once. */
   async raise(wall: Wall): Promise<boolean> {
     const cannot = await this.#apply(wall).then(
       () => undefined,

@@ -1,4 +1,4 @@
-/** Networks of clusters on an engine that an earlier release has used, and one from which somebody took a network. */
+/** Cluster networks on an engine that an earlier release has used, and on an engine from which somebody removed a network. */
 import { expect, test } from "vitest";
 import { dockerSpec, dockerWorld } from "../../../tests/docker-world.ts";
 import { TEST_IMAGE } from "../../../tests/real-docker.ts";
@@ -16,7 +16,10 @@ type World = Awaited<ReturnType<typeof dockerWorld>>;
 const askFor = (id: string) => ({ account: "account", id, image: TEST_IMAGE, names: NAMES });
 const networkOf = ({ installation }: World, id: string) => groupNetworkName(installation, groupKey("account", { id }));
 
-/** What that release made for rank 0 of a cluster: it chose addresses itself, and the network did not say whose it is. */
+/**
+ * The network that the earlier release made for rank 0 of a cluster. It chose the addresses itself, and the network's labels did not name
+ * its owner.
+ */
 async function leftByEarlierRelease(world: World, id: string, range: string): Promise<string> {
   const { installation, api } = world;
   const member = newId();

@@ -1,4 +1,4 @@
-/** Groups of containers: a network of the engine for each, without a way out, on which members find each other by name. */
+/** Groups of containers. Each group has a network of the engine without a way out, on which members find each other by name. */
 import { createHash } from "node:crypto";
 import { networkInterfaces } from "node:os";
 import { OneAtATime } from "../../kernel/one-at-a-time.ts";
@@ -26,16 +26,16 @@ import { Containers } from "./containers.ts";
 import type { Engine } from "./engine.ts";
 import { type EngineApi, EngineRefused, isConflict, isNotFound } from "./engine-api.ts";
 
-/** With which the bridges of an installation's groups begin; Linux allows 15 characters for the whole name. */
+/** The prefix of the bridges of an installation's groups. Linux allows 15 characters for the whole name. */
 export const groupBridges = (installation: string) =>
   `mg${createHash("sha256").update(installation).digest("hex").slice(0, 8)}`;
 
 export const PODMAN = "with Podman a group cannot be kept apart from anybody else: use Docker";
 
-/** The engine joins it after the network of all containers. */
+/** The engine attaches a group's network after the network that all containers share. */
 const GROUP_INTERFACE = "eth1";
 
-/** What the driver reads of a network. */
+/** The fields of a network that the driver reads. */
 interface EngineNetwork {
   Labels: Labels;
   IPAM?: { Config?: { Subnet?: string }[] | null };
@@ -44,9 +44,9 @@ interface EngineNetwork {
 export class GroupNetworks implements Networks {
   readonly #engine: Engine;
   readonly #installation: string;
-  /** Nobody comes while another goes: the last one takes the network with him. */
+  /** Joining and leaving never overlap, since the last member that leaves also removes the network. */
   readonly #turns = new OneAtATime();
-  /** Names of the members of networks that an earlier release made, which do not say them themselves. */
+  /** Member names of networks that an earlier release made. The labels of those networks do not list them. */
   readonly #namesOfOld = new Map<string, readonly string[]>();
 
   constructor({ engine, installation }: { engine: Engine; installation: string }) {
@@ -83,7 +83,7 @@ export class GroupNetworks implements Networks {
     });
   }
 
-  /** Makes the container of a member, whose labels say which group is its own, and before it the group's network. */
+  /** Creates the group's network and then a member's container, whose labels name the group. */
   make({ account, group }: InstanceSpec, id: string, create: (address?: string) => Promise<void>): Promise<void> {
     if (!group) return create();
     return this.#turns.run(async () => {
@@ -104,7 +104,7 @@ export class GroupNetworks implements Networks {
     });
   }
 
-  /** Before it is started: programs look for each other at once. */
+  /** Connects a container to its group before it is started, since programs look for each other at once. */
   async connect({ Id, Config, NetworkSettings }: Container): Promise<void> {
     const labels = Config.Labels ?? {};
     const { [label.group]: key, [label.groupName]: name, [label.groupFullNames]: full } = labels;
@@ -118,14 +118,14 @@ export class GroupNetworks implements Networks {
     await api.call("POST", `/networks/${network}/connect`, { body });
   }
 
-  /** After a member was removed. */
+  /** Removes the group's network after its last member was removed. */
   async settle(labels: Labels | null): Promise<void> {
     const key = labels?.[label.group];
     if (!key) return;
     await this.#turns.run(async () => this.#removeIfEmpty((await this.#engine.find()).api, key));
   }
 
-  /** Removes networks that a server which was killed left without a member. */
+  /** Removes networks without members, which a killed server may have left. */
   async sweep(): Promise<void> {
     await this.#turns.run(async () => {
       const { api } = await this.#engine.find();
@@ -140,7 +140,7 @@ export class GroupNetworks implements Networks {
     return api;
   }
 
-  /** Those of this installation that have a label. */
+  /** The networks of this installation that carry this label. */
   #networks(api: EngineApi, labelled: string): Promise<EngineNetwork[]> {
     const filters = { label: [`${label.installation}=${this.#installation}`, labelled] };
     return api.call("GET", "/networks", { query: { filters } });
@@ -164,7 +164,10 @@ export class GroupNetworks implements Networks {
     return names && { account, id, names, range, hosts: addressesIn(range, names.length) };
   }
 
-  /** One that is there and was not reserved: an earlier release made it for members whose addresses the server chose, as they are chosen here. */
+  /**
+   * Takes over a network that exists without a reservation. An earlier release made it, and the server chose its members' addresses in the
+   * same way as here.
+   */
   async #taken(api: EngineApi, key: string, { id, names }: NetworkAsk): Promise<ReservedNetwork | undefined> {
     const members = await this.#members(api, key);
     if (members.length === 0) {
@@ -195,7 +198,7 @@ export class GroupNetworks implements Networks {
     throw noRangeFree();
   }
 
-  /** The names of the other members, whether they run or not. */
+  /** The names of the other members, running or not. */
   async #fellows(api: EngineApi, key: string, id: string): Promise<{ name: string }[]> {
     const others = (await this.#members(api, key)).filter((labels) => labels[label.instance] !== id);
     return others.map((labels) => ({ name: labels[label.groupName]! }));
@@ -206,7 +209,7 @@ export class GroupNetworks implements Networks {
     return listed.map(({ Labels }) => Labels).filter((labels) => labels[label.group] === key);
   }
 
-  /** One that is there already is no error. */
+  /** A network that exists already is no error. */
   async #create(api: EngineApi, key: string, asked?: { labels: Labels; range: string }): Promise<void> {
     const body = {
       Name: this.#nameOf(key),
@@ -222,7 +225,7 @@ export class GroupNetworks implements Networks {
     });
   }
 
-  /** What is reserved stays without members. */
+  /** A reserved network stays even without members. */
   async #removeIfEmpty(api: EngineApi, key: string): Promise<void> {
     if ((await this.#members(api, key)).length > 0) return;
     const network = await this.#networkOf(api, key);
@@ -232,7 +235,7 @@ export class GroupNetworks implements Networks {
   async #remove(api: EngineApi, key: string): Promise<void> {
     this.#namesOfOld.delete(key);
     await api.call("DELETE", `/networks/${this.#nameOf(key)}`).catch((error) => {
-      // Gone already, or somebody put a container of his own there: the next sweep tries again.
+      // The network is gone already, or it holds a container that is not ours. In the second case the next sweep tries again.
       if (!(error instanceof EngineRefused)) throw error;
     });
   }
@@ -240,7 +243,7 @@ export class GroupNetworks implements Networks {
 
 const rangeOf = ({ IPAM }: EngineNetwork): string | undefined => IPAM?.Config?.[0]?.Subnet;
 
-/** The engine looks at its own networks alone. */
+/** The IPv4 networks of this machine. The engine itself only avoids its own networks. */
 function usedHere(): Subnet[] {
   const all = Object.values(networkInterfaces()).flatMap((addresses = []) => addresses);
   return all.flatMap(({ cidr, family }) => (family === "IPv4" && cidr && parseSubnet(cidr)) || []);
@@ -254,5 +257,5 @@ function asRefusal(error: unknown): never {
   });
 }
 
-/** The engine's own words: it has no code for it. */
+/** Recognized by the engine's message, since it has no code for an overlap. */
 const isOverlap = (error: unknown) => error instanceof EngineRefused && /overlap/i.test(error.message);

@@ -1,4 +1,4 @@
-/** What an engine's answers say of an image: yes, no, or that nobody could be asked. */
+/** What an engine's answers mean for an image: yes, no, or that the registry could not be asked. */
 import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
 import { describe, expect, test } from "vitest";
@@ -11,7 +11,7 @@ import { lookUp, originOf } from "./image-lookup.ts";
 const DIGEST = `sha256:${"a".repeat(64)}`;
 const CREDENTIAL = { username: "reader", password: "open-sesame" };
 
-/** An engine that answers with this, or refuses with it. */
+/** An engine that gives this answer or this refusal. */
 function engine(answer: object | EngineRefused, { podman = false, report = "" } = {}) {
   const asked: { path: string; call: Call | undefined }[] = [];
   const api = {

@@ -1,11 +1,11 @@
-/** What the engine and, through it, a registry say of an image. */
+/** What the engine, and through it a registry, reports about an image. */
 import { type RegistryCredential, StartRefused } from "../../ports/compute/compute.ts";
 import { exactly, isReference, isSame, parseReference } from "../../ports/compute/image-reference.ts";
 import { ImageDenied, type ImageOrigin, type Lookup, RegistryAway } from "../../ports/compute/images.ts";
 import type { FoundEngine } from "./engine.ts";
 import { type EngineApi, EngineRefused, isNotFound, linesIn } from "./engine-api.ts";
 
-/** What the driver reads of an image. */
+/** The fields of an image that the driver reads. */
 interface FoundImage {
   RepoTags: string[] | null;
   RepoDigests: string[] | null;
@@ -17,7 +17,7 @@ export async function findImage(api: EngineApi, image: string): Promise<FoundIma
     return await api.call<FoundImage>("GET", `/images/${image}/json`);
   } catch (error) {
     if (isNotFound(error)) return undefined;
-    // An image name that cannot be one; the engine says what is wrong with it.
+    // The image name is malformed; the engine's message says how.
     if (error instanceof EngineRefused)
       throw new StartRefused(error.message, { cause: error, reason: "engine-refused" });
     throw error;
@@ -30,8 +30,9 @@ function checkReference(image: string): void {
 }
 
 /**
- * A name of the engine's is the operator's: this driver pulls by digests, which gives none. The engine also finds images by the beginning of
- * their id, which is nobody's name. Podman's proof is a pull that does give a name; there only what was loaded or built is at `localhost`.
+ * A name that the engine knows was given by the operator, since this driver pulls by digest, which adds no name. The comparison excludes
+ * ids, because the engine also finds an image by the beginning of its id. On Podman a lookup pulls by name, so there only images at
+ * `localhost`, loaded or built by the operator, count.
  */
 export async function originOf({ api, podman }: FoundEngine, image: string): Promise<ImageOrigin> {
   const found = await findImage(api, image);
@@ -40,7 +41,10 @@ export async function originOf({ api, podman }: FoundEngine, image: string): Pro
   return isNamed && !isPulled ? "operator" : "registry";
 }
 
-/** By the engine's own question, with its certificates, mirrors and proxies: it reads the manifest, and nothing is pulled. */
+/**
+ * Asks the registry through the engine, with the engine's certificates, mirrors and proxies. The engine reads the manifest and pulls
+ * nothing.
+ */
 export async function lookUp({ api, podman }: FoundEngine, image: string, lookup: Lookup): Promise<string> {
   checkReference(image);
   const reference = parseReference(image);
@@ -60,7 +64,10 @@ export async function lookUp({ api, podman }: FoundEngine, image: string, lookup
   }
 }
 
-/** Podman has no such question. To pull a tag asks the registry each time; to pull a digest that is there does not, and proves nothing. */
+/**
+ * Podman cannot ask a registry without a pull. Pulling a tag asks the registry each time; pulling a digest that is already there does not,
+ * and so proves nothing.
+ */
 async function digestByPull(api: EngineApi, image: string, { credential, signal }: Lookup): Promise<string> {
   const { digest, repository } = parseReference(image);
   if (digest !== undefined)
@@ -83,7 +90,7 @@ async function digestByPull(api: EngineApi, image: string, { credential, signal 
   return found;
 }
 
-/** Registries, and the engine before it asks one, say no with few statuses and many words. */
+/** Registries and engines refuse with few status codes and many wordings. */
 const DENIED =
   /unauthorized|(?<!permission )denied|forbidden|authentication required|no basic auth|insufficient.scope/i;
 const MISSING = /manifest unknown|not found|name unknown/i;
@@ -96,29 +103,29 @@ function verdictIn(image: string, credential: RegistryCredential | undefined, { 
   return new RegistryAway(words);
 }
 
-/** Without a tag an engine would take all of them. */
+/** Adds the tag, since an engine would pull all tags without one. */
 const withTag = (image: string) => {
   const { name, tag, digest } = parseReference(image);
   return digest === undefined ? `${name}:${tag}` : `${name}@${digest}`;
 };
 
-/** In a header, which is in no process list and no log of the engine's. */
+/** Sends the credential in a header, which appears in no process list and in no log of the engine. */
 export function authHeaders(image: string, credential: RegistryCredential | undefined): Record<string, string> {
   if (!credential) return {};
   const { username, password } = credential;
   const auth = { username, password, serveraddress: registryOf(image) };
-  // The alphabet for URLs, yet with the padding that Node leaves out there: without it Docker reads no credential at all.
+  // Docker expects the URL-safe alphabet with padding. Node's base64url omits the padding, and Docker then ignores the credential.
   const text = Buffer.from(JSON.stringify(auth)).toString("base64").replaceAll("+", "-").replaceAll("/", "_");
   return { "x-registry-auth": text };
 }
 
-/** By the name under which engines keep credentials: that of Docker Hub is older than the others. */
+/** The name under which engines store a registry's credentials. Docker Hub has an older form. */
 export function registryOf(image: string): string {
   const registry = parseReference(image).repository.split("/")[0]!;
   return registry === "docker.io" ? "https://index.docker.io/v1/" : registry;
 }
 
-/** The engine repeats no password that we know of; a registry's own words might, also as they came in its header. */
+/** Removes the password from a message. A registry's message might contain it, also in the encoding of the request header. */
 export function without(credential: RegistryCredential | undefined, text: string): string {
   if (!credential?.password) return text;
   const { username, password } = credential;

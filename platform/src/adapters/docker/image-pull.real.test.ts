@@ -1,4 +1,4 @@
-/** Images come from a registry, with the password that it asks for, and failures say why without it. */
+/** Images come from a registry with the password that it asks for. Error messages give the reason and never the password. */
 import { expect, test } from "vitest";
 import { dockerSpec, dockerWorld, shell } from "../../../tests/docker-world.ts";
 import { CREDENTIAL, startRegistry } from "../../../tests/image-registry.ts";

@@ -1,4 +1,4 @@
-/** What an engine's reports of a pull say of the bytes that came. */
+/** How many bytes have arrived, according to an engine's reports of a pull. */
 import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
 import { expect, test } from "vitest";

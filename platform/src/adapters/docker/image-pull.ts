@@ -1,4 +1,4 @@
-/** Brings an image to the engine, telling how far it is at a rate that people can read. */
+/** Pulls an image to the engine, and reports progress at a rate that people can read. */
 import type { Clock } from "../../kernel/clock.ts";
 import { megabytes } from "../../kernel/reasons/workers.ts";
 import { StartRefused } from "../../ports/compute/compute.ts";
@@ -7,7 +7,7 @@ import type { Arrived, Bringing } from "../../ports/compute/images.ts";
 import { type EngineApi, EngineRefused, linesIn } from "./engine-api.ts";
 import { authHeaders, findImage, without } from "./image-lookup.ts";
 
-/** One line of the engine's report; those with an id speak of one layer. */
+/** One line of the engine's report. A line with an id concerns one layer. */
 interface Report {
   id?: string;
   status?: string;
@@ -16,7 +16,7 @@ interface Report {
 }
 
 const TELL_EVERY_MS = 2_000;
-/** What the engine says of a layer that it has. */
+/** The states of a layer that has been downloaded completely. */
 const LOADED = new Set(["Verifying Checksum", "Download complete", "Extracting", "Pull complete", "Already exists"]);
 
 export interface Pull extends Bringing {
@@ -24,7 +24,7 @@ export interface Pull extends Bringing {
   clock: Clock;
 }
 
-/** A name is never pulled: the engine would then have an image under it that the operator did not put there. */
+/** Pulls by digest only. A pull by name would leave an image under that name which the operator did not put there. */
 export async function bringImage(api: EngineApi, pull: Pull): Promise<void> {
   if (await findImage(api, pull.image)) return;
   if (parseReference(pull.image).digest === undefined)
@@ -56,17 +56,17 @@ export async function pullImage(api: EngineApi, pull: Pull): Promise<void> {
     if (!(error instanceof EngineRefused)) throw error;
     throw new StartRefused(`cannot pull ${image}: ${without(credential, error.message)}`, { reason: "pull-failed" });
   }
-  // A connection that breaks off looks like the end of the report.
+  // A connection that breaks looks like the end of the report.
   if (!(await findImage(api, image))) throw new Error(`the pull of ${image} was broken off`);
   progress(`done in ${((clock.monotonic() - startedAt) / 1_000).toFixed(1)} s`);
 }
 
-/** How far each layer is. */
+/** The progress of each layer. */
 class Layers {
   readonly #bytes = new Map<string, { current: number; total: number }>();
   readonly #seen = new Set<string>();
   readonly #done = new Set<string>();
-  /** Those of which the registry has nothing more to send. */
+  /** Layers that are downloaded completely. */
   readonly #loaded = new Set<string>();
 
   hear({ id, status = "", progressDetail: { current = 0, total = 0 } = {} }: Report): void {
@@ -77,7 +77,7 @@ class Layers {
     if (LOADED.has(status)) this.#load(id);
   }
 
-  /** The last piece of a layer is not reported as a number. */
+  /** The engine never reports the last bytes of a layer as a number. */
   #load(id: string): void {
     this.#loaded.add(id);
     const { total } = this.#bytes.get(id) ?? { total: 0 };

@@ -1,4 +1,4 @@
-/** Lines come whole and once, from whatever pieces the engine keeps them in and wherever reading is broken off. */
+/** Lines arrive whole and exactly once, however the engine cuts them and wherever reading is interrupted. */
 import { describe, expect, test } from "vitest";
 import { SeededRandom } from "../../kernel/random.ts";
 import { LONGEST_LINE } from "../../ports/compute/compute.ts";
@@ -53,7 +53,7 @@ test("a position keeps to nanoseconds, in the form that the engine takes", () =>
 });
 
 describe("reading goes on without a gap or a repetition", () => {
-  /** Messages whose times are often the same, on two channels, in pieces and whole. */
+  /** Messages on two channels, whole and in pieces, many with the same time. */
   function randomLog(random: SeededRandom): Message[] {
     let time = 1;
     return Array.from({ length: 30 }, (_, n) => {
@@ -63,7 +63,7 @@ describe("reading goes on without a gap or a repetition", () => {
     });
   }
 
-  /** What the engine gives from a position on: all messages of its time and after. */
+  /** The engine's answer for a position: all messages from its time on, including that time. */
   const since = (log: Message[], from: string | undefined) =>
     from === undefined ? log : log.filter(({ time }) => Number(time) >= Number(from));
 
@@ -82,7 +82,7 @@ describe("reading goes on without a gap or a repetition", () => {
         for (const one of messages.slice(0, breaksAt)) {
           const more = lines.take(one);
           given.push(...more);
-          // A position is only ever handed out with lines.
+          // Callers only get a position together with lines.
           if (more.length > 0) at = lines.at;
         }
         if (breaksAt === messages.length) given.push(...lines.rest());

@@ -1,7 +1,7 @@
-/** Lines put together from the engine's log messages, with a position at which reading goes on exactly. */
+/** Assembles lines from the engine's log messages, with a position from which reading continues exactly. */
 import { LONGEST_LINE } from "../../ports/compute/compute.ts";
 
-/** One message: a line with its end, or a piece of a longer one without. */
+/** One log message: a line with its line break, or a piece of a longer line without one. */
 export interface Message {
   /** 1 is standard output, 2 standard error. */
   channel: number;
@@ -11,8 +11,8 @@ export interface Message {
 }
 
 /**
- * The engine reads its log from a time on, which many messages may share. A position therefore is the time of a message at which
- * no line was half read, how many messages of that time came up to then, and how many lines were given since.
+ * The engine reads its log from a time on, and many messages may share that time. So a position holds the time of a message after which no
+ * line was incomplete, the number of messages with that time up to there, and the number of lines given since.
  */
 interface Position {
   time: string;
@@ -21,7 +21,7 @@ interface Position {
 }
 
 const NEW_LINE = 10;
-/** Docker cuts a long line into pieces of this size, and forgets the end of the line after the last, which is shorter. */
+/** Docker cuts a long line into pieces of this size. It drops the line break after the last piece, which is shorter. */
 export const DOCKER_PIECE_BYTES = 16_384;
 
 export class LogLines {
@@ -33,7 +33,7 @@ export class LogLines {
   #toSkip: number;
   readonly #pending = new Map<number, Buffer>();
 
-  /** `pieceBytes` is the size of all pieces of a line but the last, where there is such a size. */
+  /** `pieceBytes` is the size of all pieces of a line but the last, if the engine has a fixed size. */
   constructor(after: string | undefined, pieceBytes = Number.NaN) {
     this.#pieceBytes = pieceBytes;
     this.#from = after === undefined ? { time: "", messages: 0, lines: 0 } : parse(after);
@@ -41,18 +41,18 @@ export class LogLines {
     this.#toSkip = this.#from.lines;
   }
 
-  /** From when on the engine has to read. */
+  /** The time from which the engine has to read. */
   get since(): string | undefined {
     return this.#from.time || undefined;
   }
 
-  /** Where to go on after the lines given so far. */
+  /** The position after the lines given so far. */
   get at(): string {
     const { time, messages, lines } = this.#safe;
     return `${time}/${messages}/${lines}`;
   }
 
-  /** The lines that this message completes and that were not given before the position at which reading began. */
+  /** The lines that this message completes, without those that were given before the starting position. */
   take(message: Message): string[] {
     if (message.time !== this.#time) {
       this.#time = message.time;
@@ -63,7 +63,7 @@ export class LogLines {
     return this.#given(this.#lines(message));
   }
 
-  /** What was half read when the program ended. */
+  /** The incomplete lines that remain when the program has ended. */
   rest(): string[] {
     return this.#pending.size === 0 ? [] : this.#given([...this.#pending.values()].map(String));
   }
@@ -92,7 +92,7 @@ function parse(at: string): Position {
   return { time: time!, messages: Number(messages), lines: Number(lines) };
 }
 
-/** Pieces of the longest length, between characters, and what is left. */
+/** Cuts a line into pieces of the maximum length, never inside a character, and a remainder. */
 function cut(line: Buffer): { pieces: string[]; left: Buffer } {
   const pieces: string[] = [];
   let left = line;
@@ -104,7 +104,7 @@ function cut(line: Buffer): { pieces: string[]; left: Buffer } {
   return { pieces, left };
 }
 
-/** The first byte of the character at this place; bytes that continue one begin with the bits 10. */
+/** The first byte of the character at this offset. Continuation bytes start with the bits 10. */
 function characterStart(bytes: Buffer, at: number): number {
   let start = at;
   while (start > at - 4 && (bytes[start]! & 0xc0) === 0x80) start -= 1;

@@ -1,4 +1,4 @@
-/** Reads a container's log through the engine, and goes on where it was when the engine comes back. */
+/** Reads a container's log through the engine. When the engine was away, reading continues where it stopped. */
 import type { IncomingMessage } from "node:http";
 import { type Clock, parseTimestamp } from "../../kernel/clock.ts";
 import { pause } from "../../kernel/wait.ts";
@@ -8,13 +8,13 @@ import type { FoundEngine } from "./engine.ts";
 import { EngineRefused, isConflict, isNotFound } from "./engine-api.ts";
 import { DOCKER_PIECE_BYTES, LogLines, type Message } from "./log-lines.ts";
 
-/** How soon to ask again when the engine is away, or has ended an answer for no reason that the container gives. */
+/** How soon to ask again when the engine is away, or has ended an answer although the container still runs. */
 const RETRY_MS = 200;
 
 export interface Reading {
-  /** The name of the container. */
+  /** The container's name. */
   name: string;
-  /** Whose it has to be. */
+  /** The installation that the container must belong to. */
   installation: string;
   after?: string;
   signal: AbortSignal;
@@ -26,14 +26,14 @@ export async function* readLog(
   { name, installation, after, signal, clock }: Reading,
 ): AsyncIterable<Output> {
   let at = after;
-  // Once it is known, the engine's own id: the name may belong to another container by the time the engine is back.
+  // The engine's own id once it is known: by the time the engine is back, the name may belong to another container.
   let container = name;
   while (!signal.aborted) {
     try {
       const found = await api.call<Container>("GET", `/containers/${container}/json`, { signal });
       if (!isOf(installation, found)) return;
       container = found.Id;
-      // Asked before reading: what an ended program wrote is all there.
+      // Asked before reading: once a program has ended, its log is complete.
       const isOver = !found.State.Running;
       const lines = new LogLines(at, podman ? undefined : DOCKER_PIECE_BYTES);
       const response = await api.stream("GET", `/containers/${container}/logs`, {
@@ -49,7 +49,7 @@ export async function* readLog(
       if (rest.length > 0) yield { lines: rest, at: lines.at };
       if (isOver) return;
     } catch (error) {
-      // A conflict: it is being removed.
+      // A conflict means that the container is being removed.
       if (signal.aborted || isNotFound(error) || isConflict(error)) return;
       if (error instanceof EngineRefused) throw error;
       await pause(clock, RETRY_MS, signal);
@@ -57,10 +57,10 @@ export async function* readLog(
   }
 }
 
-/** Channel, three empty bytes, length. */
+/** A channel byte, three empty bytes and the length. */
 const HEADER_BYTES = 8;
 
-/** The messages of each chunk that arrives. */
+/** The messages in each chunk that arrives. */
 async function* messagesIn(response: IncomingMessage): AsyncIterable<Message[]> {
   let bytes = Buffer.alloc(0);
   for await (const chunk of response) {
@@ -81,7 +81,7 @@ function readMessage(channel: number, content: Buffer): Message {
   return { channel, time: nanoseconds(String(content.subarray(0, space))), bytes: content.subarray(space + 1) };
 }
 
-/** `2026-01-01T00:00:00.000000001Z` as `1767225600.000000001`, the form in which the engine takes it back. */
+/** Converts `2026-01-01T00:00:00.000000001Z` to `1767225600.000000001`, the form that the engine accepts. */
 export function nanoseconds(timestamp: string): string {
   const fraction = /\.(\d+)/.exec(timestamp)?.[1] ?? "";
   const seconds = Math.floor(parseTimestamp(timestamp)! / 1_000);

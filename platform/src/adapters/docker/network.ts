@@ -1,4 +1,4 @@
-/** The network of an installation's containers: a bridge of its own, on which they reach the server and not each other. */
+/** The network of an installation's containers: a bridge of its own, on which containers reach the server but not each other. */
 import { createHash } from "node:crypto";
 import type { Log } from "../../kernel/log.ts";
 import { label } from "./container.ts";
@@ -13,35 +13,33 @@ interface Network {
   IPAM: { Config?: Addresses[] };
 }
 
-/** The addresses of a network, of which the machine itself has the gateway's. */
+/** The addresses of a network. The machine itself has the gateway's address. */
 export interface Addresses {
   Subnet?: string;
   Gateway?: string;
 }
 
-/** A network as it is on the engine. */
 export interface FoundNetwork {
   addresses: Required<Addresses>;
-  /** The machine's link to it, unless the engine chose another name and does not tell. */
+  /** The machine's interface on the network. It is wrong only if the engine chose another name and does not report it. */
   bridge: string;
-  /** The engine keeps its containers apart from each other. */
+  /** Whether the engine keeps the network's containers apart from each other. */
   isApart: boolean;
 }
 
 export const networkName = (installation: string) => `millrace-${installation}`;
 
-/** Always the same for an installation, so that an operator can write firewall rules for it; Linux allows 15 characters. */
+/** The name is always the same for an installation, so an operator can write firewall rules for it. Linux allows 15 characters. */
 export const bridgeName = (installation: string) =>
   `mr-${createHash("sha256").update(installation).digest("hex").slice(0, 12)}`;
 
 export interface NetworkOptions {
   installation: string;
-  /** What it had before somebody removed it; the server still listens there. */
+  /** The addresses that the network had before somebody removed it. The server still listens there. */
   before: Addresses | undefined;
   log: Log;
 }
 
-/** Makes the network when it is not there. */
 export async function ensureNetwork(api: EngineApi, options: NetworkOptions): Promise<FoundNetwork> {
   const name = networkName(options.installation);
   const found = await findNetwork(api, options.installation);
@@ -66,7 +64,7 @@ export async function findNetwork(api: EngineApi, installation: string): Promise
 
 const isApart = ({ Options }: Network) => Options?.[AMONG_EACH_OTHER] === "false";
 
-/** Docker names one after its network where it was not told a name. */
+/** Docker names a bridge after its network's id unless it is given a name. */
 const bridgeOf = ({ Id, Options }: Network) => Options?.[BRIDGE_NAME] ?? `br-${Id.slice(0, 12)}`;
 
 async function look(api: EngineApi, name: string): Promise<Network | undefined> {
@@ -90,8 +88,8 @@ async function make(api: EngineApi, { installation, before, log }: NetworkOption
     Driver: "bridge",
     Labels: { [label.installation]: installation },
   };
-  // From what is best to what any engine can: the old addresses may be taken by now; Docker cannot keep containers apart on a kernel without
-  // br_netfilter, and older Podmans know no such options.
+  // From the best form to what any engine accepts. The old addresses may be taken by now, Docker cannot keep containers apart on a kernel
+  // without br_netfilter, and older Podman versions do not know these options.
   const attempts = [
     ...(before ? [{ ...wanted, Options: apart, IPAM: { Config: [before] } }] : []),
     { ...wanted, Options: apart },

@@ -1,4 +1,4 @@
-/** Where a container's program finds itself: what it may use, whom it reaches, and whose container it is. */
+/** What a container's program may use, whom it reaches, and which installation its container belongs to. */
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -21,7 +21,7 @@ test.concurrent("a program has the limits, and no way to more rights", async () 
   const { lines } = await linesOf(world.compute, "limits");
   expect(lines).toContain(String(64 * 1024 * 1024));
   expect(lines).toContain("NoNewPrivs:\t1");
-  // Bit 13 is raw sockets, bit 27 making device nodes.
+  // Bit 13 allows raw sockets, bit 27 allows creating device nodes.
   const rights = BigInt(`0x${lines.find((line) => line.startsWith("CapBnd"))!.split("\t")[1]}`);
   expect(rights & ((1n << 13n) | (1n << 27n))).toBe(0n);
   expect((await world.inspect("limits")).HostConfig).toMatchObject({

@@ -1,4 +1,4 @@
-/** Chooses the ports of the machine that lead to containers. */
+/** Chooses the machine's ports that are forwarded to containers. */
 import { createHash } from "node:crypto";
 import { OneAtATime } from "../../kernel/one-at-a-time.ts";
 import {
@@ -15,7 +15,7 @@ import { publishedOf } from "./container.ts";
 import type { Containers } from "./containers.ts";
 import { EngineRefused } from "./engine-api.ts";
 
-/** How many ports, or groups of them, may turn out to be somebody else's. */
+/** How often ports are chosen anew because another program turned out to have one of them. */
 const MOST_TRIES = 20;
 
 export class PublishedPorts {
@@ -23,7 +23,7 @@ export class PublishedPorts {
   readonly #turns = new OneAtATime();
   #from: number;
 
-  /** Installations that share a machine should not begin at the same port. */
+  /** The first port depends on the installation, so that installations on one machine do not compete for the same ports. */
   constructor({
     publishedPorts = PUBLISHED_PORTS,
     installation,
@@ -37,8 +37,9 @@ export class PublishedPorts {
   }
 
   /**
-   * Makes a container with ports that no other of this installation has and, as far as this process can see, nobody listens on. `make` resolves
-   * when they are its own; what it refuses for a port that is somebody's is tried with others, unless these were wished for.
+   * Creates a container with ports that no other container of this installation has and, as far as this process can see, nobody listens on.
+   * `make` resolves when the container has its ports. When it fails because a port is taken, other ports are tried, unless all of them were
+   * requested by number.
    */
   async claim(
     publish: readonly Publish[] = [],
@@ -73,11 +74,11 @@ export class PublishedPorts {
   }
 }
 
-/** The one that the engine names, or else the first. */
+/** The port that the engine's message names, or else the first. */
 const blamed = (error: unknown, wished: readonly number[]): number =>
   wished.find((outside) => new RegExp(`:${outside}\\b`).test(String((error as Error).message))) ?? wished[0]!;
 
-/** What Docker and Podman say of a port that somebody has. */
+/** Recognizes the messages of Docker and Podman about a port that is taken. */
 const isTaken = (error: unknown) => {
   const cause = error instanceof EngineRefused ? error : (error as Error).cause;
   return cause instanceof EngineRefused && /port is already allocated|address already in use/i.test(cause.message);

@@ -1,4 +1,4 @@
-/** What is seen of the containers of one installation, each change told once and in order. */
+/** Observes the containers of one installation and reports each change once and in order. */
 import type { Clock } from "../../kernel/clock.ts";
 import { OneAtATime } from "../../kernel/one-at-a-time.ts";
 import type { Instance } from "../../ports/compute/compute.ts";
@@ -10,7 +10,7 @@ import { asLost, type Seen, StateBook } from "./state-book.ts";
 export interface SightParts {
   clock: Clock;
   containers: () => Promise<Containers>;
-  /** Whether an instance is being started by this process, which will say when it runs. */
+  /** Whether this process is starting the instance. It will report by itself when the instance runs. */
   isComing: (id: string) => boolean;
   /** Why the platform ended an instance for good. */
   verdictOf: (id: string) => string | undefined;
@@ -19,7 +19,7 @@ export interface SightParts {
 export class Sight {
   readonly book = new StateBook();
   readonly #parts: SightParts;
-  /** What was seen later must also be told later: nobody looks while another does. */
+  /** Looks never overlap, so that a later observation is also reported later. */
   readonly #looks = new OneAtATime();
   readonly #removing = new Set<string>();
 
@@ -35,7 +35,10 @@ export class Sight {
     });
   }
 
-  /** The first look is the caller's too, by `list`; later ones tell what changed while the engine was away. */
+  /**
+   * The first look only records the instances, since the caller gets them from `list`. Later looks report the changes that happened while
+   * the engine was away.
+   */
   lookAtAll(isFirst: boolean): Promise<Instance[]> {
     return this.#looks.run(async () => {
       const seen = await this.#seen();
@@ -48,7 +51,7 @@ export class Sight {
   async happened({ Action, Actor, time }: EngineEvent): Promise<void> {
     const { ID: container, Attributes: labels } = Actor;
     if ((await this.look(container)) || Action !== "die") return;
-    // Removed by someone else before we could look: the event itself says how it ended.
+    // Someone else removed the container before this look. The event itself says how it ended.
     const instance = this.book.known(labels[label.instance]!, container);
     const exit = { ...statusOf(Number(labels.exitCode)), at: time * 1_000 };
     if (instance) this.#hear({ instance: this.#judged({ ...instance, state: "exited", exit }), container });
@@ -64,7 +67,7 @@ export class Sight {
     });
   }
 
-  /** Nobody is told about a removal, nor about the end that comes with it. */
+  /** Neither the removal nor the end that comes with it is reported. */
   async without(id: string, remove: () => Promise<void>): Promise<void> {
     this.#removing.add(id);
     try {

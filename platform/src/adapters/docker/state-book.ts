@@ -1,7 +1,7 @@
-/** What listeners were told about each instance, so that they hear of every change once and in order. */
+/** Remembers the last reported state of each instance, so that listeners hear of every change once and in order. */
 import type { Instance } from "../../ports/compute/compute.ts";
 
-/** An instance as a look at its container found it. */
+/** An instance and the container in which it was seen. */
 export interface Seen {
   instance: Instance;
   container: string;
@@ -17,13 +17,13 @@ export class StateBook {
   readonly #listeners = new Set<(instance: Instance) => void>();
 
   watch(listener: (instance: Instance) => void): () => void {
-    // A function of its own, so that one that listens twice is called twice.
+    // A new function each time, so that a listener that subscribes twice is called twice.
     const own = (instance: Instance) => listener(instance);
     this.#listeners.add(own);
     return () => this.#listeners.delete(own);
   }
 
-  /** Remembers without a word: the keeper that opens a driver asks it for the list. */
+  /** Records an instance without reporting it: the keeper that opens a driver asks for the list instead. */
   learn(instance: Instance, container: string): void {
     this.#known.set(instance.id, { instance, container });
   }
@@ -33,12 +33,12 @@ export class StateBook {
     const isSame = known?.container === container;
     if (isSame && known.instance.state === instance.state) return;
     this.learn(instance, container);
-    // A program may be over before anyone looked; it did run.
+    // A program may have ended before anyone looked. Listeners still hear that it ran.
     if (!isSame && instance.state === "exited") this.#tell(asRunning(instance));
     this.#tell(instance);
   }
 
-  /** The instance as it was last heard of, if this is still its container. */
+  /** The last reported instance, if this is still its container. */
   known(id: string, container: string): Instance | undefined {
     const known = this.#known.get(id);
     return known?.container === container ? known.instance : undefined;
@@ -52,7 +52,7 @@ export class StateBook {
     this.#known.delete(id);
   }
 
-  /** Instances that had not ended when they were last heard of. */
+  /** Instances that had not ended when they were last reported. */
   alive(): { instance: Instance; container: string }[] {
     return [...this.#known.values()].filter(({ instance }) => instance.state !== "exited");
   }

@@ -1,4 +1,4 @@
-/** The watchdog's own process: waits for the server's end, then for another server, and then ends the workers. */
+/** The watchdog's process. It waits for the server's end, then for a new server, and ends the workers if none comes. */
 import { readFile } from "node:fs/promises";
 import { stay } from "../../kernel/clock.ts";
 import { label } from "./container.ts";
@@ -8,10 +8,13 @@ import { EngineApi } from "./engine-api.ts";
 const [address, installation, file, token, afterMs] = process.argv.slice(2) as [string, string, string, string, string];
 const api = new EngineApi(address);
 
-/** Seconds between asking a worker to end and ending it. */
+/** Seconds between asking a worker to end and killing it. */
 const GRACE_S = 5;
 const RETRY_MS = 2_000;
-/** An engine that is away for this long has taken its containers with it, or is somebody else's to look after. */
+/**
+ * After this many attempts the engine has been away for so long that its containers ended with it, or that ending them is the operator's
+ * task.
+ */
 const ATTEMPTS = 1_800;
 
 async function runningWorkers(): Promise<Listed[]> {
@@ -42,7 +45,7 @@ async function endWorkers(): Promise<void> {
 }
 
 for await (const _ of process.stdin) {
-  // Nothing is ever said; the end is the message.
+  // The server never writes anything. The end of the input tells that it has ended.
 }
 const workers = await runningWorkers().catch(() => undefined);
 if (workers?.length !== 0) {

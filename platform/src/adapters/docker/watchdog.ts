@@ -1,4 +1,4 @@
-/** Ends an installation's workers when its server has died and none has come back: a process of its own that the server holds by a pipe. */
+/** Ends an installation's workers when its server has died for good: a process of its own, tied to the server by a pipe. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
@@ -6,9 +6,9 @@ import { fileURLToPath } from "node:url";
 import type { Clock } from "../../kernel/clock.ts";
 
 export interface WatchdogOptions {
-  /** Holds the token of the newest watchdog; those before it find theirs gone, and leave. */
+  /** A file with the token of the newest watchdog. An older watchdog finds another token there and exits. */
   file: string;
-  /** How long a new server may take to come. */
+  /** How long a new server may take to come before the workers are ended. */
   afterMs: number;
   installation: string;
   clock: Clock;
@@ -25,7 +25,7 @@ export class Watchdog implements Disposable {
     this.#options = options;
   }
 
-  /** Starts it with the first worker; one that has died is replaced with the next. */
+  /** Starts the watchdog with the first worker. If it has died, the next worker starts another. */
   guard(engine: string): Promise<void> {
     this.#guarding ??= this.#start(engine).catch((error) => {
       this.#guarding = undefined;
@@ -38,8 +38,8 @@ export class Watchdog implements Disposable {
     const { file, afterMs, installation, clock } = this.#options;
     const token = `${process.pid} since ${clock.now()}`;
     await writeFile(file, token, { mode: 0o600 });
-    // A session of its own: what ends the server, such as a key in its terminal, must not end the watchdog. Nothing is written to the
-    // pipe; the system closes it with this process, whatever that process died of.
+    // The watchdog has a session of its own, so that Ctrl+C in the server's terminal does not end it. Nothing is written to the pipe. The
+    // system closes the pipe when this process ends, for whatever reason.
     const program = spawn(process.execPath, [PROGRAM, engine, installation, file, token, String(afterMs)], {
       detached: true,
       stdio: ["pipe", "ignore", "ignore"],
@@ -58,7 +58,7 @@ export class Watchdog implements Disposable {
     this.#process = program;
   }
 
-  /** For the watchdog this is the server's end: it stays only while there are workers. */
+  /** The watchdog takes this for the server's end. It stays only while there are workers. */
   [Symbol.dispose](): void {
     this.#process?.stdin?.destroy();
   }

@@ -1,4 +1,4 @@
-/** The logs in files outlive the process that wrote them, wherever it was killed. */
+/** Logs in files survive the process that wrote them, at whatever point it was killed. */
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-/** The logs in files keep the port's promises, and those that only files can break. */
+/** Logs in files keep the port's promises, also through crashes, torn files and full disks. */
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -26,7 +26,7 @@ async function openFiles(limits?: Partial<LogLimits>) {
       logs = open();
       return logs;
     },
-    /** One more on the same files, as after a crash of the first. */
+    /** A second writer on the same files, as after a crash of the first. */
     another: open,
     async [Symbol.asyncDispose]() {
       await logs[Symbol.asyncDispose]();
@@ -184,7 +184,7 @@ test("all streams together have a limit too", async () => {
 test("a full disk costs lines and nothing else, is reported once, and is over by itself", async () => {
   await using opened = await openFiles();
   await mkdir(opened.place, { recursive: true });
-  // A device on which every write finds no space.
+  // Every write to this device fails for lack of space.
   await symlink("/dev/full", join(opened.place, FIRST_FILE));
   for (const line of ["a", "b", "c"]) {
     opened.logs.append(STREAM, linesOf(line), line);

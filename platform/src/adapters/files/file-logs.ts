@@ -1,4 +1,4 @@
-/** Logs in files: what is appended waits in memory for a moment, and is written in the background or dropped, never waited for. */
+/** Logs in files. Lines wait in memory for a moment and are written in the background or dropped; no program waits for them. */
 
 import { rm, rmdir } from "node:fs/promises";
 import { dirname, join, sep } from "node:path";
@@ -13,10 +13,12 @@ import { trimLogs } from "./trim-logs.ts";
 import { dropped, faultOf, sizeOf, type WaitingLines, withNote } from "./waiting-lines.ts";
 
 export interface LogLimits extends FileLimits {
-  /** Characters that may wait for the disk, of one stream and of all together. What comes beyond is dropped. */
+  /** How many characters may wait for the disk, for one stream and for all together. Further lines are dropped. */
   waitingOfStream: number;
   waitingOfAll: number;
-  /** Bytes on the disk of all streams together. Beyond it the oldest files go, of those first who have most. */
+  /**
+   * How many bytes all streams together may have on disk. Beyond it the oldest files are removed, first those of the owner with the most.
+   */
   total: number;
 }
 
@@ -28,19 +30,19 @@ const STANDARD: LogLimits = {
   total: 4 * 1024 ** 3,
 };
 
-/** After such a part of the total was written, it is looked at again. */
+/** The total is checked again after this fraction of it was written. */
 const LOOKS = 32;
 
-/** Streams that are written at the same time. */
+/** How many streams are written at the same time. */
 const WRITERS = 4;
 
 class Stream {
   readonly name: string;
   waiting: WaitingLines[] = [];
-  /** Of what waits and of what is being written. */
+  /** Characters that wait or are being written. */
   size = 0;
   files: Promise<StreamFiles> | undefined;
-  /** The write that is under way, and the one that is to come. */
+  /** The write that is under way, and the one after it. */
   writing: Promise<void> | undefined;
   next: PromiseWithResolvers<void> | undefined;
   /** Why the last write failed. */
@@ -54,7 +56,7 @@ class Stream {
     return this.waiting.length === 0 && !this.writing;
   }
 
-  /** Everything that was appended so far is on the disk, or lost. */
+  /** Resolves when every line appended so far is on disk or lost. */
   async settled(): Promise<void> {
     await Promise.all([this.writing, this.next?.promise]);
   }
@@ -70,7 +72,7 @@ export class FileLogs implements Logs {
   readonly #due = new Set<Stream>();
   #size = 0;
   #writers = 0;
-  /** Written since the total was looked at. */
+  /** Bytes written since the total was last checked. */
   #written = 0;
   readonly #removing = new OneAtATime();
   #isClosed = false;
@@ -121,7 +123,7 @@ export class FileLogs implements Logs {
     const gone = [...this.#streams.values()].filter(({ name }) => isGone(name));
     for (const stream of gone) this.#forget(stream);
     this.#followers.end(isGone);
-    // A stream of such a name that is begun meanwhile waits until the old one is gone.
+    // A stream that begins under such a name meanwhile waits until the old one is gone.
     await this.#removing.run(async () => {
       await Promise.all(gone.map(({ writing }) => writing));
       const folder = this.#folderOf(path);
@@ -156,7 +158,7 @@ export class FileLogs implements Logs {
     return stream;
   }
 
-  /** What is on the disk, with everything that was appended so far and could be written. */
+  /** The stream's files, including every line appended so far that could be written. */
   async #kept(name: string): Promise<StreamFiles | undefined> {
     if (!isStreamName(name)) return undefined;
     const stream = this.#streamOf(name);
@@ -198,7 +200,7 @@ export class FileLogs implements Logs {
     if (this.#writers < WRITERS) floating(this.#write(), this.#failed);
   }
 
-  /** What arrives while a stream is written forms its next write. */
+  /** Lines that arrive while a stream is being written form its next write. */
   async #write(): Promise<void> {
     this.#writers++;
     for (const stream of this.#due) {
@@ -216,7 +218,7 @@ export class FileLogs implements Logs {
     stream.waiting = [];
     stream.next = undefined;
     try {
-      // The last room is not for lines.
+      // The last part of the disk is reserved, and not for log lines.
       if (this.#disk.refusal !== undefined) throw Object.assign(new Error(this.#disk.refusal), { code: "ENOSPC" });
       const files = await this.#files(stream);
       const lines = await files.write(waiting.map((one) => withNote(one, stream.fault)));
@@ -236,7 +238,7 @@ export class FileLogs implements Logs {
     await trimLogs(this.#folder, this.#limits.total);
   }
 
-  /** Not tried again by itself: the next line that comes will show whether the disk takes it. */
+  /** A lost write is not retried by itself. The next line will show whether the disk accepts it. */
   #lose(stream: Stream, lost: WaitingLines[], error: unknown): void {
     if (stream.fault === undefined) this.#failed(error);
     stream.fault = faultOf(error);
@@ -272,7 +274,7 @@ export class FileLogs implements Logs {
     return join(this.#folder, path.replace(/\/$/, ""));
   }
 
-  /** This folder and those around it, as far as nothing else is in them. */
+  /** Removes this folder and its parents as long as they are empty. */
   async #removeEmpty(folder: string): Promise<void> {
     for (let empty = folder; empty.length > this.#folder.length; empty = dirname(empty)) {
       const fault = await rmdir(empty).catch((error: NodeJS.ErrnoException) => error.code);
@@ -285,7 +287,7 @@ function checkName(name: string): void {
   if (!isStreamName(name)) throw new Error(`'${name}' cannot name a log stream`);
 }
 
-/** Streams below the folder, and not the one that the folder itself may be. */
+/** Removes the streams below the folder, but not the folder's own stream. */
 async function removeBelow(folder: string): Promise<void> {
   for (const name of await namesIn(folder))
     if (!LOG_FILE.test(name)) await rm(join(folder, name), { recursive: true, force: true });

@@ -1,11 +1,11 @@
-/** Reading one file of log records: from the front, from the back, and from the middle of a large one. */
+/** Reads one file of log records: from the front, from the back, or from the middle of a large one. */
 import { type FileHandle, open } from "node:fs/promises";
 import { Slices } from "../../kernel/slices.ts";
 import { type LogRecord, parseRecord } from "./log-record.ts";
 
 const BLOCK = 64 * 1024;
 const NEWLINE = 10;
-/** Bytes that are parsed before others have had a turn: some milliseconds. */
+/** How many bytes are parsed before other work gets a turn. Parsing them takes a few milliseconds. */
 const SLICE = 256 * 1024;
 
 export interface Block {
@@ -15,13 +15,13 @@ export interface Block {
   isLast: boolean;
 }
 
-/** A file as large as it was when it was opened: what is written meanwhile is for the next who opens it. */
+/** A file with the size that it had when it was opened. Later records are left to the next reader. */
 interface Opened {
   handle: FileHandle;
   size: number;
 }
 
-/** Records from `offset`, where one begins, as many as a block holds. Nothing is kept open between two blocks. */
+/** One block of records from `offset`, where a record must begin. The file is not kept open between two blocks. */
 export function readBlock(path: string, offset: number): Promise<Block> {
   return reading(path, nothing(offset), (file) => blockAt(file, offset, BLOCK));
 }
@@ -30,7 +30,7 @@ export function firstRecord(path: string): Promise<LogRecord | undefined> {
   return reading(path, undefined, async (file) => (await wholeRecordAt(file, 0))?.record);
 }
 
-/** The newest record first, until `isEnough` of one, or all of the file. Others get their turn in between. */
+/** Gives the newest record first, until `isEnough` accepts one or the file ends. Other work gets a turn in between. */
 export function recordsBack(path: string, isEnough: (record: LogRecord) => boolean): Promise<void> {
   return reading(path, undefined, async (file) => {
     const slices = new Slices(SLICE);
@@ -42,7 +42,7 @@ export function recordsBack(path: string, isEnough: (record: LogRecord) => boole
   });
 }
 
-/** An offset at which a record begins, near and not behind the one that holds this sequence. */
+/** An offset at which a record begins, close to the record with this sequence and never after it. */
 export function offsetNear(path: string, sequence: number): Promise<number> {
   return reading(path, 0, async (file) => {
     let [low, high] = [0, file.size];
@@ -56,7 +56,7 @@ export function offsetNear(path: string, sequence: number): Promise<number> {
   });
 }
 
-/** A file may have gone since it was looked for: rotation removes the oldest. */
+/** The file may be gone by now, since rotation removes the oldest. */
 async function reading<T>(path: string, ifGone: T, read: (file: Opened) => Promise<T>): Promise<T> {
   try {
     await using handle = await open(path, "r");
@@ -73,12 +73,12 @@ async function blockAt(file: Opened, offset: number, length: number): Promise<Bl
   const bytes = await bytesAt(file, offset, length);
   const end = bytes.lastIndexOf(NEWLINE) + 1;
   const isLast = offset + length >= file.size;
-  // A record longer than a block.
+  // The record is longer than a block.
   if (end === 0 && !isLast) return blockAt(file, offset, length * 4);
   return { records: await recordsIn(bytes.subarray(0, end)), next: offset + end, isLast };
 }
 
-/** The first whole record that begins at the offset or behind it. */
+/** The first whole record that begins at or after the offset. */
 async function wholeRecordAt(
   file: Opened,
   offset: number,
@@ -107,9 +107,9 @@ async function bytesAt({ handle, size }: Opened, offset: number, length: number)
   return buffer.subarray(0, filled);
 }
 
-/** Whole lines from the end of a file to its front. What stands behind the last line break is torn, or still being written. */
+/** Whole lines from the end of a file to its front. Bytes after the last line break are torn or still being written. */
 async function* linesBack(file: Opened): AsyncGenerator<Buffer> {
-  /** Of a line whose beginning was not read yet, in its order. */
+  /** The parts of a line whose beginning was not read yet, in their order in the file. */
   let rest: Buffer[] | undefined;
   for (let end = file.size; end > 0; end -= BLOCK) {
     const start = Math.max(0, end - BLOCK);
@@ -125,7 +125,7 @@ async function* linesBack(file: Opened): AsyncGenerator<Buffer> {
   if (rest) yield Buffer.concat(rest);
 }
 
-/** Of whole lines. */
+/** The records in `bytes`, which must hold whole lines only. */
 async function recordsIn(bytes: Buffer): Promise<LogRecord[]> {
   const slices = new Slices(SLICE);
   const records: LogRecord[] = [];

@@ -1,15 +1,15 @@
-/** What one append adds to a stream, as one line of a file: there as a whole, or torn and then not at all. */
+/** One append to a stream as one line of a file. A torn line does not count, so an append is there as a whole or not at all. */
 import type { LogLine, NewLine } from "../../ports/logs/logs.ts";
 
 export interface LogRecord {
-  /** Sequence of the first line; the others follow. */
+  /** The sequence of the first line. The others are numbered from there. */
   first: number;
-  /** Where the collector goes on after these lines. */
+  /** The collector's position after these lines. */
   at: string | undefined;
   lines: NewLine[];
 }
 
-/** Times, sources as 0 and 1, and texts: a stream mostly holds the program's own words. */
+/** The stored form: time, source (0 for the container, 1 for the system) and text of each line. */
 interface Wire {
   n: number;
   at?: string;
@@ -21,7 +21,7 @@ export function recordText({ first, at, lines }: LogRecord): string {
   return `${JSON.stringify(wire)}\n`;
 }
 
-/** Undefined for what a crash or a full disk has left of a record. */
+/** Undefined for a record that a crash or a full disk has torn. */
 export function parseRecord(text: string): LogRecord | undefined {
   try {
     const { n, at, l } = JSON.parse(text) as Wire;

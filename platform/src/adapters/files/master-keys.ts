@@ -8,13 +8,13 @@ const KEY_BYTES = 32;
 const COMMAND = "MILLRACE_MASTER_KEY_COMMAND";
 
 export interface MasterKeySource {
-  /** Keys as base64, newest first, separated by commas. */
+  /** The keys in base64, newest first, separated by commas. */
   text?: string;
-  /** A command that prints the same. */
+  /** A command that prints keys in the same form. */
   command?: string;
-  /** What the command finds in its environment. */
+  /** The environment of the command. */
   environment?: Record<string, string | undefined>;
-  /** A file with one key a line, newest first; made at the first start. */
+  /** A file with one key per line, newest first. It is created at the first start. */
   file: string;
 }
 
@@ -25,12 +25,12 @@ export async function loadMasterKeys(source: MasterKeySource, random: Random): P
   return parse(await readOrCreate(source.file, random), source.file);
 }
 
-/** Puts a new key in front of the file's keys; what the old ones sealed stays readable. */
+/** Puts a new key in front of the file's keys. Values that the old keys sealed stay readable. */
 export async function addMasterKey(file: string, random: Random): Promise<void> {
   await replacePrivately(file, `${newKey(random)}\n${await readOrCreate(file, random)}`);
 }
 
-/** Keeps the newest key alone, once nothing is sealed by the older ones. */
+/** Keeps only the newest key. Call it once no value is sealed with an older one. */
 export async function dropOldMasterKeys(file: string): Promise<void> {
   const newest = (await readPrivate(file)).split("\n", 1)[0]!;
   await replacePrivately(file, `${newest}\n`);
@@ -47,14 +47,14 @@ function parse(text: string, origin: string): Uint8Array[] {
   return keys;
 }
 
-/** The command comes by a variable: on a command line every user of the machine would read what stands in it. */
+/** The command is passed in a variable. On a command line, every user of the machine could read it. */
 async function output(command: string, environment: MasterKeySource["environment"] = {}): Promise<string> {
   const env = { ...environment, [COMMAND]: command };
   const { stdout } = await promisify(execFile)("/bin/sh", ["-c", `eval "unset ${COMMAND}; $${COMMAND}"`], { env });
   return stdout;
 }
 
-/** A sealed value must never outlive its key, so the key is on the disk before anything is sealed. */
+/** A sealed value must never outlive its key, so the key is on disk before any value is sealed. */
 async function readOrCreate(file: string, random: Random): Promise<string> {
   await keepPrivately(file, `${newKey(random)}\n`);
   return readPrivate(file);

@@ -1,4 +1,4 @@
-/** The files of one log stream: written at the end, rotated by size, read from anywhere. */
+/** The files of one log stream: appended at the end, rotated by size, read from any point. */
 import { appendFile, mkdir, readdir, rm, stat, truncate } from "node:fs/promises";
 import { join } from "node:path";
 import type { KeptLines } from "../../ports/logs/followers.ts";
@@ -7,9 +7,9 @@ import { firstRecord, offsetNear, readBlock, recordsBack } from "./log-file.ts";
 import { type LogRecord, lastSequence, numberedLines, recordText } from "./log-record.ts";
 
 export interface FileLimits {
-  /** A file is closed, and the next one begun, when it would grow beyond this. */
+  /** A file that would grow beyond this is closed, and the next one is begun. */
   fileBytes: number;
-  /** The oldest file goes when there are more. */
+  /** How many files are kept. The oldest is removed when there are more. */
   files: number;
 }
 
@@ -18,10 +18,10 @@ export const LOG_FILE = /^(\d{8})\.log$/;
 export class StreamFiles implements KeptLines {
   readonly #folder: string;
   readonly #limits: FileLimits;
-  /** Numbers of the files there are, the oldest first, with the first sequence of each. */
+  /** The numbers of the existing files, oldest first, with the first sequence of each. */
   #files: { number: number; first: number }[] = [];
   #size = 0;
-  /** The last record may be torn: what comes next begins on a line of its own. */
+  /** The last record may be torn. The next record then begins on a new line. */
   #mayBeTorn = false;
   last = 0;
   position: string | undefined;
@@ -42,7 +42,7 @@ export class StreamFiles implements KeptLines {
     return this.#files.length === 0;
   }
 
-  /** Adds records, numbering their lines. After a failure these files must be opened anew: a part may have been written. */
+  /** Adds records and numbers their lines. After a failure the files must be opened again, since a part may have been written. */
   async write(added: readonly { lines: NewLine[]; at?: string }[]): Promise<LogLine[]> {
     const records = this.#numbered(added);
     const bytes = Buffer.from(`${this.#mayBeTorn ? "\n" : ""}${records.map(recordText).join("")}`);
@@ -51,7 +51,7 @@ export class StreamFiles implements KeptLines {
     try {
       await appendFile(this.#newest(), bytes, { mode: 0o600 });
     } catch (error) {
-      // A full disk may have taken a part, which nobody was told of.
+      // A full disk may have taken part of the write, which no reader has seen.
       await truncate(this.#newest(), this.#size).catch(() => undefined);
       throw error;
     }
@@ -120,7 +120,7 @@ export class StreamFiles implements KeptLines {
     this.newestTs = record.lines.at(-1)?.ts ?? this.newestTs;
   }
 
-  /** Every record says how far the collector has come: that of the last one is the truth. */
+  /** Every record states the collector's position. The last record's position counts. */
   #numbered(added: readonly { lines: NewLine[]; at?: string }[]): LogRecord[] {
     let { last, position } = this;
     return added.map(({ lines, at }) => {

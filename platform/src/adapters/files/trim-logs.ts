@@ -1,4 +1,4 @@
-/** Keeps all log files together within a size. */
+/** Keeps the total size of all log files below a limit. */
 import { rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { LOG_FILE, namesIn } from "./stream-files.ts";
@@ -10,8 +10,8 @@ interface Found {
 }
 
 /**
- * Removes the oldest files of the owner that has most, until all fit: who writes much takes nothing from those who write little. Streams beside
- * each other in one folder are one owner's.
+ * Removes the oldest files of the owner that has the most, until all fit. An owner that writes much thus costs the others nothing. Streams
+ * in the same folder belong to one owner.
  */
 export async function trimLogs(folder: string, total: number): Promise<void> {
   const files = await filesBelow(folder);

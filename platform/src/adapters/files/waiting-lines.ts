@@ -1,22 +1,22 @@
-/** Lines on their way to the disk, or what is to be said of those that will not get there. */
+/** Lines that wait to be written to disk, or the note that stands for lines that were dropped. */
 import type { NewLine } from "../../ports/logs/logs.ts";
 
-/** One append, or several of which nothing is left but how many lines they had. */
+/** One append, or the number of lines in several appends that were dropped. */
 export interface WaitingLines {
   lines: NewLine[];
   at: string | undefined;
-  /** Lines that are missing in this place, and the time of the last one. */
+  /** How many lines are missing here, and the time of the last one. */
   dropped?: { count: number; ts: number };
 }
 
-/** What a line costs in memory beside its text. */
+/** The memory that a line costs in addition to its text. */
 const LINE_COST = 64;
 
 export function sizeOf({ lines }: WaitingLines): number {
   return lines.reduce((sum, { line }) => sum + line.length + LINE_COST, LINE_COST);
 }
 
-/** The position stays: the collector need not bring again what was dropped once. */
+/** The position stays, so that the collector does not bring the dropped lines again. */
 export function dropped(all: readonly WaitingLines[]): WaitingLines {
   const count = all.reduce((sum, one) => sum + one.lines.length + (one.dropped?.count ?? 0), 0);
   const ts = all.map((one) => one.lines.at(-1)?.ts ?? one.dropped?.ts).findLast((time) => time !== undefined);
@@ -24,7 +24,7 @@ export function dropped(all: readonly WaitingLines[]): WaitingLines {
   return { lines: [], at, ...(ts === undefined ? {} : { dropped: { count, ts } }) };
 }
 
-/** With a line of the platform in the place of those that are missing. */
+/** Puts a line of the platform in the place of the missing ones. */
 export function withNote(
   { lines, at, dropped }: WaitingLines,
   fault: string | undefined,
@@ -38,7 +38,7 @@ export function withNote(
   };
 }
 
-/** In words for the owner of the log, who need not know the server's folders. */
+/** A message for the owner of the log, without the server's paths. */
 export function faultOf(error: unknown): string {
   const { code } = error as NodeJS.ErrnoException;
   return code === "ENOSPC" || code === "EDQUOT" ? "the server's disk was full" : `the server's disk failed (${code})`;

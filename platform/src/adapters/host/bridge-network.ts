@@ -1,4 +1,4 @@
-/** A network for each instance: a namespace linked to a bridge of the machine, behind rules that let through only what is meant. */
+/** A network for each instance: a namespace linked to a bridge of the machine, behind firewall rules that refuse all but the needed. */
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Duplex } from "node:stream";
@@ -33,14 +33,14 @@ interface Tools {
 }
 
 export interface BridgeOptions {
-  /** Six characters that tell the networks of this machine apart. */
+  /** Six characters that distinguish the networks of this machine. */
   key: string;
-  /** Where the choice of addresses is kept, so that instances keep theirs over a restart of the server. */
+  /** The file that records the chosen addresses, so that instances keep theirs when the server restarts. */
   file: string;
   seed: number;
   clock: Clock;
   egress: Egress;
-  /** Ports of the machine that can be led to instances. */
+  /** Ports of the machine that can be forwarded to instances. */
   publishedPorts?: PortRange | undefined;
 }
 
@@ -48,14 +48,17 @@ export const bridgeName = (key: string) => `mr${key}`;
 const tableName = (key: string) => `millrace_${key}`;
 
 /**
- * Of one place in the network, the same for every instance that has it. A bridge that nobody gave an address takes the lowest of its ports, and another one
- * when that instance leaves: the others would send to the old one, into nothing, until they ask anew for who has the gateway's address,
- * 7 to 73 s later. In the same way the machine would send to the instance that had the place before.
+ * A place in the network always has the same hardware address. A bridge without a fixed address takes the lowest of its ports, and changes
+ * it when that instance leaves. The other instances would then send to the old address, in vain, until they ask again who has the gateway's
+ * address, 7 to 73 s later. In the same way the machine would send to the previous instance of a place.
  */
 const hardwareAddress = (key: string, index: number) =>
   ["02", ...(key + index.toString(16).padStart(4, "0")).match(/../g)!].join(":");
 
-/** Rules for one bridge, and for those of groups, which lead nowhere else. What comes from instances reaches the machine at the link's ports alone, no other instance, and no other network but the internet. */
+/**
+ * The rules for one bridge, and for the bridges of groups, which lead nowhere else. Instances reach the link's ports on the machine, no
+ * other instance, and no other network than the internet and what the settings allow.
+ */
 export function ruleset(
   key: string,
   subnet: Subnet,
@@ -100,7 +103,7 @@ table inet ${tableName(key)} {
 `;
 }
 
-/** The last comes first in the chain. */
+/** Rules are inserted at the front of the chain, so the last one here is checked first. */
 const dockerRules = (bridge: string) => [
   `-o ${bridge} -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT`,
   `-o ${bridge} -m conntrack --ctstate DNAT -j ACCEPT`,
@@ -123,7 +126,7 @@ export class BridgeNetwork implements InstanceNetwork {
   readonly published: PublishedPorts;
   readonly #linkPorts = new Set<number>();
   readonly #dialers: Dialers;
-  /** Why the rules could not be set anew. */
+  /** Why the rules could not be renewed. */
   #cannotRenew: string | undefined;
 
   private constructor(subnet: Subnet, tools: Tools, { key, seed, clock, file, egress, publishedPorts }: BridgeOptions) {
@@ -147,10 +150,10 @@ export class BridgeNetwork implements InstanceNetwork {
     this.groups = new GroupBridges({ bridge: bridgeName(key), ip: tools.ip, used });
   }
 
-  /** Makes the bridge and its rules, or finds them. Throws with the reason where that cannot be. */
+  /** Creates the bridge and its rules, or finds them. Throws with the reason where that is impossible. */
   static async open(options: BridgeOptions): Promise<BridgeNetwork> {
     const tools = await findTools();
-    // Without its bridge nobody has an address of it, and somebody else may have taken the range since.
+    // Without the bridge no instance has an address in the kept range, and another network may have taken the range since.
     const kept = (await isLink(bridgeName(options.key))) ? await keptSubnet(options.file) : undefined;
     const subnet = kept ?? (await freshSubnet(tools, options.seed));
     await writeFile(options.file, subnetText(subnet));
@@ -170,11 +173,12 @@ export class BridgeNetwork implements InstanceNetwork {
   async #raise(): Promise<void> {
     const bridge = bridgeName(this.#key);
     const lines = [
-      // Set to what it already is, it stays when ports come and go, also where an earlier release left the choice to the bridge.
+      // Setting an address explicitly, even to its current value, fixes it while ports come and go. Earlier releases left the choice to the
+      // bridge.
       (await isLink(bridge))
         ? `link set dev ${bridge} address ${await this.#hardwareAddressOf(bridge)}`
         : `link add name ${bridge} address ${hardwareAddress(this.#key, GATEWAY)} type bridge`,
-      // Also of one that is there: the server that made it may have been killed in between.
+      // An existing bridge needs this too: the server that created it may have been killed before this step.
       `address replace ${this.linkHost}/${this.#subnet.bits} dev ${bridge}`,
       `link set dev ${bridge} up`,
     ];
@@ -196,7 +200,7 @@ export class BridgeNetwork implements InstanceNetwork {
     await this.#applyRules();
   }
 
-  /** The rules are set anew in one step, whether or not they are still whole. While that fails, nothing new is let in. */
+  /** Replaces the rules in one step, whether or not they are still complete. While that fails, no new instance is let in. */
   async renew(): Promise<void> {
     try {
       await this.#applyRules();
@@ -213,7 +217,10 @@ export class BridgeNetwork implements InstanceNetwork {
     await runTool(this.#tools.nft, ["-f", "-"], ruleset(this.#key, this.#subnet, open));
   }
 
-  /** Docker forbids all forwarding but its own, and leaves a chain for what others need. Its containers stay out of reach. */
+  /**
+   * Docker refuses all forwarding but its own, and keeps a chain for the rules of others. Docker's containers stay unreachable for
+   * instances.
+   */
   async #passDocker(action: "-I" | "-D"): Promise<void> {
     const { iptables } = this.#tools;
     const chain = iptables && (await runTool(iptables, ["-w", "-S", "DOCKER-USER"]).catch(() => undefined));
@@ -222,7 +229,7 @@ export class BridgeNetwork implements InstanceNetwork {
       const isThere = chain.includes(`-A DOCKER-USER ${rule}`);
       if (isThere !== (action === "-D")) continue;
       const changed = runTool(iptables, ["-w", action, "DOCKER-USER", ...rule.split(" ")]);
-      // The watchdog of a server that was killed removes them too, and may be faster.
+      // The watchdog of a killed server also removes these rules, and may be faster.
       await (action === "-D" ? changed.catch(() => undefined) : changed);
     }
   }
@@ -248,7 +255,7 @@ export class BridgeNetwork implements InstanceNetwork {
     return [unshare, "--net", "--", "/bin/sh", NETWORK_SCRIPT, ...place, ...second, ...command];
   }
 
-  /** The link goes with the last process of its namespace, a moment later. */
+  /** The link disappears a moment after the last process of its namespace. */
   async leave(index: number | undefined): Promise<void> {
     await this.published.close(index!);
     await this.#dialers.close(String(index));
@@ -259,7 +266,7 @@ export class BridgeNetwork implements InstanceNetwork {
     }
   }
 
-  /** By the instance's address; a program that listens on its loopback alone is reached from inside. */
+  /** Connects to the instance's address. A program that only listens on its loopback address is reached from inside. */
   async dial(instance: Networked, port: number): Promise<Duplex> {
     try {
       return await connectTo({ host: addressOf(this.#subnet, instance.index!), port });
@@ -284,7 +291,7 @@ export class BridgeNetwork implements InstanceNetwork {
     await this.#dialers.closeAll();
   }
 
-  /** Removes bridge and rules: nothing of the network is left. */
+  /** Removes the bridge and the rules, so that nothing of the network is left. */
   async close(): Promise<void> {
     await this.#passDocker("-D");
     await this.groups.sweep(new Set());
@@ -312,7 +319,7 @@ async function keptSubnet(file: string): Promise<Subnet | undefined> {
 
 const routed = async ({ ip }: Tools) => routedSubnets(await runTool(ip, ["-4", "route", "show", "table", "all"]));
 
-/** Where this machine leads, and what instances reach all the same. */
+/** The networks that this machine has routes to, and those that the settings let instances reach. */
 async function usedSubnets(tools: Tools, { reachable, doors, nameServers }: Egress): Promise<Subnet[]> {
   const named = [...reachable, ...doors.map(({ address }) => address), ...nameServers];
   return [...(await routed(tools)), ...named.flatMap((range) => parseSubnet(range) ?? [])];

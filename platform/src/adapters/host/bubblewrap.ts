@@ -1,14 +1,14 @@
-/** What keeps programs apart from the machine. */
+/** Finds bubblewrap, the tool that sandboxes programs. */
 import { runTool } from "../machine/forker.ts";
 import { find } from "../machine/tools.ts";
 
 export interface Bubblewrap {
   file: string;
-  /** It can limit the size of a `tmpfs`. */
+  /** Whether this version can limit the size of a `tmpfs`. */
   limitsScratch: boolean;
 }
 
-/** Bubblewrap, or the reason why there is none that can be used. */
+/** Bubblewrap, or the reason why it cannot be used. */
 export async function findBubblewrap(): Promise<Bubblewrap | { cannot: string }> {
   const install = "install bubblewrap (apt-get install bubblewrap)";
   const file = await find("bwrap");

@@ -1,18 +1,18 @@
-/** Files of control groups, which come and go with their processes. */
+/** Reads and writes the files of control groups, which can disappear at any time. */
 import { readFileSync } from "node:fs";
 import { mkdir, readdir, rmdir, writeFile } from "node:fs/promises";
 import { type Clock, sleep } from "../../kernel/clock.ts";
 
 export interface CgroupMount {
-  /** Where it is mounted. */
+  /** Where the hierarchy is mounted. */
   at: string;
-  /** Which folder of the hierarchy is seen there. */
+  /** The folder of the hierarchy that is visible there. */
   root: string;
-  /** Options of the file system, which name the controllers of a version 1 hierarchy. */
+  /** The mount options, which name the controllers of a version 1 hierarchy. */
   options: string[];
 }
 
-/** The mounts of one type of file system, from the text of `mountinfo`. */
+/** The mounts of one file system type, from the text of `mountinfo`. */
 export function mountsOf(mountinfo: string, type: "cgroup" | "cgroup2"): CgroupMount[] {
   return mountinfo.split("\n").flatMap((line) => {
     const [before, after] = line.split(" - ");
@@ -22,11 +22,11 @@ export function mountsOf(mountinfo: string, type: "cgroup" | "cgroup2"): CgroupM
   });
 }
 
-/** Spaces and the like stand there as octal numbers. */
+/** `mountinfo` writes spaces and other special characters as octal numbers. */
 const plain = (path: string) =>
   path.replace(/\\(\d{3})/g, (_, digits) => String.fromCharCode(Number.parseInt(digits, 8)));
 
-/** The path of this process in a hierarchy, from the text of `/proc/self/cgroup`. An empty list of controllers means version 2. */
+/** The path of this process in a hierarchy, from the text of `/proc/self/cgroup`. Version 2 has an empty list of controllers. */
 export function ownPath(text: string, controller: string): string | undefined {
   for (const line of text.split("\n")) {
     const [, controllers, ...path] = line.split(":");
@@ -35,7 +35,7 @@ export function ownPath(text: string, controller: string): string | undefined {
   return undefined;
 }
 
-/** The folder in which a group is seen, or undefined when it lies outside of what is mounted. */
+/** The folder where a group is visible, or undefined when it lies outside of the mount. */
 export function seenAt({ at, root }: CgroupMount, path: string): string | undefined {
   if (root === "/") return path === "/" ? at : `${at}${path}`;
   if (path === root) return at;
@@ -45,8 +45,8 @@ export function seenAt({ at, root }: CgroupMount, path: string): string | undefi
 const isGone = (error: NodeJS.ErrnoException) => error.code === "ENOENT" || error.code === "ENODEV";
 
 /**
- * The text of a file, or empty when its group is gone. It is read at once: the kernel makes it from memory in microseconds, and a way through
- * threads costs ten times that, for several files of each of hundreds of instances.
+ * The text of a file, or an empty text when its group is gone. The read is synchronous: the kernel produces the text in microseconds, and
+ * the thread pool would take ten times as long, for several files of each of hundreds of instances.
  */
 export async function readIfThere(file: string): Promise<string> {
   try {
@@ -57,9 +57,9 @@ export async function readIfThere(file: string): Promise<string> {
   }
 }
 
-/** Writes to a file of a group; that it is gone is no error. */
+/** Writes to a file of a group. A file that is gone is no error. */
 export async function writeIfThere(file: string, text: string): Promise<void> {
-  // No `O_CREAT`: nothing but the kernel makes files there.
+  // Without `O_CREAT`, since only the kernel creates files there.
   await writeFile(file, text, { flag: "r+" }).catch((error) => {
     if (!isGone(error)) throw error;
   });
@@ -84,7 +84,7 @@ export async function foldersIn(folder: string): Promise<string[]> {
 const LOOK_AGAIN_MS = 2;
 const PATIENCE_MS = 10_000;
 
-/** Repeats until it answers true; the kernel tells nobody when these things have happened. */
+/** Repeats until `happened` resolves to true, since the kernel sends no notification for these changes. */
 export async function until(clock: Clock, what: string, happened: () => Promise<boolean>): Promise<void> {
   const untilMs = clock.monotonic() + PATIENCE_MS;
   while (!(await happened())) {
@@ -93,7 +93,7 @@ export async function until(clock: Clock, what: string, happened: () => Promise<
   }
 }
 
-/** Removes a group. One whose last process is just ending is busy for a moment. */
+/** Removes a group. A group whose last process is just ending is busy for a moment. */
 export async function removeFolder(clock: Clock, folder: string): Promise<void> {
   await until(clock, `removing the control group ${folder}`, async () => {
     try {

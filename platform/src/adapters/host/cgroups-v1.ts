@@ -20,7 +20,7 @@ import { type CgroupPlace, type Cgroups, MOST_PROCESSES, numberIn, type Usage, u
 const CONTROLLERS = ["memory", "cpu", "pids", "freezer"] as const;
 type Controller = (typeof CONTROLLERS)[number];
 type Bases = Record<Controller, string> & {
-  /** Counts processor time. On most machines it is one with `cpu`; absent where it is not there. */
+  /** Counts processor time. On most machines `cpu` and `cpuacct` share a folder. Absent where the controller does not exist. */
   cpuacct?: string;
 };
 
@@ -35,7 +35,7 @@ export class CgroupsV1 implements Cgroups {
     this.#clock = clock;
   }
 
-  /** This process's own folder in each tree: what is made below counts against whatever limits this process has. */
+  /** This process's own folder in each tree. Groups below it also count against the limits of this process. */
   static places({ mounts, own }: CgroupPlace): Bases | undefined {
     const hierarchies = mountsOf(mounts, "cgroup");
     const found = CONTROLLERS.map((controller) => {
@@ -62,7 +62,7 @@ export class CgroupsV1 implements Cgroups {
     return cgroups;
   }
 
-  /** The groups of a process before this one. */
+  /** The groups that an earlier process of the server used. */
   static at(bases: readonly string[], clock: Clock): CgroupsV1 {
     const named = Object.fromEntries(CONTROLLERS.map((one, index) => [one, bases[index]])) as Bases;
     const cpuacct = bases[CONTROLLERS.length];
@@ -83,7 +83,7 @@ export class CgroupsV1 implements Cgroups {
     const bytes = String(memoryMb * 1_048_576);
     const limitMemory = async () => {
       await write(this.#file("memory", id, "memory.limit_in_bytes"), bytes);
-      // Memory and swap together: no swap. Absent where the kernel does not count swap.
+      // Limiting memory and swap together to the same value forbids swap. The file is absent where the kernel does not count swap.
       await writeIfThere(this.#file("memory", id, "memory.memsw.limit_in_bytes"), bytes);
     };
     const limitCpu = async () => {
@@ -97,7 +97,7 @@ export class CgroupsV1 implements Cgroups {
     return numbersIn(await readIfThere(this.#file("freezer", id, "cgroup.procs")));
   }
 
-  /** Frozen first, so that nothing is started while signals are sent; what is frozen ends only once it is thawed. */
+  /** The group is frozen first, so that it starts nothing while signals are sent. A frozen process ends only when it is thawed. */
   async kill(id: string): Promise<void> {
     await until(this.#clock, `ending ${id}`, async () => {
       await this.#setState(id, "FROZEN");
@@ -109,7 +109,7 @@ export class CgroupsV1 implements Cgroups {
   }
 
   async freeze(id: string): Promise<void> {
-    // A group that could not be stopped at the first try stays FREEZING until it is asked again.
+    // A group that could not be frozen at the first try stays FREEZING until it is asked again.
     await until(this.#clock, `freezing ${id}`, async () => {
       await write(this.#file("freezer", id, "freezer.state"), "FROZEN");
       return this.isFrozen(id);

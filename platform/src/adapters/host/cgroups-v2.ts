@@ -19,7 +19,7 @@ import { type CgroupPlace, type Cgroups, MOST_PROCESSES, numberIn, type Usage, u
 
 const CONTROLLERS = "+memory +cpu +pids";
 const PERIOD_US = 100_000;
-/** Where the processes of this process's own group go, since a group with processes cannot have limited groups below it. */
+/** The processes of this process's own group move into this leaf, since a group with processes cannot have limited groups below it. */
 const OWN_LEAF = "millrace-server";
 
 export class CgroupsV2 implements Cgroups {
@@ -32,8 +32,8 @@ export class CgroupsV2 implements Cgroups {
   }
 
   /**
-   * At the root of what is mounted where this process may write there, as a system's own daemons do; else below its own group, which
-   * a service manager has to have delegated to it.
+   * Opens the groups at the root of the mount if this process may write there, as daemons of the system do. Otherwise it opens them below
+   * its own group, which a service manager must have delegated to it.
    */
   static async open({ mounts, own }: CgroupPlace, name: string, clock: Clock): Promise<CgroupsV2> {
     const mount = mountsOf(mounts, "cgroup2")[0];
@@ -56,7 +56,7 @@ export class CgroupsV2 implements Cgroups {
     throw failure;
   }
 
-  /** The groups of a process before this one. */
+  /** The groups that an earlier process of the server used. */
   static at(base: string, clock: Clock): CgroupsV2 {
     return new CgroupsV2(base, clock);
   }
@@ -73,7 +73,7 @@ export class CgroupsV2 implements Cgroups {
     await makeFolder(this.#file(id));
     await Promise.all([
       write(this.#file(id, "memory.max"), String(memoryMb * 1_048_576)),
-      // Absent where the kernel does not count swap.
+      // The file is absent where the kernel does not count swap.
       writeIfThere(this.#file(id, "memory.swap.max"), "0"),
       write(this.#file(id, "cpu.max"), `${Math.round(vcpu * PERIOD_US)} ${PERIOD_US}`),
       write(this.#file(id, "pids.max"), String(MOST_PROCESSES)),
@@ -88,7 +88,7 @@ export class CgroupsV2 implements Cgroups {
     await until(this.#clock, `ending ${id}`, async () => {
       await writeIfThere(this.#file(id, "cgroup.kill"), "1");
       const pids = await this.processes(id);
-      // Kernels before 5.14 have no cgroup.kill; sending it twice does no harm.
+      // Kernels before 5.14 have no cgroup.kill. Sending the signal twice does no harm.
       for (const pid of pids) sendSignal(pid, "SIGKILL");
       return pids.length === 0;
     });
@@ -135,7 +135,7 @@ export class CgroupsV2 implements Cgroups {
   }
 }
 
-/** Lets groups below this one have limits. */
+/** Lets the groups below this one have limits. */
 async function offerControllers(place: string): Promise<void> {
   const file = join(place, "cgroup.subtree_control");
   const offered = (await readIfThere(file)).split(/\s+/);
@@ -144,7 +144,7 @@ async function offerControllers(place: string): Promise<void> {
     await write(file, CONTROLLERS);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EBUSY") throw error;
-    // The root of a container's view, or a delegated group: its processes, this one among them, step aside first.
+    // This is the root of a container's view, or a delegated group. Its processes, including this one, have to move into a leaf first.
     await makeFolder(join(place, OWN_LEAF));
     for (const pid of numbersIn(await readIfThere(join(place, "cgroup.procs"))))
       await writeIfThere(join(place, OWN_LEAF, "cgroup.procs"), String(pid)).catch(() => {});

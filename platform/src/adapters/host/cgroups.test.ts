@@ -1,4 +1,4 @@
-/** Control groups on folders that stand for a machine's: where they are made, what is written to them, what is read from them. */
+/** Control groups on folders that imitate a machine's: where they are made, what is written to them and what is read from them. */
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -19,7 +19,7 @@ async function fakeRoot(): Promise<string> {
   return root;
 }
 
-/** The kernel makes the files of a group together with its folder; here a test does. */
+/** The kernel creates a group's files together with its folder. Here the test does it. */
 async function fakeFiles(folder: string, files: Record<string, string>): Promise<void> {
   await mkdir(folder, { recursive: true });
   for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);

@@ -1,40 +1,40 @@
-/** Control groups: where limits are set and from which a whole instance is frozen and ended, whatever it started. */
+/** Control groups: they limit an instance, and freeze or end all of its processes, whatever it started. */
 import type { InstanceLimits } from "../../ports/compute/compute.ts";
 
-/** The groups of one data folder: one for each of its instances. */
+/** The groups of one data folder, one for each instance. */
 export interface Cgroups {
-  /** The folders that all of them are in: kept, since the next process of the server may live elsewhere. */
+  /** The folders that hold all groups. They are recorded, since the next process of the server may run in another group itself. */
   readonly bases: readonly string[];
-  /** Makes an instance's group, with its limits, empty. */
+  /** Creates an instance's group, empty and with its limits. */
   create(id: string, limits: InstanceLimits): Promise<void>;
-  /** The folders of an instance's group, each of which its first process has to join; whether they exist or not. */
+  /** The folders of an instance's group, whether or not they exist. The instance's first process has to join each of them. */
   folders(id: string): string[];
   processes(id: string): Promise<number[]>;
-  /** Ends every process of the group at once, also frozen ones and ones that keep starting others. */
+  /** Ends every process of the group at once, including frozen ones and ones that keep starting others. */
   kill(id: string): Promise<void>;
   /** Resolves when no process of the group runs any more. */
   freeze(id: string): Promise<void>;
   thaw(id: string): Promise<void>;
   isFrozen(id: string): Promise<boolean>;
-  /** How often a process was ended because the group had used up its memory. */
+  /** How often the kernel killed a process because the group had used up its memory. */
   outOfMemory(id: string): Promise<number>;
-  /** What its processes use and have used, those that have ended included; what the machine does not count is absent. */
+  /** What the group's processes use, and have used, including those that have ended. Values that the machine does not count are absent. */
   usage(id: string): Promise<Usage>;
-  /** Of an empty group, or one that is not there. */
+  /** Removes an empty group. A group that does not exist is no error. */
   remove(id: string): Promise<void>;
-  /** Every group that is there, with or without an instance. */
+  /** Every existing group, with or without an instance. */
   list(): Promise<string[]>;
-  /** Removes what all groups of the data folder were kept in, once it is empty. */
+  /** Removes the folder that held all groups of the data folder, once it is empty. */
   close(): Promise<void>;
 }
 
 export interface Usage {
   cpuMs?: number;
-  /** Without pages of files that could be dropped at once. */
+  /** Without cached file pages that the kernel could drop at once. */
   memoryBytes?: number;
 }
 
-/** Numbers as a file of a group has them; absent where it has none. */
+/** Leaves out values that are not numbers, which stand for files that do not exist. */
 export function usageFrom(cpuMs: number, memory: number, droppable: number): Usage {
   return {
     ...(Number.isFinite(cpuMs) && { cpuMs: Math.floor(cpuMs) }),
@@ -42,16 +42,16 @@ export function usageFrom(cpuMs: number, memory: number, droppable: number): Usa
   };
 }
 
-/** The number behind a name in a line of its own, or all of the text. */
+/** The number after a name on a line of its own, or the whole text as a number when no name is given. */
 export function numberIn(text: string, name?: string): number {
   const found = name === undefined ? text.trim() : new RegExp(`^${name} (\\d+)$`, "m").exec(text)?.[1];
   return found ? Number(found) : Number.NaN;
 }
 
-/** Threads count too; a program that starts them without end is stopped here. */
+/** Stops a program that starts threads or processes without end. Threads count too. */
 export const MOST_PROCESSES = 4_096;
 
-/** What this process can see of control groups: the text of `/proc/self/mountinfo` and `/proc/self/cgroup`. */
+/** What this process sees of control groups: the texts of `/proc/self/mountinfo` and `/proc/self/cgroup`. */
 export interface CgroupPlace {
   mounts: string;
   own: string;

@@ -1,4 +1,4 @@
-/** How large the disks of programs are made: what is asked for while it is there, and never all that is there. */
+/** The size of programs' disks: the requested size while there is space for it, and never all of the free space. */
 import { expect, test } from "vitest";
 import { grantedBytes } from "./disk-grant.ts";
 

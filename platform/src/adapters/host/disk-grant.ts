@@ -1,20 +1,23 @@
-/** How large the disk of one more program is made on a disk that others write to as well. */
+/** Decides the size of a new program's disk on a machine disk that others write to as well. */
 import { type DiskRoom, marginOf } from "../../ports/disk.ts";
 
-/** Less is no disk. */
+/** A smaller disk would be of no use. */
 const LEAST_BYTES = 64 * 2 ** 20;
-/** So much is always promised, also to more than there is room for: the guard ends who then writes too much. */
+/**
+ * Every program is promised about this much, even when all promises together exceed the free space. The disk guard ends a program that then
+ * writes too much.
+ */
 const USUAL_BYTES = 2 ** 30;
 const USUAL_PART = 8;
 
 export interface Granting extends DiskRoom {
-  /** What other programs may still write of what they were granted. */
+  /** The bytes that other programs may still write within their grants. */
   promisedBytes: number;
 }
 
 /**
- * What was asked for, while all that was granted fits into what is free without the margin. Where it does not, half of what is left, so that
- * there is some for the next too. Undefined where there is no room at all.
+ * Grants the requested size while all grants together fit into the free space without the margin. Otherwise it grants half of the rest, so
+ * that the next program also gets some. Undefined where there is no space at all.
  */
 export function grantedBytes(asked: number, { promisedBytes, ...room }: Granting): number | undefined {
   const usable = room.freeBytes - marginOf(room);

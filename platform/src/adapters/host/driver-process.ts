@@ -1,10 +1,10 @@
-/** A server reduced to its driver, as a process of its own that a test can kill: starts what each line of its input says. */
+/** A server reduced to its driver, in a process that a test can kill. It starts one instance for each line of its input. */
 import { createInterface } from "node:readline";
 import { large } from "../machine/forker.ts";
 import { HostCompute } from "./host-compute.ts";
 import { hostDefaults } from "./host-world.ts";
 
-// As a server that has grown does it: a process between it and its programs may be left behind too.
+// Forces the way in which a server with much memory starts programs: through a helper process, which may be left behind too.
 large.bytes = 0;
 const [data, watchdogS, leave] = process.argv.slice(2);
 const compute = await HostCompute.open({
@@ -21,7 +21,7 @@ for await (const line of createInterface({ input: process.stdin })) {
     execution.stdout.once("data", () => process.stdout.write(`running in ${id}\n`));
     continue;
   }
-  // Not awaited: several starts are under way when the process is killed.
+  // Not awaited, so that several starts are under way when the process is killed.
   compute.start(id, spec).then(
     () => process.stdout.write(`started ${id}\n`),
     (error: Error) => process.stdout.write(`refused ${id} ${error.message}\n`),

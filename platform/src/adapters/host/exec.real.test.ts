@@ -1,4 +1,4 @@
-/** What a further program in an instance cannot do that the instance's own cannot: each sentence is tried by a program in the sandbox. */
+/** A further program in an instance is as confined as the instance's own program. Programs in the sandbox try each rule. */
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -30,7 +30,7 @@ afterAll(async () => {
 
 const TERMINAL = { terminal: { columns: 80, rows: 24 } };
 
-/** What confines a process, as it can tell itself. A namespace of mounts is a copy, which shows the same. */
+/** Everything that confines a process, as it can read it itself. A copy of a mount namespace shows the same. */
 const STATUS = `id; pwd; umask; ulimit -a; cat /proc/self/cgroup /proc/self/oom_score_adj
 grep -E '^(Uid|Gid|Groups|Cap|NoNewPrivs|Seccomp:)' /proc/$$/status
 for name in pid net ipc uts cgroup user; do readlink /proc/self/ns/$name; done

@@ -12,56 +12,56 @@ import { TOOL_ENVIRONMENT } from "../machine/tools.ts";
 import { HostExecution } from "./host-execution.ts";
 import { dropTo, enterSandbox, environmentText, isInstanceUser, NAMESPACES, quoted } from "./sandbox.ts";
 
-/** What the programs of one driver have in common. */
+/** The tools that all executions of one driver share. */
 export interface ExecTools {
-  /** Of texts while they are written down. */
+  /** The prefix of the names of short-lived files in memory. */
   prefix: string;
   /** Absent without a sandbox. */
   sandbox?: { nsenter: string; bubblewrap: string; filter: string | undefined } | undefined;
   clock: Clock;
 }
 
-/** Where a program is to run. */
+/** Where the program runs. */
 export interface ExecPlace {
   id: string;
   launcher: Identity;
-  /** The first process of the instance's own program, in a sandbox that is complete. */
+  /** The first process of the instance's own program, in a complete sandbox. */
   program: Identity;
   /** The instance's folder. */
   kept: string;
   cgroups: readonly string[];
-  /** Where the instance's own program began. */
+  /** The working folder of the instance's own program. */
   folder: string;
 }
 
 const SCRIPT = join(import.meta.dirname, "exec.sh");
-/** `launch.sh` has the variables of the instance's program there for as long as the instance is. */
+/** `launch.sh` keeps the variables of the instance's program open on this descriptor as long as the instance exists. */
 const VARIABLES_FD = 3;
 const SECCOMP_FD = 4;
 const COMMAND_FD = 5;
 const CALLER_FD = 6;
 const LOOK_AGAIN_MS = 3;
 
-/** The command of bubblewrap is two below `nsenter`, and `script` has the program on its terminal as a child. */
+/** The command of bubblewrap is two processes below `nsenter`. `script` runs the program on its terminal as a child. */
 const SANDBOX_STEPS = 2;
 const TERMINAL_STEPS = 1;
 
-/** Reads the variables, then the rest, which becomes the program. */
+/** Reads the variables and then the command, which replaces the shell. */
 const BECOME = `. /dev/fd/${VARIABLES_FD} && . /dev/fd/${COMMAND_FD}`;
 
 /**
- * `script` of util-linux makes the terminal, inside the sandbox and with the program's own rights: it is one of the instance's terminals,
- * whose name programs such as tmux find. A library in the server such as node-pty would take one of the machine's, and open it so that
- * every program started meanwhile inherits it. Without `-E` it would not echo, since its own input is none.
+ * `script` of util-linux creates the terminal inside the sandbox and with the program's own rights. It is one of the instance's terminals,
+ * so programs such as tmux find its name. A library in the server, such as node-pty, would create a terminal of the machine, and every
+ * program started meanwhile would inherit it. Without `-E`, `script` would not echo, since its own input is no terminal.
  */
 const ON_TERMINAL = ["/usr/bin/script", "-q", "-e", "-f", "-E", "always", "-c"] as const;
-/** As terminals of containers are, unless the instance or the caller says otherwise. */
+/** The type that terminals of containers have, unless the instance or the caller sets another. */
 const TERMINAL_TYPE = "export TERM=xterm; ";
 
 export async function execInside(tools: ExecTools, place: ExecPlace, spec: ExecSpec): Promise<HostExecution> {
   const { sandbox } = tools;
   using files = new Descriptors();
-  // `nsenter` opens these by their path in this process, and no program inherits them.
+  // `nsenter` opens these by their path in this process, so no program inherits them.
   using entered = new DisposableStack();
   const held = entered.use(new Descriptors());
   const opened = sandbox
@@ -70,7 +70,7 @@ export async function execInside(tools: ExecTools, place: ExecPlace, spec: ExecS
   const variables = files.open(`/proc/${place.launcher.pid}/fd/${VARIABLES_FD}`, "r");
   const user = sandbox && (await userOf(variables));
   if (user !== undefined) await dropped(place, user, tools.clock);
-  // Another process may have its number by now; what was opened is that of the program which was looked at.
+  // The process numbers may have been reused by now. If both processes are still the same, the opened namespaces are the program's.
   const same = await Promise.all([place.program, place.launcher].map(isAlive));
   if (same.includes(false)) throw new ExecRefused(`instance ${place.id} has ended`);
   const namespaces = opened.map(([name, fd]) => [name, `/proc/${process.pid}/fd/${fd}`] as const);
@@ -99,14 +99,17 @@ export async function execInside(tools: ExecTools, place: ExecPlace, spec: ExecS
   return new HostExecution(child, { clock: tools.clock, callerFd: CALLER_FD, become: BECOME, steps, terminal, beside });
 }
 
-/** The owner of the variables, which the server made so before it started the program: nobody inside can change that. */
+/**
+ * The instance's user is the owner of the variables' file. The server set it before it started the program, and nobody inside can change
+ * it.
+ */
 async function userOf(variables: number): Promise<number> {
   const { uid } = await stat(`/proc/self/fd/${variables}`);
   if (!isInstanceUser(uid)) throw new ExecRefused(`the instance runs as user ${uid}, which is none of its own`);
   return uid;
 }
 
-/** Until the program has given up its privileges the sandbox is not complete: who entered it then would see the machine. */
+/** The sandbox is complete only after the program has given up its privileges. A process that entered earlier would see the machine. */
 async function dropped({ id, program }: ExecPlace, user: number, clock: Clock): Promise<void> {
   const isDropped = async () =>
     new RegExp(`^Uid:\\t${user}\\t${user}\\t`, "m").test((await readProcess(program.pid, "status")) ?? "");
@@ -116,14 +119,17 @@ async function dropped({ id, program }: ExecPlace, user: number, clock: Clock): 
   }
 }
 
-/** A shell reads it, and becomes the program. In no command line, since variables are secrets. */
+/** The text that a shell reads to become the program. It is not passed on a command line, since variables are secrets. */
 function commandText({ cmd, env = {}, cwd, terminal }: ExecSpec, folder: string): string {
   const size = terminal ? `stty rows ${terminal.rows} columns ${terminal.columns}\n` : "";
   const close = `${VARIABLES_FD}<&- ${COMMAND_FD}<&-`;
   return `${size}${environmentText(env)}cd -- ${quoted(cwd ?? folder)} || exit 126\nexec ${cmd.map(quoted).join(" ")} ${close}\n`;
 }
 
-/** From this process, of which a server that has grown is copied for some 40 ms: only it can hold the other end of the program's streams. */
+/**
+ * Starts from this process, since only it can hold the other end of the program's streams. A server with much memory takes some 40 ms to
+ * copy.
+ */
 async function start(
   command: readonly string[],
   given: ReadonlyMap<number, number>,
@@ -137,7 +143,7 @@ async function start(
     return given.get(fd) ?? (inherited.includes(fd) ? nowhere : "ignore");
   });
   const child = spawn(command[0]!, command.slice(1), { detached: true, cwd: "/", env: TOOL_ENVIRONMENT, stdio });
-  // What is awaited hears of its own errors; this hears of those before and after.
+  // The caller's awaits receive their own errors. This listener covers the time before and after.
   child.on("error", () => {});
   await once(child, "spawn");
   return child;

@@ -1,4 +1,4 @@
-/** The GPUs of this machine, or made-up ones where there are none and any client's request should work all the same. */
+/** The GPUs of this machine, or virtual ones where there are none and clients' requests should work all the same. */
 import { readdir, readFile } from "node:fs/promises";
 import type { Gpu } from "../../ports/compute/compute.ts";
 import { runTool } from "../machine/forker.ts";
@@ -6,16 +6,16 @@ import { find } from "../machine/tools.ts";
 
 export type GpuMode = "auto" | "virtual" | "none";
 
-/** A GPU, and the device files by which a program reaches it. */
+/** A GPU and its device files. */
 export interface Device extends Gpu {
   files: readonly string[];
 }
 
 export interface GpuOptions {
   mode: GpuMode;
-  /** Names of the catalog. */
+  /** The catalog's names of GPU types. */
   types: readonly string[];
-  /** Whether `auto` may make them up, which misleads nobody only where nobody else is served. */
+  /** Whether `auto` may add virtual GPUs. They mislead nobody only where nobody else is served. */
   mayBeVirtual: boolean;
 }
 
@@ -43,7 +43,7 @@ function virtualGpus(types: readonly string[]): Device[] {
   });
 }
 
-/** By the driver's device files or, where no driver is installed, by what is plugged in. */
+/** Looks for the driver's device files or, where no driver is installed, for plugged-in cards. */
 async function hasNvidia(): Promise<boolean> {
   const devices = await readdir("/dev").catch(() => []);
   if (devices.some((name) => /^nvidia\d+$/.test(name))) return true;
@@ -62,7 +62,7 @@ const kindOf = (card: string) =>
     ),
   );
 
-/** A tool that fails is an error with its text: GPUs that are there and do not work must not turn into made-up ones. */
+/** A failing tool is an error that carries its message: real GPUs that do not work must not be replaced by virtual ones. */
 async function nvidiaGpus(types: readonly string[]): Promise<Device[]> {
   const tool = await find("nvidia-smi");
   if (!tool)
@@ -71,14 +71,14 @@ async function nvidiaGpus(types: readonly string[]): Promise<Device[]> {
   return Promise.all(parseNvidia(text).map((gpu, index) => withFiles(gpu, index, types)));
 }
 
-/** The newest CUDA that the machine's driver knows, where there are real GPUs. It is not worth a failed start not to know. */
+/** The newest CUDA version that the machine's driver supports, if there are real GPUs. Not knowing it is no reason to fail the start. */
 export async function cudaWith(gpus: readonly Gpu[]): Promise<string | undefined> {
   if (!gpus.some(({ virtual }) => !virtual)) return undefined;
   const tool = await find("nvidia-smi");
   return tool && runTool(tool, []).then(parseCuda, () => undefined);
 }
 
-/** From a head such as `| NVIDIA-SMI 570.86  Driver Version: 570.86  CUDA Version: 12.8 |`. */
+/** Parses a header such as `| NVIDIA-SMI 570.86  Driver Version: 570.86  CUDA Version: 12.8 |`. */
 export const parseCuda = (text: string) => /CUDA(?: \w+)? Version:\s*(\d+\.\d+)/.exec(text)?.[1];
 
 interface Found {
@@ -87,7 +87,7 @@ interface Found {
   bus: string;
 }
 
-/** Lines such as `GPU-5a…, NVIDIA H200, 00000000:1B:00.0`. */
+/** Parses lines such as `GPU-5a…, NVIDIA H200, 00000000:1B:00.0`. */
 export function parseNvidia(text: string): Found[] {
   return text.split("\n").flatMap((line) => {
     const [id, name, bus] = line.split(",").map((part) => part.trim());
@@ -96,13 +96,13 @@ export function parseNvidia(text: string): Found[] {
 }
 
 async function withFiles({ id, name, bus }: Found, index: number, types: readonly string[]): Promise<Device> {
-  // The tool counts by bus; device files are numbered by the driver, which need not agree.
+  // The tool numbers GPUs by bus and the driver numbers device files in its own order, so the two may differ.
   const folder = bus.toLowerCase().replace(/^0000(?=\d{4}:)/, "");
   const about = await readFile(`/proc/driver/nvidia/gpus/${folder}/information`, "utf8").catch(() => "");
   const minor = /^Device Minor:\s*(\d+)/m.exec(about)?.[1] ?? index;
   return { id, type: typeOf(name, types), virtual: false, files: [`/dev/nvidia${minor}`, ...SHARED_FILES] };
 }
 
-/** The catalog's name for what the tool calls by the same name, in whatever case; else the tool's own. */
+/** The catalog's name for a GPU if only the case differs, otherwise the tool's name. */
 export const typeOf = (name: string, types: readonly string[]) =>
   types.find((type) => type.toLowerCase() === name.toLowerCase()) ?? name;

@@ -1,4 +1,4 @@
-/** Groups on this machine: a bridge for each, on which the machine itself has no address, and a file of names that its members see. */
+/** Groups on this machine. Each has a bridge on which the machine has no address, and a file of names that its members see. */
 import { constants, mkdir, open, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { OneAtATime } from "../../kernel/one-at-a-time.ts";
@@ -20,15 +20,17 @@ import { isLink, linkNames } from "../machine/links.ts";
 import type { KeptNetwork } from "./kept-networks.ts";
 import { chooseSubnet } from "./subnet.ts";
 
-/** What is kept of a member with its instance. */
+/** The part of a member's record that its instance keeps. */
 export interface GroupPlace extends Membership {
-  /** Which account's group of that id it is. */
+  /** Identifies the group by its account and its id. */
   key: string;
-  /** Of the bridge. */
+  /** The number of the bridge. */
   number: number;
-  /** Addresses of the group; a member's is as far in them as its own is in those of all instances, unless one was reserved. */
+  /**
+   * The address range of the group. A member has the same position in it as in the range of all instances, unless an address was reserved.
+   */
   subnet: string;
-  /** What was reserved for it. */
+  /** The address that was reserved for the member. */
   at?: { range: string; address: string };
 }
 
@@ -36,23 +38,26 @@ export interface GroupMember extends GroupPlace {
   index: number;
 }
 
-/** Where members find it as `/etc/hosts`: the kernel tells them where it is, which must not be the data folder. */
+/**
+ * Where the files of names are, which members see as `/etc/hosts`. The kernel shows members this path, so it must not be in the data
+ * folder.
+ */
 const NAMES = "/run/millrace-groups";
 const LOOPBACK = "127.0.0.1 localhost\n::1 localhost\n";
-/** Names of links have 15 characters. */
+/** Interface names have at most 15 characters. */
 const MOST_GROUPS = 10_000;
 
-/** What there is of groups. */
+/** The existing members and reserved networks. */
 export interface GroupsThere {
   members: readonly GroupPlace[];
   networks: readonly KeptNetwork[];
 }
 
 export interface GroupBridgesOptions {
-  /** The name of the bridge of all instances, which those of groups begin with. */
+  /** The name of the bridge of all instances. The names of groups' bridges begin with it. */
   bridge: string;
   ip: string;
-  /** Ranges that members reach by other ways. */
+  /** Ranges that members already reach in another way. */
   used: () => Promise<Subnet[]>;
 }
 
@@ -64,7 +69,7 @@ export class GroupBridges {
     this.#options = options;
   }
 
-  /** The place of a new member beside these. */
+  /** Chooses the place of a new member beside the existing ones. */
   async choose(account: string, group: Membership, there: GroupsThere): Promise<GroupPlace> {
     const key = groupKey(account, group);
     const fellows = there.members.filter((other) => other.key === key);
@@ -78,14 +83,14 @@ export class GroupBridges {
     return { ...member, number: freeNumber(there), subnet: subnetText(anyOf(await this.#used(there), key)) };
   }
 
-  /** A network with addresses for all of its members. */
+  /** Reserves a network with addresses for all of its members. */
   async reserve({ account, id, names, range: before }: NetworkAsk, there: GroupsThere): Promise<KeptNetwork> {
     const key = groupKey(account, { id });
     const made = (number: number, range: string): KeptNetwork => ({
       ...{ account, id, key, number, range, names, hosts: addressesIn(range, names.length) },
     });
     const [fellow] = there.members.filter((other) => other.key === key);
-    // Those of an earlier release were told their addresses by the server, which chose them as they are chosen here.
+    // In an earlier release the server chose the members' addresses, in the same way as here.
     if (fellow?.at) return made(fellow.number, fellow.at.range);
     if (fellow) throw hasMembers(id);
     const used = await this.#used(there);
@@ -99,7 +104,7 @@ export class GroupBridges {
     return [...(await this.#options.used()), ...own.map((subnet) => parseSubnet(subnet)!)];
   }
 
-  /** What `network.sh` needs for a member: bridge, link and address. */
+  /** The arguments of `network.sh` for a member: bridge, link and address. */
   linkOf(member: GroupMember): string[] {
     const { bits } = parseSubnet(member.subnet)!;
     const link = `${this.#options.bridge}x${member.index}`;
@@ -110,7 +115,10 @@ export class GroupBridges {
     return join(NAMES, this.#bridge(number));
   }
 
-  /** Makes the machine true to the members that a group has now: bridge and names, or nothing of it. Safe to repeat. */
+  /**
+   * Adjusts the machine to the current members of a group: creates its bridge and names, or removes them when no member is left. Safe to
+   * repeat.
+   */
   settle(number: number, membersNow: () => readonly GroupMember[]): Promise<void> {
     return this.#turns.run(async () => {
       const members = membersNow();
@@ -120,7 +128,7 @@ export class GroupBridges {
     });
   }
 
-  /** Removes what is left of groups that have no member any more: a server may have been killed before it could. */
+  /** Removes the remains of groups without members. A server may have been killed before it removed them. */
   async sweep(numbers: ReadonlySet<number>): Promise<void> {
     const prefix = `${this.#options.bridge}g`;
     const names = [...(await linkNames()), ...(await readdir(NAMES).catch(() => []))];
@@ -132,7 +140,7 @@ export class GroupBridges {
     return `${this.#options.bridge}g${number}`;
   }
 
-  /** Of a second protocol, the kernel would give the machine an address by itself. */
+  /** IPv6 is disabled, since the kernel would give the machine an IPv6 address on the bridge by itself. */
   async #raise(bridge: string): Promise<void> {
     if (!(await isLink(bridge))) await runTool(this.#options.ip, ["link", "add", "name", bridge, "type", "bridge"]);
     await writeFile(`/proc/sys/net/ipv6/conf/${bridge}/disable_ipv6`, "1").catch(() => {});
@@ -166,13 +174,13 @@ function anyOf(used: readonly Subnet[], key: string): Subnet {
   return subnet;
 }
 
-/** Always the same file: members have it open as theirs. What is shorter than before ends in empty lines until it is cut. */
+/** Always writes to the same file, since members have it mounted. A shorter text is padded with empty lines until the file is cut. */
 async function keepNames(file: string, members: readonly GroupMember[]): Promise<void> {
   await mkdir(NAMES, { recursive: true, mode: 0o755 });
   const lines = members.map((member) => `${memberAddress(member)} ${namesOf(member).join(" ")}\n`);
   const text = Buffer.from(`${LOOPBACK}${lines.join("")}`);
   await using handle = await open(file, constants.O_RDWR | constants.O_CREAT);
-  // Whatever the server's own files are like, every member reads this one.
+  // Every member must be able to read this file, whatever the server's umask is.
   await handle.chmod(0o644);
   const { size } = await handle.stat();
   await handle.write(Buffer.concat([text, Buffer.alloc(Math.max(0, size - text.length), "\n")]), 0, undefined, 0);

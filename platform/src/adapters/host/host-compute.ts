@@ -1,4 +1,4 @@
-/** The host driver: instances are processes of this machine, in a sandbox where bubblewrap is there. */
+/** The host driver: instances are processes of this machine, in a sandbox where bubblewrap is installed. */
 
 import { dirname, join } from "node:path";
 import type { Duplex } from "node:stream";
@@ -66,13 +66,13 @@ export class HostCompute implements Compute {
   readonly stats: Metering | undefined;
   readonly publishing: Publishing | undefined;
   readonly images = machinesOwn;
-  /** Undefined where programs see the machine's own files. */
+  /** Undefined where programs run without a sandbox and see the machine's own files. */
   readonly volumes: VolumeFolders | undefined;
-  /** What is kept on the machine, for its other drivers too, be it that no program of this one can be given it. */
+  /** The machine's volumes, for its other drivers too, even where no program of this driver can mount them. */
   readonly volumeFolders: VolumeFolders;
   readonly writers: HostWriters;
   readonly loopback: HostLoopback;
-  /** What keeps programs apart from this machine, and what is missing of it. */
+  /** The gaps in what keeps programs apart from this machine. */
   readonly isolation: Isolation;
   readonly #options: HostOptions;
   readonly #cgroups: Cgroups | undefined;
@@ -81,7 +81,7 @@ export class HostCompute implements Compute {
   readonly #watchdog: Watchdog;
   readonly #exec: HostExec;
   readonly #scratches: Scratches;
-  /** The machine's GPUs, which its other drivers give out too. */
+  /** The machine's GPUs. Its other drivers assign them too. */
   readonly devices: Devices;
   readonly #gpus: readonly Device[];
   readonly #cuda: string | undefined;
@@ -153,7 +153,7 @@ export class HostCompute implements Compute {
     return compute;
   }
 
-  /** Finds every instance that a server before this one started, and removes what is left of those that are no more. */
+  /** Finds every instance that an earlier server started, and removes the remains of those that are gone. */
   async #recover(): Promise<void> {
     const ids = await InstanceFolder.list(this.#options.folder);
     await Promise.all([...ids.map((id) => this.#recoverOne(id)), this.volumeFolders.sweep()]);
@@ -170,7 +170,7 @@ export class HostCompute implements Compute {
   async #recoverOne(id: string): Promise<void> {
     const folder = this.#folderOf(id);
     const [kept, identity] = await Promise.all([folder.kept(), launchedFrom(folder)]);
-    // Its server died before the program began, and nobody begins it any more. What it wrote when it ran before is its own all the same.
+    // The server died before the program began, so it never will. An instance that had run before is kept as ended, with its files.
     if (!kept || (!identity && !(await folder.endUnbegun()))) {
       await folder.remove();
       return this.#clear(id);
@@ -184,7 +184,7 @@ export class HostCompute implements Compute {
     await this.#cgroups?.remove(id);
   }
 
-  /** Sees ends that no event told of, and that the watchdog and the network's rules are there. */
+  /** Finds ends that no event reported, and restores the watchdog and the network's rules if they are missing. */
   async #look(): Promise<void> {
     if (this.#looks++ % LOOKS_PER_RENEWAL === 0) await this.#network.renew();
     await Promise.all([...this.#instances.values()].map((instance) => instance.look()));
@@ -217,8 +217,8 @@ export class HostCompute implements Compute {
   }
 
   /**
-   * Why the folder of an image is not given to programs of this account, as it is now, or nothing can be mounted at one of these paths. What
-   * is not so here may be so on another machine.
+   * Why programs of this account cannot have the image's folder, or nothing can be mounted at one of these paths. A reason that may not
+   * hold on another machine counts only where this is the only one.
    */
   async refuses(image: string, account: string, paths: readonly string[] = []): Promise<string | undefined> {
     const { isOnlyMachine = true } = this.#options;
@@ -270,10 +270,10 @@ export class HostCompute implements Compute {
     const kept = keptFrom(spec, now, { segment, address: place, group, gpus: given, published, unseen });
     try {
       const cgroups = this.#cgroups?.folders(id) ?? [];
-      // What the one before was counted with is not counted for this one.
+      // Memory and time that the previous run used must not be counted for this one.
       if (before) await this.#clear(id);
       const scratching = spec.kind === "worker" ? undefined : this.#scratches.place(id, folder, spec.limits.diskGb);
-      // Whatever a crash leaves of these, the next server finds and removes. All of them are there before the program is.
+      // Everything is in place before the program starts. After a crash the next server finds and removes it.
       await allDone([
         this.#cgroups?.create(id, spec.limits),
         folder.make(kept, cgroups),
@@ -299,7 +299,7 @@ export class HostCompute implements Compute {
       const instance = this.#follow(id, folder, kept);
       launched.ended.then(() => instance.look()).catch(this.#failed);
       this.#tell(instance);
-      // It runs. What could not be looked at now is looked at again.
+      // The program runs. If this look fails, a later one makes up for it.
       await instance.follow(launched.identity).catch(this.#failed);
       return instance.view();
     } catch (error) {
@@ -322,7 +322,7 @@ export class HostCompute implements Compute {
     if (instance) await this.#closePorts(instance);
   }
 
-  /** What an ended instance published leads nowhere, before another one can have its place. */
+  /** Closes an ended instance's published ports before another instance can get its place. */
   async #closePorts({ kept: { address, published } }: HostInstance): Promise<void> {
     if (address !== undefined && published) await this.#network.published?.close(address);
   }
@@ -344,7 +344,7 @@ export class HostCompute implements Compute {
   }
 
   watch(listener: (instance: Instance) => void): () => void {
-    // A function of its own, so that one that listens twice is called twice.
+    // A new function each time, so that a listener that subscribes twice is called twice.
     const own = (instance: Instance) => listener(instance);
     this.#listeners.add(own);
     return () => this.#listeners.delete(own);
@@ -375,7 +375,7 @@ export class HostCompute implements Compute {
     return instance;
   }
 
-  /** Once: what is on the machine afterwards is the next server's. */
+  /** Runs only once: the processes that remain on the machine afterwards belong to the next server. */
   [Symbol.asyncDispose](): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;

@@ -1,4 +1,4 @@
-/** A server that is killed: its instances go on and are found, or are gone without a trace; and nobody is left alone for ever. */
+/** A server is killed. Its instances go on and are found again, or are gone without a trace, and none is left alone for ever. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
@@ -54,7 +54,7 @@ test(`a server killed in the middle of starts, ${KILLS} times: what is not liste
     await driver.kill();
     const compute = await world.reopen();
     const listed = new Set((await compute.list()).map(({ id }) => id));
-    // A launcher whose folder is gone needs a moment to find that out.
+    // A launcher whose folder is gone needs a moment to notice it.
     for (const id of ids.filter((one) => !listed.has(one)))
       await until(async () => (await world.remains(id)).length === 0);
     for (const id of listed) await compute.remove(id);
@@ -214,7 +214,7 @@ test("a server that comes back in time keeps its workers", async () => {
   await driver.kill();
   const compute = await world.reopen({ watchdogS: 1 });
   const watchdog = await watchdogOf(world);
-  // Three looks of its own are more than its patience; and the one before it looks no more.
+  // Three looks take longer than the watchdog's patience. The watchdog before it has ended.
   for (let look = 0; look < 3; look++) await nextLook(watchdog);
   expect([await isAlive(before), await isAlive(watchdog)]).toEqual([false, true]);
   expect(await found(compute, id)).toMatchObject({ state: "running" });
@@ -266,7 +266,7 @@ test("a folder that another driver left half made is removed", async () => {
   expect(await world.remains(id)).toEqual([]);
 });
 
-/** An instance of which the server that started it came to making the folder, and no further than the test says. */
+/** An instance whose server died after making its folder, at the step that the test names. */
 async function halfStarted(world: HostWorld, kind: InstanceKind = "worker") {
   const id = newId();
   const folder = new InstanceFolder(join(world.data, "instances", id));
@@ -288,7 +288,7 @@ async function halfStarted(world: HostWorld, kind: InstanceKind = "worker") {
     id,
     folder,
     traceOfProgram,
-    /** It runs, and has not written who it is. One that was faster than the signal does not count. */
+    /** The launcher runs and has not written its identity. A launcher that was faster than the signal does not count. */
     async launcherBeforeItsFirstStep() {
       for (;;) {
         const launcher = await run(launch);
@@ -300,7 +300,7 @@ async function halfStarted(world: HostWorld, kind: InstanceKind = "worker") {
         for (const name of ["identity", "exit"]) await rm(folder.file(name), { force: true });
       }
     },
-    /** It is still a copy of the server, which has not become the launcher. */
+    /** The process is still a copy of the server and has not become the launcher. */
     async launcherBeforeItIsOne() {
       const launcher = await run(["/bin/sh", "-c", 'kill -STOP $$; exec "$@"', "sh", ...launch]);
       await until(() => isStopped(launcher.child.pid!));
@@ -316,20 +316,20 @@ const isStopped = async (pid: number) =>
 const watchdogOf = async ({ data }: HostWorld) =>
   parseStat(await readFile(join(data, "instances", ".watchdog"), "utf8"))!;
 
-/** Resolves when a watchdog has looked around after this, or has ended. */
+/** Resolves when a watchdog has looked around once more, or has ended. */
 async function nextLook(watchdog: Identity): Promise<void> {
   const pause = await pauseOf(watchdog.pid);
   await until(async () => ![pause, undefined].includes(await pauseOf(watchdog.pid)) || !(await isAlive(watchdog)));
 }
 
-/** The pause in which a watchdog is, by the number of its process; undefined while it looks around. */
+/** The process number of the sleep that a watchdog is in; undefined while it looks around. */
 async function pauseOf(watchdog: number): Promise<number | undefined> {
   const [child] = numbersIn(await readFile(`/proc/${watchdog}/task/${watchdog}/children`, "utf8").catch(() => ""));
   const name = await readFile(`/proc/${child}/comm`, "utf8").catch(() => "");
   return name === "sleep\n" ? child : undefined;
 }
 
-/** Links, rules and control groups of the machine that bear the name of a data folder. */
+/** Links, rules and control groups of the machine that carry the name of a data folder. */
 async function named(key: string): Promise<string[]> {
   const parts = await Promise.all([
     readdir("/sys/class/net"),
@@ -343,7 +343,7 @@ async function named(key: string): Promise<string[]> {
   return parts.flat().filter((name) => name.includes(key));
 }
 
-/** Looks again until it is so: nobody tells what a process elsewhere has done. */
+/** Polls, since another process sends no notification. */
 async function until(happened: () => Promise<boolean>): Promise<void> {
   while (!(await happened())) await sleep(realClock, 50);
 }
@@ -385,5 +385,5 @@ test("the disk of what stays is held to its size, outlives a crash of its progra
   expect(await world.remains(id)).toEqual([]);
 });
 
-/** The first boot left no room for the second to count. */
+/** The first boot filled the disk, so the second could not write its count. */
 const rmFile = (world: HostWorld, id: string) => rm(join(world.data, "instances", ".disks", id, "large"));

@@ -32,7 +32,7 @@ export class HostExec {
     return new HostExec(await toolsOf(launcher, clock), cgroups);
   }
 
-  /** Why nothing can be run; undefined where it can. */
+  /** Why no program can be run; undefined where programs can. */
   get cannot(): string | undefined {
     return "cannot" in this.#tools ? this.#tools.cannot : undefined;
   }
@@ -54,7 +54,7 @@ export class HostExec {
     });
   }
 
-  /** Where no control group holds them together, what runs beside an instance's program is not found with it. */
+  /** Ends the executions together with their instance. Without a control group they would not be found with the instance's program. */
   #endWith(instance: HostInstance): void {
     if (this.#ending.has(instance)) return;
     this.#ending.add(instance);

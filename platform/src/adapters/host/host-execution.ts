@@ -1,4 +1,4 @@
-/** One more program inside an instance on this machine, as its caller has to do with it. */
+/** One more program inside an instance on this machine: its streams, its terminal, its signals and its end. */
 import type { ChildProcess } from "node:child_process";
 import { Readable, type Writable } from "node:stream";
 import { type Clock, sleep } from "../../kernel/clock.ts";
@@ -9,19 +9,19 @@ import { childrenOf, commandOf, readProcess, sendSignal } from "../machine/proce
 import { exitFrom } from "./instance-folder.ts";
 
 const LOOK_AGAIN_MS = 3;
-/** After which a program that looks like the shell before it is taken for the program. */
+/** After this time a process that still looks like the starting shell is taken for the program. */
 const BEGIN_PATIENCE_MS = 2_000;
 
 export interface ExecutionParts {
   clock: Clock;
-  /** How many processes below the command of `exec.sh` the program is. */
+  /** The program is this many processes below the command of `exec.sh`. */
   steps: number;
-  /** The descriptor of `exec.sh` whose closing means that the caller is gone. */
+  /** `exec.sh` takes the closing of this descriptor as the caller's leaving. */
   callerFd: number;
   terminal: boolean;
-  /** What is in the command of the shell that becomes the program, and then no more. */
+  /** A text in the command of the starting shell. It is gone from the command once the shell has become the program. */
   become: string;
-  /** Runs another program in the same place, and resolves when it has ended. */
+  /** Runs another program in the same place. Resolves when it has ended. */
   beside(cmd: readonly string[]): Promise<void>;
 }
 
@@ -42,9 +42,9 @@ export class HostExecution implements Execution {
     this.stdin = child.stdin!;
     this.stdout = child.stdout!;
     this.stderr = parts.terminal ? Readable.from([]) : child.stderr!;
-    // A program that reads no more is no fault of who writes to it: its exit tells.
+    // A program that stops reading is no error of the writer. Its exit tells what happened.
     for (const stream of [child.stdin!, child.stdout!, child.stderr!, this.#line]) stream.on("error", () => {});
-    // `script` may complain there, of which nobody knows.
+    // `script` may write its own complaints there, which the caller would not understand.
     if (parts.terminal) child.stderr!.resume();
     this.exit = new Promise((resolve) => child.once("exit", (code, signal) => resolve(this.#ended(code, signal))));
   }
@@ -60,7 +60,7 @@ export class HostExecution implements Execution {
     return code === null ? { code: null, signal: signal!, at } : exitFrom(code, at);
   }
 
-  /** Only the last of those that wait is carried out. */
+  /** Of several waiting sizes only the last is set. */
   async resize(size: TerminalSize): Promise<void> {
     checkSize(size);
     this.#wanted = size;
@@ -80,7 +80,7 @@ export class HostExecution implements Execution {
     if (program !== undefined) sendSignal(program, name);
   }
 
-  /** Where nobody listens on the other end of its streams any more, `exec.sh` hangs it up. */
+  /** Closes the program's streams and the caller's pipe, whereupon `exec.sh` hangs the program up. */
   close(): void {
     this.#line.destroy();
     this.stdin.destroy();
@@ -88,7 +88,7 @@ export class HostExecution implements Execution {
     this.#child.stderr!.destroy();
   }
 
-  /** The program, once it is there; undefined when it has ended. */
+  /** The program's process, once it is there; undefined when it has ended. */
   async #program(): Promise<number | undefined> {
     const { clock, become } = this.#parts;
     const untilMs = clock.monotonic() + BEGIN_PATIENCE_MS;
@@ -101,14 +101,14 @@ export class HostExecution implements Execution {
     return undefined;
   }
 
-  /** Of the children of `exec.sh`, the first waits for the caller to go. */
+  /** The first child of `exec.sh` waits for the caller to go. The second runs the command. */
   async #lowest(): Promise<number | undefined> {
     let [, at] = await childrenOf(this.#child.pid!);
     for (let step = 0; step < this.#parts.steps && at !== undefined; step++) [at] = await childrenOf(at);
     return at;
   }
 
-  /** By the number of the device, which the kernel tells: what the program has open is its own affair. */
+  /** Derived from the device number that the kernel reports, since the program may have any files open. */
   async #terminalName(): Promise<string | undefined> {
     const program = await this.#program();
     const line = program === undefined ? undefined : await readProcess(program, "stat");

@@ -1,4 +1,4 @@
-/** Which folders of this machine programs may be given, and to whom. */
+/** Which folders of this machine programs may be given, and whose programs may have them. */
 import { chmod, mkdir, mkdtemp, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
@@ -16,7 +16,7 @@ interface Place extends AsyncDisposable {
 const notFor = (path: string) =>
   `there is no folder ${path} on this machine that programs may be given: it has to exist, be open to others as every folder above it is (chmod o+rX), and hold no socket`;
 
-/** A folder open to all with a project in it, and a data folder elsewhere. */
+/** A folder that is open to all and holds a project, and a data folder elsewhere. */
 async function place(): Promise<Place> {
   const path = await mkdtemp(join(tmpdir(), "millrace-folders-"));
   const app = join(path, "app");

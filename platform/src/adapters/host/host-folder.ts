@@ -1,4 +1,4 @@
-/** Which folders of this machine programs may be given: looked at anew at each start, since a folder may have changed since the last. */
+/** Decides which folders programs may be given. Each start checks again, since a folder may have changed since the last one. */
 import { opendir, realpath, stat } from "node:fs/promises";
 import { dirname, join, normalize } from "node:path";
 import { ifNotThere } from "../../kernel/not-there.ts";
@@ -7,56 +7,57 @@ import { folderIn, isInside } from "../machine/host-image.ts";
 import { kernelMountIn } from "../machine/mounts.ts";
 
 export interface FolderRules {
-  /** The data folder, of which no program may see anything. */
+  /** The data folder. No program may see any part of it. */
   data: string;
-  /** Where folders have to lie, if an operator says so. */
+  /** The folders that images must lie in, if the operator restricts them. */
   roots?: readonly string[];
-  /** Programs run as a user of their own. */
+  /** Whether programs run as a user of their own. */
   asAnother: boolean;
 }
 
-/** A folder as it was looked at. */
+/** A folder that was checked. */
 export interface HostFolder {
-  /** Without a symbolic link in it. */
+  /** The path without symbolic links. */
   path: string;
-  /** Tells it from whatever else may be found under its path later. */
+  /** Distinguishes the folder from anything that may later be found under its path. */
   identity: string;
 }
 
-/** It is not on this machine, or as good as not there for who asks; another machine may have it. */
 class FolderRefused extends StartRefused {
   override readonly reason = "folder-refused";
 }
 
+/** The folder does not exist on this machine, or the caller must not learn that it does. Another machine may have it. */
 export class MissingFolder extends FolderRefused {}
 
 /**
- * The whole reason for anybody but the owner: it is the same for a folder that is not there and one that may not be given, so that nobody
- * learns what is on the machine.
+ * Everyone but the owner gets this same reason for a missing folder and for a forbidden one, so that nobody learns what is on the machine.
  */
 const noFolder = (named: string) =>
   `there is no folder ${named} on this machine that programs may be given: it has to exist, be open to others as every folder above it is (chmod o+rX), and hold no socket`;
 
-/** The machine's own, with all below them. */
+/** System folders, including everything below them. */
 const SYSTEM = ["/proc", "/sys", "/dev", "/run"];
-/** Of these what is below may be a project's folder. */
+/** System folders whose subfolders may hold a project. */
 const SYSTEM_ROOTS = ["/", "/etc", "/var", "/root"];
 
 const OTHERS_MAY_READ = 0o005;
 const OTHERS_MAY_PASS = 0o001;
 
-/** Deep enough for a home with what agents and engines put there; beyond either bound nothing is looked at, and nothing refused. */
+/**
+ * Deep enough for a home directory with the sockets that agents and engines put there. Beyond these bounds nothing is checked or refused.
+ */
 const DEEPEST = 4;
 const MOST_ENTRIES = 10_000;
 const PASSED_BY = new Set(["node_modules", ".git"]);
 
-/** Refuses an image whose folder is not there, whoever asks. */
+/** Refuses an image whose folder does not exist, whoever asks. */
 export async function checkFolderExists(image: string): Promise<void> {
   const named = folderIn(image);
   if (named !== undefined) await existing(named).catch(() => Promise.reject(new MissingFolder(noFolder(named))));
 }
 
-/** The real folder of this name. */
+/** The real folder behind this name. */
 export async function existing(named: string): Promise<HostFolder> {
   const path = await realpath(named).catch(() => undefined);
   const found = path === undefined ? undefined : await lookAt(path);
@@ -67,8 +68,8 @@ export async function existing(named: string): Promise<HostFolder> {
 }
 
 /**
- * The folder of an image, if a program may have it. `ownersOwn`: it runs for the installation's owner, who may lay open what lies below a
- * folder that is closed to others, such as a project in a home. For anybody else a folder is as closed as those on the way to it.
+ * The folder of an image, if a program may have it. With `ownersOwn` the program runs for the installation's owner, who may use folders
+ * below a closed one, such as a project in a home. For anyone else a closed folder also closes everything below it.
  */
 export async function findFolder(
   image: string,
@@ -97,7 +98,7 @@ async function lookThrough(named: string, rules: FolderRules, ownersOwn: boolean
   return folder;
 }
 
-/** The reason of a refusal, which a folder is not yet that another machine may have. */
+/** The reason of a refusal. A missing folder is no refusal where another machine may have it. */
 export async function refusalOf(finding: Promise<unknown>, isOnlyMachine: boolean): Promise<string | undefined> {
   try {
     await finding;
@@ -116,7 +117,7 @@ function refuseSystem(named: string, path: string): void {
     throw new FolderRefused(`${named} is the machine's own folder ${path}: name a folder of a project`);
 }
 
-/** The same under other names: mounted a second time, or with a file system of the kernel inside. */
+/** Refuses system folders under other names: mounted a second time, or as a kernel file system mounted inside the folder. */
 export async function refuseDisguised(named: string, { path, identity }: HostFolder): Promise<void> {
   for (const root of SYSTEM_ROOTS)
     if ((await identityAt(root)) === identity)
@@ -131,7 +132,7 @@ export async function refuseData(named: string, { path, identity }: HostFolder, 
     throw new FolderRefused(`${named} holds or is part of the server's data folder, which no program may see`);
 }
 
-/** The one of an operator's folders that it lies in. */
+/** The operator's allowed folder that this one lies in. */
 async function rootOf(
   named: string,
   { path }: HostFolder,
@@ -156,7 +157,7 @@ async function refuseClosed(
     );
   if (ownersOwn) return;
   for (let above = dirname(path); path !== root && above !== "/"; above = dirname(above)) {
-    // What an operator lists is open to programs, wherever it lies.
+    // Folders that an operator lists are open to programs, wherever they lie.
     if (root !== undefined && !isInside(above, root)) return;
     if (!(await isOpen(above, OTHERS_MAY_PASS)))
       throw new FolderRefused(`${named} lies below ${above}, which is closed to others: chmod o+x ${above}`);
@@ -165,7 +166,7 @@ async function refuseClosed(
 
 const isOpen = async (folder: string, bits: number) => ((await stat(folder)).mode & bits) === bits;
 
-/** The first socket that is found, the nearest ones first. What this server cannot read, programs cannot either. */
+/** The first socket found, nearest level first. Folders that this server cannot read are unreadable for programs too. */
 export async function socketIn(folder: string): Promise<string | undefined> {
   let left = MOST_ENTRIES;
   let level = [folder];
@@ -184,7 +185,7 @@ export async function socketIn(folder: string): Promise<string | undefined> {
   return undefined;
 }
 
-/** Whole numbers of any size: those of some file systems pass what a plain number holds. */
+/** Uses bigint, since the inode numbers of some file systems exceed the safe range of a plain number. */
 const lookAt = (path: string) => stat(path, { bigint: true }).catch(() => undefined);
 
 const identityOf = ({ dev, ino }: { dev: bigint; ino: bigint }) => `${dev}:${ino}`;

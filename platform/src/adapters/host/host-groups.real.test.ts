@@ -1,4 +1,4 @@
-/** Groups on a real machine: what members reach beyond their group, and what a killed server leaves of one. */
+/** Groups on a real machine: what members reach beyond their group, and what a killed server leaves behind. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
@@ -33,7 +33,7 @@ async function linesFrom(world: HostWorld, steps: Step[], more: Partial<Instance
   return lines;
 }
 
-/** A port of the machine that answers whoever comes. */
+/** A port of the machine that answers every connection. */
 async function listenAt(host: string) {
   const server = createServer((_, response) => response.end("hello")).listen(0, host);
   await once(server, "listening");
@@ -64,7 +64,7 @@ test("the machine has no address in a group, and no program of it reaches in, no
   await linesOf(world.compute, id, { limit: 1 });
   const { address } = (await found(world.compute, id))!;
   expect(await runTool(IP, ["-brief", "address", "show", "dev", `${bridgeOf(world)}g0`])).not.toMatch(/\d+\.\d+|::/);
-  // Something of the network around may take connections to any address; the member alone sends back what it is sent.
+  // Something in the surrounding network may accept connections to any address. Only the member echoes what it receives.
   const script = `const socket = require("node:net").connect({ port: ${PORT}, host: "${address}", timeout: 1000 }, () => socket.write("x"));
     socket.on("data", () => process.exit(7));
     for (const event of ["timeout", "error", "end"]) socket.on(event, () => process.exit(5));`;
@@ -126,7 +126,7 @@ test("members of an earlier release, for which nothing was reserved, keep their 
   const seat = (name: string) => ({ group: { id: "g", name, isReserved: true } });
   await world.compute.start(id, specOf(world, [{ echoOn: PORT }], seat("node-0")));
   await linesOf(world.compute, id, { limit: 1 });
-  // That release kept addresses with members alone.
+  // That release recorded addresses only with the members.
   await rm(join(world.data, "instances", ".networks"), { recursive: true });
   const compute = await world.reopen();
   expect(await compute.networks!.list()).toEqual([]);
@@ -147,7 +147,7 @@ test("a draft that a killed server left is nobody's network", async () => {
   expect([await compute.networks!.list(), await readdir(folder)]).toEqual([[], []]);
 });
 
-/** A server reduced to its driver, in a process of its own on the data folder of the world. */
+/** A server reduced to its driver, in a process of its own on the world's data folder. */
 async function killableDriver({ data }: HostWorld, watchdogS: number) {
   const program = join(import.meta.dirname, "driver-process.ts");
   const args = ["--disable-warning=ExperimentalWarning", program, data, String(watchdogS)];

@@ -1,4 +1,4 @@
-/** The groups of this machine's instances: who is in which, what is reserved for whom, and the machine made true to it. */
+/** The groups of this machine's instances: their members, their reserved networks, and the bridges that carry them. */
 import { type InstanceSpec, StartRefused } from "../../ports/compute/compute.ts";
 import {
   checkAsk,
@@ -14,14 +14,14 @@ import {
 import type { GroupBridges, GroupMember, GroupPlace } from "./group-bridges.ts";
 import { KeptNetworks } from "./kept-networks.ts";
 
-/** As `network.sh` names it. */
+/** The interface name that `network.sh` gives to a group's network. */
 export const GROUP_INTERFACE = "ens1";
 
 export interface HostGroupsParts {
-  /** Where instances are kept. */
+  /** The folder that holds the instances. */
   folder: string;
   bridges: GroupBridges | undefined;
-  /** Of all groups, those that have ended and those that are about to begin too. */
+  /** The members of all groups, including ended ones and ones that are about to start. */
   members: () => Iterable<GroupMember>;
 }
 
@@ -36,7 +36,7 @@ export class HostGroups {
     this.#kept = new KeptNetworks(folder);
   }
 
-  /** Not while another place is chosen. */
+  /** The caller must not run this while another place is being chosen. */
   async choose({ account, group }: InstanceSpec): Promise<GroupPlace | undefined> {
     if (!group) return undefined;
     const bridges = this.#ofMachine();
@@ -45,7 +45,7 @@ export class HostGroups {
     return bridges.choose(account, group, this.#there());
   }
 
-  /** Not while another place is chosen. */
+  /** The caller must not run this while another place is being chosen. */
   async reserve(ask: NetworkAsk): Promise<Network> {
     checkAsk(ask);
     const known = this.#kept.of(groupKey(ask.account, ask));
@@ -59,18 +59,18 @@ export class HostGroups {
     return this.#kept.all.map(({ account, id }) => ({ account, id }));
   }
 
-  /** Not while a place is chosen. */
+  /** The caller must not run this while a place is being chosen. */
   async release({ account, id }: NetworkName): Promise<void> {
     const key = groupKey(account, { id });
     if (![...this.#members()].some((member) => member.key === key)) await this.#kept.drop(key);
   }
 
-  /** After a member came or went. */
+  /** Call this after a member came or went. */
   async settle(place: GroupPlace | undefined): Promise<void> {
     if (place) await this.#bridges?.settle(place.number, () => this.#membersOf(place.number));
   }
 
-  /** After a server before this one ended anywhere. */
+  /** Restores the groups after an earlier server ended at any point. */
   async recover(): Promise<void> {
     await this.#kept.find();
     const numbers = new Set([...this.#members()].map(({ number }) => number));
@@ -92,7 +92,7 @@ export class HostGroups {
     return this.#bridges;
   }
 
-  /** Each once: one that has just begun is still known as about to. */
+  /** Lists each member once, although a member that has just started is still among the starting ones too. */
   #membersOf(number: number): GroupMember[] {
     const own = [...this.#members()].filter((member) => member.number === number);
     return [...new Map(own.map((member) => [member.index, member])).values()];

@@ -1,4 +1,4 @@
-/** An instance of the host driver whose own files do not say what they should. */
+/** An instance of the host driver whose own files are wrong or incomplete. */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";

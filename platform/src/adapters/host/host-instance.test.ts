@@ -1,4 +1,4 @@
-/** One instance: what happens when it cannot be looked at. */
+/** What happens when an instance's state cannot be read. */
 import { expect, test } from "vitest";
 import { FakeClock } from "../../kernel/clock.ts";
 import { HostInstance, type InstanceParts } from "./host-instance.ts";

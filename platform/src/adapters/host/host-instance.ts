@@ -1,4 +1,4 @@
-/** One instance on this machine: its processes, its end and its output, also when another process of the server started it. */
+/** One instance on this machine: its processes, its end and its output, even if an earlier process of the server started it. */
 
 import { type FSWatcher, watch } from "node:fs";
 import { join } from "node:path";
@@ -25,31 +25,31 @@ import { EXIT, type InstanceFolder, type KeptInstance } from "./instance-folder.
 import { isSegment, OutputReader, parsePosition } from "./output-file.ts";
 
 const LOOK_AGAIN_MS = 3;
-/** How a program is found in the sandbox: bubblewrap is the first process there, and starts it as the second. */
+/** The program's process number inside the sandbox. Bubblewrap is the first process there and starts the program as the second. */
 const PROGRAM_NUMBER = 2;
 const KILLED = 137;
-/** Of a shell, for a program that is not there or cannot be run. */
+/** A shell's exit statuses for a program that does not exist or cannot be run. */
 const NOT_FOUND = [126, 127];
-/** How long the last words of a program may take to reach the disk. Somebody may hold its pipe open, whom it gave it to. */
+/** How long the last output of a program may take to reach the disk. Another process that inherited the pipe may hold it open. */
 const LAST_WORDS_MS = 2_000;
 
-/** What every launcher's command begins with, and that of what keeps its output; the instance's folder comes next. */
+/** The beginnings of the commands of every launcher and of the process that keeps its output. The instance's folder comes next. */
 export const LAUNCH = ["/bin/sh", join(import.meta.dirname, "launch.sh")] as const;
 const KEEP = ["/bin/sh", join(import.meta.dirname, "keep.sh")] as const;
 
-/** The variable by which the processes of a program are found where no control group holds them together. */
+/** The variable that marks a program's processes. They are found by it where no control group holds them together. */
 export const MARK = "MILLRACE_INSTANCE";
 
 export interface InstanceParts {
   clock: Clock;
   cgroups: Cgroups | undefined;
-  /** The program runs in namespaces of its own. */
+  /** Whether the program runs in namespaces of its own. */
   sandboxed: boolean;
   changed: (instance: HostInstance) => void;
   failed: (error: unknown) => void;
 }
 
-/** Whoever reads its output is told by the machine of what is written; looking for it without that is for the case that a word was lost. */
+/** The system notifies readers of new output. Every few looks they are also woken without a notification, in case one was lost. */
 const LOOKS_PER_STIR = 5;
 
 export class HostInstance {
@@ -66,9 +66,9 @@ export class HostInstance {
   #watcher: FSWatcher | undefined;
   #looks = 0;
   #wake = Promise.withResolvers<void>();
-  /** What freezes and thaws must not meet. */
+  /** Freezing and thawing must not overlap. */
   readonly #turn = new OneAtATime();
-  /** Nobody follows it any more. */
+  /** Whether the server has stopped following the instance. */
   #gone = false;
   /** Why the platform ends it for good. */
   #verdict: string | undefined;
@@ -95,7 +95,7 @@ export class HostInstance {
     return { ...about, ...(gpus.length > 0 && { devices: gpus }), ...ending };
   }
 
-  /** Begins to follow it: its end and what it writes. */
+  /** Starts to follow the program's end and its output. */
   async follow(launcher: Identity | undefined): Promise<void> {
     this.#launcher = launcher;
     this.#watch();
@@ -111,11 +111,11 @@ export class HostInstance {
       });
       this.#watcher.on("error", () => {});
     } catch {
-      // The machine has no more watches to give. The clock's looks see the same, later.
+      // The machine has no file watches left. The regular looks find the same changes, later.
     }
   }
 
-  /** Looks whether the program has ended or written. Safe to repeat; called by events and, where none came, by the clock. */
+  /** Checks whether the program has ended or written output. Events call it, and the clock does where no event came. Safe to repeat. */
   async look(): Promise<void> {
     if (this.#exit || this.#gone) return;
     if (!this.#watcher || this.#looks++ % LOOKS_PER_STIR === 0) this.#stir();
@@ -130,11 +130,11 @@ export class HostInstance {
 
   async #isLaunched(): Promise<boolean> {
     this.#launcher ??= await this.folder.identity();
-    // On a full disk nobody could write down who launches it: those that are at it are found by their commands.
+    // On a full disk the launcher could not record its identity. Its processes are then found by their commands.
     return this.#launcher ? isAlive(this.#launcher) : (await this.#remains()).length > 0;
   }
 
-  /** Ends what the program left behind, waits for its last words and learns how it ended. */
+  /** Ends the processes that the program left behind, waits for its last output and finds out how it ended. */
   async #end(): Promise<void> {
     const seen = (await this.folder.exit()) !== undefined;
     await this.#killRest();
@@ -173,7 +173,7 @@ export class HostInstance {
     return { code: null, signal: "SIGKILL", at: this.#parts.clock.now(), reason, cause };
   }
 
-  /** The launcher ends after all that the program wrote is on the disk. Where somebody ended it, what it left behind does. */
+  /** The launcher ends once all output is on disk. If the launcher was killed, the processes that it left behind end instead. */
   async #lastWords(seen: boolean): Promise<void> {
     const { clock } = this.#parts;
     const untilMs = clock.monotonic() + LAST_WORDS_MS;
@@ -190,19 +190,19 @@ export class HostInstance {
   }
 
   async #endLauncher(): Promise<void> {
-    // Its group: the process that waits for the pipe to be closed ends too.
+    // Signals the launcher's process group, so that the process that waits for the pipe to close ends too.
     if (this.#launcher && (await isAlive(this.#launcher))) sendSignal(-this.#launcher.pid, "SIGKILL");
     for (const pid of await this.#remains()) sendSignal(pid, "SIGKILL");
   }
 
-  /** Every process of the program. */
+  /** All processes of the program. */
   async processes(): Promise<number[]> {
     if (this.#parts.cgroups) return this.#parts.cgroups.processes(this.id);
     const below = this.#launcher ? await this.#below(this.#launcher.pid) : [];
     return this.#parts.sandboxed ? below : [...new Set([...below, ...(await withVariable(`${MARK}=${this.id}`))])];
   }
 
-  /** The launcher has two children: one runs the program below it, the other keeps what the program writes. */
+  /** The launcher has two children: one runs the program below it, the other keeps the program's output. */
   async #below(launcher: number): Promise<number[]> {
     const children = await childrenOf(launcher);
     const commands = await Promise.all(children.map(commandOf));
@@ -234,7 +234,7 @@ export class HostInstance {
     if (!this.isEnded) await this.kill();
   }
 
-  /** Sends the program the signal to end, once there is a program. */
+  /** Sends SIGTERM to the program, once there is a program. */
   async #ask(waits: () => boolean): Promise<void> {
     while (waits()) {
       const program = await this.#program();
@@ -252,7 +252,7 @@ export class HostInstance {
     return below.find((_, index) => numbers[index]!.length > 1 && numbers[index]!.at(-1) === PROGRAM_NUMBER);
   }
 
-  /** Its launcher and its program, once there is one; undefined when it has ended. */
+  /** The launcher and the program, once both exist; undefined when the instance has ended. */
   async firstProcesses(): Promise<{ launcher: Identity; program: Identity } | undefined> {
     while (!this.isEnded && !this.#gone) {
       const pid = await this.#program();
@@ -263,13 +263,13 @@ export class HostInstance {
     return undefined;
   }
 
-  /** Ends it by force, for what it did. */
+  /** Kills the program because of something it did, and records the reason. */
   async endFor(reason: string): Promise<void> {
     this.#verdict = reason;
     await this.kill();
   }
 
-  /** Ends it by force and waits until that is so. */
+  /** Kills the program and waits until it has ended. */
   async kill(): Promise<void> {
     while (!this.isEnded) {
       await this.#killRest();
@@ -315,7 +315,7 @@ export class HostInstance {
     }
   }
 
-  /** Nobody is told any more. Resolves when no process of it is left. */
+  /** Kills the program without reporting its end. Resolves when no process of the instance is left. */
   async remove(): Promise<void> {
     this.#parts.changed = () => {};
     await this.kill();
@@ -323,7 +323,7 @@ export class HostInstance {
     while (this.#launcher && (await isAlive(this.#launcher))) await sleep(this.#parts.clock, LOOK_AGAIN_MS);
   }
 
-  /** Stops following it; it goes on. */
+  /** Stops following the instance, which goes on. */
   letGo(): void {
     this.#gone = true;
     this.#watcher?.close();

@@ -1,4 +1,4 @@
-/** What programs of the host listen on for themselves alone. */
+/** Connects to ports that programs of the host open on their loopback address. */
 import type { Duplex } from "node:stream";
 import { dialFirst, type Loopback, type LoopbackTarget, notReached } from "../../ports/compute/loopback.ts";
 import type { HostInstance } from "./host-instance.ts";

@@ -1,4 +1,4 @@
-/** The network of an instance on the host: its own loopback, the world beyond the machine, and the way back. */
+/** The network of an instance on the host: its own loopback, the networks beyond the machine, and the way back. */
 import { spawn } from "node:child_process";
 import { EventEmitter, once } from "node:events";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
@@ -52,7 +52,7 @@ test("the world beyond the machine is reached, and does not reach back", async (
   const spec = specOf(world, []);
   await world.compute.start(id, { ...spec, entrypoint: ["node"], cmd: ["-e", askScript(beyond.address)] });
   await ended(world.compute, id);
-  // What it sees of the caller is the machine, not the instance.
+  // The other machine sees this machine as the caller, not the instance.
   expect((await linesOf(world.compute, id)).lines).toEqual([beyond.neighbour]);
   await world.compute.remove(id);
 });
@@ -146,7 +146,7 @@ test("when a worker leaves, the connections of its neighbours go on", async () =
   for (const id of ids) await world.compute.start(id, link.clientSpec(id));
   await link.hasAll(ids);
   const before = await linkAddress(bridge(world));
-  // A bridge that chooses for itself takes the lowest address of its ports, and another one when that port goes.
+  // A bridge without a fixed address takes the lowest address of its ports, and another one when that port goes.
   const [lowest, ...others] = await sortedByLink(world, ids);
   await world.compute.remove(lowest!);
   expect(await linkAddress(bridge(world))).toBe(before);
@@ -189,7 +189,7 @@ test("a bridge that a killed server left half made is completed", async () => {
 });
 
 test("a bridge is found where `/sys` shows the links of another network", async () => {
-  // As in a container that has a network of its own and the machine's `/sys`.
+  // As in a container that has a network of its own and sees the machine's `/sys`.
   await using left = await leftWorld();
   const setUp = `ip link set lo up; ip link add name ${bridge(left)} type bridge; exec "$@"`;
   const driver = await DriverProcess.open(left.data, 60, ["unshare", "--net", "--", "sh", "-c", setUp, "sh"]);
@@ -218,11 +218,11 @@ test("an instance that takes the place of another is reached at once", async () 
   await world.compute.remove(neighbour);
 });
 
-/** Prints what the machine there says, or why it is not reached. */
+/** Prints the answer of the other machine, or why it is unreachable. */
 const askScript = (address: string) => `const socket = require("node:net").connect(9000, "${address}");
     socket.on("data", (text) => { console.log(String(text)); process.exit(); }).on("error", ({ code }) => { console.log(code); process.exit(); });`;
 
-/** Prints of each target what it answers, or why it does not. */
+/** Prints for each target its answer, or why there is none. */
 const asks = (targets: readonly (readonly [host: string, port: number])[]) => `
   const { connect } = require("node:net");
   const ask = ([host, port]) => new Promise((done) => {
@@ -236,14 +236,14 @@ const bridge = ({ data }: HostWorld) => bridgeName(keyOf(join(data, "instances")
 const linkAddress = async (link: string) =>
   hardwareAddressIn(await runTool("/usr/sbin/ip", ["-o", "link", "show", "dev", link]))!;
 
-/** The machine asks anew who has an address after 7 s at the earliest; whatever is answered before was never lost. */
+/** The machine asks again who has an address after 7 s at the earliest. An answer that comes sooner shows that nothing was lost. */
 const soon = <T>(act: Promise<T>): Promise<T> =>
   new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error("it is not reached")), 5_000);
     act.then(resolve, reject).finally(() => clearTimeout(timer));
   });
 
-/** Instances by the hardware address of their ports at the bridge, the lowest first. */
+/** Instances sorted by the hardware address of their ports at the bridge, lowest first. */
 async function sortedByLink({ data, ...world }: HostWorld, ids: readonly string[]): Promise<string[]> {
   const addresses = new Map<string, string>();
   for (const id of ids) {
@@ -253,7 +253,7 @@ async function sortedByLink({ data, ...world }: HostWorld, ids: readonly string[
   return [...ids].sort((one, other) => (addresses.get(one)! < addresses.get(other)! ? -1 : 1));
 }
 
-/** A server on the link's address, and instances that connect to it, say who they are and send back what they hear. */
+/** A server on the link's address, and instances that connect to it, send their id and echo what they receive. */
 async function linkServer({ compute, ...world }: HostWorld) {
   const connections = new Map<string, Socket>();
   const came = new EventEmitter();
@@ -288,7 +288,7 @@ async function linkServer({ compute, ...world }: HostWorld) {
   };
 }
 
-/** A bridge as an earlier release made it: without addresses of anybody's choice. */
+/** A bridge as an earlier release made it, without fixed addresses. */
 async function oldBridge() {
   const key = Buffer.from(realRandom.bytes(3)).toString("hex");
   const folder = await mkdtemp(join(tmpdir(), "millrace-network-"));
@@ -310,7 +310,7 @@ async function oldBridge() {
   };
 }
 
-/** A namespace that stands for a machine elsewhere: tells whoever connects at which address it sees him. */
+/** A namespace that plays another machine: it tells every caller the address that the connection comes from. */
 async function anotherMachine() {
   const link = `mt${newId().slice(-8)}`;
   const [neighbour, address] = ["198.51.100.1", "198.51.100.2"];

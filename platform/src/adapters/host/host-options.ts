@@ -1,4 +1,4 @@
-/** What the host driver is told, and by what the parts of one data folder are named on the machine. */
+/** The options of the host driver, and the key that names everything of one data folder on the machine. */
 
 import { createHash } from "node:crypto";
 import type { Failed } from "../../kernel/failed.ts";
@@ -10,34 +10,34 @@ import type { NetworkOptions } from "./open-network.ts";
 import type { OutputLimits } from "./output-file.ts";
 
 export interface HostOptions extends Omit<LauncherOptions, "key" | "isolation" | "shown">, NetworkOptions {
-  /** Run programs also where they cannot be kept apart from the machine. Otherwise they are refused. */
+  /** Whether programs also run where they cannot be kept apart from the machine. Otherwise they are refused. */
   unsandboxed: boolean;
-  /** Storage for volumes that other machines have too. */
+  /** Storage for volumes that all machines share. */
   sharedVolumes?: string | undefined;
   random: Random;
   log: Log;
-  /** Hears of duties; by default they are in the log. */
+  /** Receives the failures of background duties; by default they go to the log. */
   failed?: Failed;
   gpus: GpuMode;
   /** Names of the catalog's GPU types. */
   gpuTypes: readonly string[];
-  /** The server is reached by this machine alone, so that made-up GPUs mislead nobody. */
+  /** Whether only this machine reaches the server, so that virtual GPUs mislead nobody. */
   onLoopback: boolean;
-  /** After how long without a server workers end by themselves. */
+  /** Workers end by themselves after this many seconds without a server. */
   watchdogS: number;
-  /** How much of the disk what programs write may take. */
+  /** How much of the disk programs' output may use. */
   output: OutputLimits;
-  /** Folders that images must lie in; any where nothing is said. */
+  /** Folders that images must lie in; any folder by default. */
   roots?: readonly string[];
-  /** Folders that every program sees, read-only, beyond those of the system. */
+  /** Folders that every program sees read-only, in addition to those of the system. */
   readable?: readonly string[] | undefined;
-  /** Nobody else runs instances of this installation, as is so where nothing is said. */
+  /** Whether no other machine runs instances of this installation; true by default. */
   isOnlyMachine?: boolean;
-  /** Whether an account is that of the installation's owner, as every account is where nothing is said. */
+  /** Whether an account belongs to the installation's owner; by default every account does. */
   isOwners?: (account: string) => Promise<boolean>;
 }
 
-/** By which the machine's parts of one data folder are named: its control groups, its bridge, its rules. */
+/** The key that names a data folder's control groups, bridge and rules on the machine. */
 export function keyOf(folder: string): { key: string; seed: number } {
   const digest = createHash("sha256").update(folder).digest();
   return { key: digest.toString("hex", 0, 3), seed: digest.readUInt32LE(3) };

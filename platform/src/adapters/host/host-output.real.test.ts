@@ -1,4 +1,4 @@
-/** What programs write on the host: all of it is read, and whatever a program does with its output, it takes little of the disk. */
+/** All output of programs on the host is read, and whatever a program does with its output, it takes little of the disk. */
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -12,14 +12,13 @@ const PROGRAM_BYTES = 3_000_000;
 
 const openSmall = () => openHost({ output: { program: PROGRAM_BYTES, machine: 1_000_000_000 } });
 
-/** Runs a script to its end. */
 async function run(world: HostWorld, command: string[]): Promise<string> {
   const id = newId();
   await world.compute.start(id, { ...specOf(world, []), entrypoint: command, cmd: [] });
   return id;
 }
 
-/** Bytes in the files of an instance: as long as they claim to be, and as they are on the disk. */
+/** The bytes in an instance's files: their apparent length, and their size on the disk. */
 async function takenBy(world: HostWorld, id: string) {
   const folder = join(world.data, "instances", id);
   const stats = await Promise.all((await readdir(folder)).map((name) => stat(join(folder, name))));
@@ -66,7 +65,7 @@ test("who comes later than what was kept is told how much is missing, and goes o
   await world.compute.remove(id);
 });
 
-/** Ways to make a file large, each of which ends by itself. Perl is on every Debian, and says what it means to the system. */
+/** Ways to make a file large, each of which ends by itself. Every Debian has Perl, which can call the system directly. */
 const perl = (script: string) => ["perl", "-e", script];
 const WAYS = {
   "writes without end": ["sh", "-c", "yes | head -c 6000000"],

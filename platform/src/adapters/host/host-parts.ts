@@ -1,4 +1,4 @@
-/** What the host driver is made of: each part opened as far as this machine lets it. */
+/** Opens the parts of the host driver, each as far as this machine allows. */
 import { mkdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Lacks } from "../../ports/compute/abilities.ts";

@@ -1,4 +1,4 @@
-/** Who has what of this machine: addresses, ports, devices, room for output; of those that are there and those on their way. */
+/** Assigns this machine's addresses, ports, devices and output space to instances that run or are about to start. */
 import { OneAtATime } from "../../kernel/one-at-a-time.ts";
 import type { Instance, InstanceSpec } from "../../ports/compute/compute.ts";
 import type { Network, NetworkAsk, NetworkName } from "../../ports/compute/groups.ts";
@@ -11,7 +11,7 @@ import type { KeptInstance } from "./instance-folder.ts";
 import type { InstanceNetwork, Networked } from "./network.ts";
 import { type OutputLimits, segmentBeside } from "./output-file.ts";
 
-/** An instance on its way, with the place that it got. */
+/** An instance that is being started, with the place that it got. */
 export interface Starting {
   spec: InstanceSpec;
   place?: number;
@@ -50,7 +50,10 @@ export class HostPlaces {
     return segmentBeside(output, segments, starting.size - 1);
   }
 
-  /** One after another, so that no two instances get the same port or address. One that is started again has those that it had. */
+  /**
+   * Places are chosen one after another, so that no two instances get the same port or address. A restarted instance keeps those that it
+   * had.
+   */
   choose(
     id: string,
     spec: InstanceSpec,
@@ -58,7 +61,7 @@ export class HostPlaces {
   ): Promise<Pick<Starting, "place" | "group" | "published">> {
     const { network, groups, starting } = this.#parts;
     return this.#choosing.run(async () => {
-      // What is left of its link goes first: a new one has the same name.
+      // The remains of its old link are removed first, since the new one has the same name.
       if (before) await network.leave(before.address);
       const place = before?.address ?? (await network.choose(spec.ports, this.#others(id)));
       const group = before?.group ?? (await groups.choose(spec));
@@ -74,12 +77,12 @@ export class HostPlaces {
     });
   }
 
-  /** No other group gets what a network has. */
+  /** Runs alone, so that no other group gets this network's range. */
   reserve(ask: NetworkAsk): Promise<Network> {
     return this.#choosing.run(() => this.#parts.groups.reserve(ask));
   }
 
-  /** No member gets a place meanwhile. */
+  /** Runs alone, so that no member gets a place in the network meanwhile. */
   release(network: NetworkName): Promise<void> {
     return this.#choosing.run(() => this.#parts.groups.release(network));
   }
@@ -95,7 +98,7 @@ export class HostPlaces {
     return running.flatMap(({ kept }) => kept.gpus);
   }
 
-  /** Everybody who has or is about to have a place. An ended instance keeps only its address, until it is removed. */
+  /** All instances that have or will have a place. An ended instance keeps only its address until it is removed. */
   #others(id: string): Networked[] {
     const { instances, starting } = this.#parts;
     const there = [...instances.values()].map((instance) => ({

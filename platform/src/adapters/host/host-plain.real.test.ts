@@ -1,4 +1,4 @@
-/** The host driver where bubblewrap is not installed: refused, or as plain processes where that was allowed. */
+/** The host driver without bubblewrap refuses programs, or runs them as plain processes where that is allowed. */
 import { expect, test } from "vitest";
 import { computeConformance } from "../../ports/compute/compute.conformance.ts";
 import { newId, specOf } from "../../ports/compute/conformance-world.ts";

@@ -1,4 +1,4 @@
-/** What an instance on this machine uses, read from files of the kernel: no program is started for it. */
+/** What an instance on this machine uses, read from the kernel's files without starting a program. */
 import { stat, statfs } from "node:fs/promises";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Stats } from "../../ports/compute/stats.ts";
@@ -10,15 +10,18 @@ import type { HostInstance } from "./host-instance.ts";
 import type { Launcher } from "./launcher.ts";
 
 const MIB = 1_048_576;
-/** All that a program in the sandbox can write to and that is its own. */
+/** The folders in the sandbox that are writable and belong to the program alone. */
 const SCRATCH = ["tmp", "dev/shm"];
 
-/** Looking is several calls for each of hundreds of instances, and what they wrote is news for nobody every few seconds. */
+/**
+ * A measured disk size is kept this long: measuring takes several calls for each of hundreds of instances, and nobody needs it every few
+ * seconds.
+ */
 const DISK_FOR_MS = 30_000;
 
 export interface HostStatsParts {
   cgroups: Cgroups | undefined;
-  /** Those of the machine. */
+  /** The machine's GPUs. */
   gpus: readonly Device[];
   launcher: Launcher;
   clock: Clock;
@@ -27,7 +30,7 @@ export interface HostStatsParts {
 export class HostStats {
   readonly #parts: HostStatsParts;
   readonly #gpus: GpuMeter;
-  /** A process in the sandbox of each instance. */
+  /** One process inside each instance's sandbox. */
   readonly #insiders = new WeakMap<HostInstance, Identity>();
   readonly #disks = new WeakMap<HostInstance, { at: number; bytes: number }>();
 
@@ -46,13 +49,13 @@ export class HostStats {
       this.#diskBytes(instance),
       this.#gpus.of(held),
     ]);
-    // Its groups go with it: what was read of them then is nothing.
+    // The control groups disappear with the instance, so the values just read are worthless.
     if (instance.isEnded) return undefined;
     const disk = diskBytes !== undefined && { diskBytes };
     return { at: clock.now(), ...usage, memoryLimitBytes: memoryMb * MIB, ...disk, gpus };
   }
 
-  /** Unknown without a sandbox, where a program writes wherever it may, and to a server that cannot look into one. */
+  /** Unknown without a sandbox, where a program can write anywhere, and unknown to a server that cannot look into sandboxes. */
   async #diskBytes(instance: HostInstance): Promise<number | undefined> {
     const known = this.#disks.get(instance);
     if (known && this.#parts.clock.monotonic() - known.at < DISK_FOR_MS) return known.bytes;
@@ -67,7 +70,7 @@ export class HostStats {
     if (!insider) return undefined;
     this.#insiders.set(instance, insider);
     const root = `/proc/${insider.pid}/root`;
-    // A folder of the machine's own disk, of which nobody can tell at once what it holds.
+    // `/tmp` is a folder of the machine's own disk. Its size could only be found by counting all files.
     const [scratch, machine] = await Promise.all([stat(`${root}/tmp`), stat(instance.folder.path)]).catch(() => []);
     if (scratch?.dev === machine?.dev) return undefined;
     const used = SCRATCH.map(async (name) => {
@@ -75,7 +78,7 @@ export class HostStats {
       return bsize * (blocks - bfree);
     });
     const sizes = await Promise.all(used).catch(() => undefined);
-    // Whoever has its number now, what was seen is the instance's.
+    // If the process is still the same, its number was not reused and the sizes are the instance's.
     return sizes && (await isAlive(insider)) ? sizes.reduce((sum, size) => sum + size, 0) : undefined;
   }
 }

@@ -1,4 +1,4 @@
-/** The host driver of a server that is not root: where that is allowed, a sandbox all the same, on the machine's network, without limits. */
+/** The host driver of a server that is not root: if allowed, programs run sandboxed, on the machine's network and without limits. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { access, chown, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
@@ -50,7 +50,7 @@ test("programs see neither the machine nor the data folder of the user they run 
   expect(lines[3]).toContain("not permitted");
 });
 
-/** A driver in a process of a user without privileges, on a data folder of its own. */
+/** A driver in a process of an unprivileged user, with a data folder of its own. */
 async function nobodysDriver(...words: string[]) {
   const data = await mkdtemp(join(tmpdir(), "millrace-data-"));
   await chown(data, NOBODY, NOBODY);
@@ -61,7 +61,7 @@ async function nobodysDriver(...words: string[]) {
   await once(lines, "line");
   return {
     data,
-    /** What it says of the start. */
+    /** Asks the driver to start an instance and returns its answer. */
     async tell(id: string, spec: InstanceSpec): Promise<string> {
       const said = once(lines, "line");
       driver.stdin.write(`${JSON.stringify({ id, spec })}\n`);
@@ -87,7 +87,7 @@ async function othersMayRead(path: string): Promise<boolean> {
   return (await once(child, "exit"))[0] === 0;
 }
 
-/** Looks again until it is so: nobody tells what a process elsewhere has done. */
+/** Polls, since another process sends no notification. */
 async function until(happened: () => Promise<boolean>): Promise<void> {
   while (!(await happened())) await sleep(realClock, 50);
 }

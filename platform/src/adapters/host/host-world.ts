@@ -54,7 +54,7 @@ export async function openHost(more: Partial<HostOptions> = {}): Promise<HostWor
     ],
     pass: async () => {},
     async [Symbol.asyncDispose]() {
-      // Also when a test failed before it could: what is left running would go on for ever.
+      // Runs even when a test failed early, since remaining programs would run for ever.
       await compute[Symbol.asyncDispose]();
       compute = await open();
       for (const { id } of await compute.list()) await compute.remove(id);

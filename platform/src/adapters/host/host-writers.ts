@@ -1,4 +1,4 @@
-/** What programs of the host take of the data folder's disk, and how one is ended that fills it. */
+/** How much of the data folder's disk programs of the host use, and how a program that fills the disk is ended. */
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { ifNotThere } from "../../kernel/not-there.ts";
@@ -8,11 +8,11 @@ import type { HostInstance } from "./host-instance.ts";
 import { isSegment } from "./output-file.ts";
 import type { Scratches } from "./scratches.ts";
 
-/** What `stat` counts in. */
+/** The size of the blocks that `stat` counts. */
 const BLOCK = 512;
 
 export interface HostWritersParts {
-  /** Where instances are kept, and where volumes are. */
+  /** The folder of the instances, and the folder of the volumes. */
   folder: string;
   volumesFolder: string;
   instances: ReadonlyMap<string, HostInstance>;
@@ -46,11 +46,11 @@ export class HostWriters implements DiskWriters {
     if (!instance || instance.isEnded) return;
     await instance.endFor(reason);
     await Promise.all([this.#parts.scratches.remove(id), instance.folder.removeScratch()]);
-    // What the kernel has not written yet of a volume is written, or fails, before anybody counts on the room that is left.
+    // Data of a volume that the kernel has not written yet is written, or fails, before anyone relies on the free space.
     for (const volume of instance.kept.volumes ?? []) await this.#parts.volumes.flush(volume);
   }
 
-  /** Undefined for one that writes where nobody counts. */
+  /** Undefined for an instance that writes to places that are not counted. */
   async #bytesOf(instance: HostInstance, countsVolumes: boolean): Promise<number | undefined> {
     const { sandboxed, writableApp, scratches, volumes } = this.#parts;
     const { kind, image, volumes: mounted = [] } = instance.kept;

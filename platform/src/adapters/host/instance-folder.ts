@@ -1,4 +1,4 @@
-/** What is kept of one instance on the disk: enough for the next process of the server, and no value of a variable. */
+/** The record of one instance on disk: enough for the next process of the server, and no value of a variable. */
 import { existsSync } from "node:fs";
 import { chmod, mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ import { hasRoom, isFull } from "../../ports/disk.ts";
 import { type Identity, parseStat } from "../machine/processes.ts";
 import type { GroupPlace } from "./group-bridges.ts";
 
-/** A specification as it is kept. Variables are secrets; their names alone say what the program was given. */
+/** A specification as it is stored. Variables are secrets, so only their names are kept. */
 export interface KeptInstance {
   kind: InstanceKind;
   account: string;
@@ -21,16 +21,16 @@ export interface KeptInstance {
   gpus: readonly string[];
   ports: readonly number[];
   startedAt: number;
-  /** Bytes of each file of its output; absent in those of earlier versions, which had one file. */
+  /** The bytes of each file of the instance's output. Absent for instances of earlier versions, which had one file. */
   segment?: number;
-  /** Volumes that it mounts. */
+  /** The volumes that the instance mounts. */
   volumes?: readonly string[];
   group?: GroupPlace;
-  /** Which of the network's addresses it has; absent on a shared network. */
+  /** The instance's place in the network; absent on a shared network. */
   address?: number;
-  /** Ports of the machine that lead to it. */
+  /** The machine's ports that are forwarded to the instance. */
   published?: readonly Published[];
-  /** Why its program will not be found. */
+  /** Why the sandbox will not find the instance's program. */
   unseen?: string;
 }
 
@@ -66,18 +66,18 @@ export const keptFrom = (
 const KEPT = "spec.json";
 const IDENTITY = "identity";
 export const EXIT = "exit";
-/** What is known of an end beyond its status. */
+/** What is known about an end in addition to its status. */
 const REASON = "reason";
-/** Why the platform ended it for good. */
+/** Why the platform ended the instance for good. */
 const VERDICT = "verdict";
 const CGROUPS = "cgroups";
-/** It ran before: what it wrote is kept, however its next start ends. */
+/** Marks an instance that ran before. Its files are kept, however its next start ends. */
 const AGAIN = "again";
-/** Its own disk, where that is not in memory. */
+/** The instance's own disk, where that is not in memory. */
 const SCRATCH = "scratch";
 const NEVER_BEGAN = "the server ended while it was started again";
 const KILLED = 137;
-/** The watchdog ends instances whose folder has this. */
+/** The watchdog ends the instances whose folder has this file. */
 const WORKER = "worker";
 
 const SIGNALS = new Map([
@@ -128,12 +128,12 @@ export class InstanceFolder {
     ]);
   }
 
-  /** Whether its disk is a folder here: that of an instance that began with one stays so. */
+  /** Whether the instance's disk is a folder here. An instance that began with a folder keeps it. */
   async hasScratch(): Promise<boolean> {
     return (await readdir(this.path).catch(ifNotThere<string[]>([]))).includes(SCRATCH);
   }
 
-  /** The disk of a program that stays, for all that runs there: nobody else can walk to it. */
+  /** The disk of a program that stays. Every user inside may write to it; nobody outside can reach it. */
   async makeScratch(): Promise<string> {
     const scratch = this.file(SCRATCH);
     await mkdir(scratch, { recursive: true });
@@ -145,7 +145,7 @@ export class InstanceFolder {
     await rm(this.file(SCRATCH), { recursive: true, force: true });
   }
 
-  /** Forgets that it ended. Resolves with what makes it so again. */
+  /** Forgets that the instance ended. Resolves with a function that restores the end. */
   async beginAgain(): Promise<() => Promise<void>> {
     await writeFile(this.file(AGAIN), "");
     const ending = await Promise.all(
@@ -157,7 +157,7 @@ export class InstanceFolder {
     };
   }
 
-  /** For one that ran before and whose next start never was: it has ended. False for one that never ran. */
+  /** Records the end of an instance that ran before and whose next start never happened. Returns false for an instance that never ran. */
   async endUnbegun(): Promise<boolean> {
     if ((await readOrUndefined(this.file(AGAIN))) === undefined) return false;
     await this.keepReason(NEVER_BEGAN);
@@ -165,7 +165,7 @@ export class InstanceFolder {
     return true;
   }
 
-  /** Undefined when nothing, or nothing whole, is there. */
+  /** Undefined when there is no file, or only a part of one. */
   async kept(): Promise<KeptInstance | undefined> {
     const text = await readOrUndefined(this.file(KEPT));
     if (!text) return undefined;
@@ -183,7 +183,8 @@ export class InstanceFolder {
   }
 
   /**
-   * Takes the name that a launcher has to write first of all, so that one that has not begun yet never does. False when one was faster.
+   * Takes the name that a launcher has to write first, so that a launcher that has not begun never begins. Returns false when a launcher
+   * was faster.
    */
   async forbid(): Promise<boolean> {
     try {
@@ -195,9 +196,9 @@ export class InstanceFolder {
     }
   }
 
-  /** How the program ended; undefined until the whole line is there. */
+  /** How the program ended; undefined until the whole line is written. */
   async exit(): Promise<Exit | undefined> {
-    // Hundreds of programs that run are looked at every few seconds: for most of them this is all.
+    // This check comes first, because hundreds of running programs are looked at every few seconds and most need no more.
     if (!existsSync(this.file(EXIT))) return undefined;
     const text = await readOrUndefined(this.file(EXIT));
     if (!text?.endsWith("\n")) return undefined;
@@ -214,7 +215,9 @@ export class InstanceFolder {
     return { ...exit, reason: reason.trim(), ...(cause && { cause }) };
   }
 
-  /** For an end that `launch.sh` did not live to write down. Where there is no room for it, the next server has to look itself. */
+  /**
+   * Records an end that `launch.sh` did not live to record. On a full disk this fails silently, and the next server has to find out itself.
+   */
   async keepExit(status: number): Promise<void> {
     await writeFile(this.file(EXIT), `${status}\n`).catch(ifFull);
   }

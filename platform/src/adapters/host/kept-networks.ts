@@ -1,4 +1,4 @@
-/** Networks that are reserved on this machine: a file for each, so that the next process of the server tells the same. */
+/** Networks reserved on this machine, each in a file, so that the next process of the server reports the same addresses. */
 import { mkdir, readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { ifNotThere } from "../../kernel/not-there.ts";
@@ -7,13 +7,13 @@ import type { ReservedNetwork } from "../../ports/compute/groups.ts";
 
 export interface KeptNetwork extends ReservedNetwork {
   range: string;
-  /** By which account's network of that id it is told from others. */
+  /** Identifies the network by its account and its id. */
   key: string;
-  /** Of its bridge, which is there while it has members. */
+  /** The number of its bridge, which exists while the network has members. */
   number: number;
 }
 
-/** Names that begin with a dot are the driver's among the folders of instances. */
+/** Among the folders of instances, names that begin with a dot belong to the driver. */
 const FOLDER = ".networks";
 const FILE = /^[0-9a-f]{64}\.json$/;
 
@@ -21,12 +21,14 @@ export class KeptNetworks {
   readonly #folder: string;
   readonly #all = new Map<string, KeptNetwork>();
 
-  /** `folder`: where instances are kept. */
+  /** `folder` is the folder that holds the instances. */
   constructor(folder: string) {
     this.#folder = join(folder, FOLDER);
   }
 
-  /** Finds those of the process before. What it was writing when it was killed is nobody's: nothing of it was told. */
+  /**
+   * Finds the networks of an earlier process. A file that it was writing when it was killed is removed: no caller was told of that network.
+   */
   async find(): Promise<void> {
     for (const name of await readdir(this.#folder).catch(ifNotThere<string[]>([]))) {
       const file = join(this.#folder, name);

@@ -1,4 +1,4 @@
-/** Starts programs: builds the sandbox around them, hands them their variables and lets go of them. */
+/** Starts programs: builds the sandbox around them, passes their variables and leaves them to run on their own. */
 import { createHash } from "node:crypto";
 import { rename, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -35,34 +35,34 @@ import {
 import { isFiltered, seccompFilter } from "./seccomp.ts";
 import { unseenProgram } from "./unseen-program.ts";
 
-/** Descriptors that `launch.sh` hands on; `network.sh` takes 5 for itself, and `launch.sh` 9. */
+/** Descriptors that `launch.sh` passes on. `network.sh` uses 5 itself, and `launch.sh` uses 9. */
 const VARIABLES_FD = 3;
 const SECCOMP_FD = 4;
 const ARGUMENTS_FD = 6;
 const ETC_FDS = { passwd: 7, group: 8, hosts: 10, "resolv.conf": 11 } as const;
 
-/** Where everybody may know of: a program sees where it comes from. It is the same for all installations of one version. */
+/** The library's place is no secret, since a program sees where its mounts come from. All installations of one version share it. */
 const COMMON_LIBRARY = "/run/millrace-library";
 
-/** Without a sandbox the server's own Node is found where it is. */
+/** Without a sandbox, programs find the server's own Node in its folder. */
 const PLAIN_PATH = `${dirname(process.execPath)}:${TOOL_ENVIRONMENT.PATH}`;
 const HOSTS = "127.0.0.1 localhost\n::1 localhost\n";
 
 export interface LauncherOptions {
-  /** Where instances are kept: a folder of its own inside the data folder. */
+  /** The folder that holds the instances, inside the data folder. */
   folder: string;
-  /** Where volumes are kept. */
+  /** The folder that holds the volumes. */
   volumes: string;
-  /** Tells the names of one data folder from those of another. */
+  /** Distinguishes the names of one data folder from those of another. */
   key: string;
   isolation: Isolation;
-  /** Programs may write to the folder of their image, as far as its permissions let them. */
+  /** Whether programs may write to the folder of their image, as far as its permissions allow. */
   writableApp: boolean;
-  /** What an operator shows to every program. */
+  /** The folders that the operator shows to every program. */
   shown: readonly ShownFolder[];
-  /** The folder of the worker library, for programs that bring none of their own. */
+  /** The folder of the worker library, for programs that do not bring it. */
   library?: string;
-  /** What keeps programs apart; looked for on the machine when nothing is said. */
+  /** The sandbox tool; by default it is looked up on the machine. */
   bubblewrap?: Bubblewrap | { cannot: string };
 }
 
@@ -72,13 +72,13 @@ export interface Launch {
   folder: InstanceFolder;
   app: HostFolder | undefined;
   cgroups: readonly string[];
-  /** Bytes of each file of its output. */
+  /** The size of each output file in bytes. */
   segment: number;
   devices: readonly Device[];
   volumes: VolumeFolders;
-  /** The folder of its own disk, where that is not in memory. */
+  /** The folder of the instance's own disk, where that is not in memory. */
   scratch: string | undefined;
-  /** The file of names that its group shares. */
+  /** The file of names that the instance's group shares. */
   names?: string | undefined;
   ownNetwork: boolean;
   /** Wraps a command so that it runs in the instance's network. */
@@ -87,7 +87,7 @@ export interface Launch {
 
 export interface Launched {
   identity: Identity | undefined;
-  /** Resolves when the launcher has ended; never, once another process of the server looks after it. */
+  /** Resolves when the launcher has ended. Never resolves once another process of the server has taken over. */
   ended: Promise<unknown>;
 }
 
@@ -96,7 +96,7 @@ export class Launcher {
   readonly #bubblewrap: Bubblewrap | { cannot: string };
   readonly #system: readonly string[];
   readonly #filter: string | undefined;
-  /** Of names in memory, which all data folders share. */
+  /** The prefix of files in memory, which all data folders share. */
   readonly #prefix: string;
   #library: Promise<string> | undefined;
 
@@ -129,18 +129,18 @@ export class Launcher {
     return !("cannot" in this.#bubblewrap);
   }
 
-  /** Programs run as a user of their own, which only root can make them. */
+  /** Whether programs run as a user of their own. Only root can arrange that. */
   get changesUser(): boolean {
     return this.sandboxed && process.getuid!() === 0;
   }
 
-  /** What it takes to enter a sandbox of its making; no bubblewrap where programs run without. */
+  /** The tools for entering a sandbox; without bubblewrap where programs run unsandboxed. */
   get tools(): { prefix: string; bubblewrap: string | undefined; filter: string | undefined } {
     const bubblewrap = "cannot" in this.#bubblewrap ? undefined : this.#bubblewrap.file;
     return { prefix: this.#prefix, bubblewrap, filter: this.#filter };
   }
 
-  /** Refuses what could not run. */
+  /** Refuses a specification that could not run. */
   async check({ account, entrypoint, cmd, env, mounts = [] }: InstanceSpec): Promise<void> {
     await this.#options.isolation.check(account);
     if (entrypoint.length + cmd.length === 0)
@@ -158,7 +158,7 @@ export class Launcher {
       );
   }
 
-  /** Why its program will not be found there, which the installation's owner may know. */
+  /** Why the sandbox will not find the program. Only the installation's owner may know this reason. */
   async unseen(spec: InstanceSpec, app: HostFolder | undefined): Promise<string | undefined> {
     if (!this.sandboxed) return undefined;
     const { entrypoint, cmd, env, mounts = [] } = spec;
@@ -171,7 +171,7 @@ export class Launcher {
     }).catch(() => undefined);
   }
 
-  /** Why one of these paths cannot be a volume's, for what is shown there already. */
+  /** Why a volume cannot be mounted at one of these paths: a folder is already shown there. */
   refusedOver(paths: readonly string[]): string | undefined {
     return refusedOver(paths, this.#options.shown);
   }
@@ -206,11 +206,13 @@ export class Launcher {
       given,
       name: `${this.#prefix}${launch.id}`,
     });
-    // It runs, and writes down itself who it is.
+    // The program runs. If its identity cannot be read now, the launcher records it itself.
     return { identity: await identityOf(pid).catch(() => undefined), ended };
   }
 
-  /** What bubblewrap is told by a file: a program sees its command, which would name the data folder. */
+  /**
+   * The arguments that bubblewrap reads from a file. A program sees bubblewrap's command line, and they would name the data folder there.
+   */
   #viewOf(
     { id, spec, app, devices, names }: Launch,
     user: number | undefined,
@@ -242,7 +244,7 @@ export class Launcher {
   #plainLibrary(): Promise<string> | undefined {
     const { library, folder } = this.#options;
     if (library === undefined || !this.sandboxed) return undefined;
-    // Only root can make what no other user could have put there.
+    // Only root can create a place where no other user could have put anything.
     const place = this.changesUser ? COMMON_LIBRARY : join(folder, ".library");
     this.#library ??= plainLibrary(library, place).catch((error) => {
       this.#library = undefined;
@@ -251,7 +253,10 @@ export class Launcher {
     return this.#library;
   }
 
-  /** Its own; but programs of one account that share files must be able to change them, so with a volume it is the account's. */
+  /**
+   * Each instance has a user of its own. With a volume it is the account's user, so that all programs of the account can change the files
+   * they share.
+   */
   #userOf({ folder, spec: { account, mounts = [] } }: Launch): number {
     return userOf(mounts.length > 0 ? `${this.#options.volumes} ${account}` : folder.path);
   }
@@ -267,8 +272,8 @@ export class Launcher {
 }
 
 /**
- * The launcher of an instance whose server died, perhaps in the middle of the start; undefined when there is none, and then there will be
- * none. One that has just been started is known by its command, before it has written who it is.
+ * Finds the launcher of an instance whose server died, perhaps in the middle of the start. If there is none, it also makes sure that none
+ * will begin. A launcher that has not recorded its identity yet is found by its command.
  */
 export async function launchedFrom(folder: InstanceFolder): Promise<Identity | undefined> {
   const found = await launcherOf(folder);
@@ -279,7 +284,7 @@ async function launcherOf(folder: InstanceFolder): Promise<Identity | undefined>
   const known = await folder.identity();
   if (known) return known;
   const [pid] = await withCommand([...LAUNCH, folder.path]);
-  // A copy of itself, in which it runs the program, has the same command, but not before this is written.
+  // The launcher's copy that runs the program has the same command, but exists only after the identity is recorded.
   return (await folder.identity()) ?? (pid === undefined ? undefined : identityOf(pid));
 }
 
@@ -295,7 +300,7 @@ async function startOrRefuse(program: Program): Promise<Started> {
   }
 }
 
-/** In one step: a program that the server before this one is still starting reads the old one. */
+/** Replaces the file in one step: a program that an earlier server is still starting reads the old version. */
 async function replaceFile(file: string, bytes: Buffer): Promise<void> {
   await writeFile(`${file}.new`, bytes);
   await rename(`${file}.new`, file);
@@ -305,7 +310,7 @@ const userOf = (name: string) => userFrom(createHash("sha256").update(name).dige
 
 const ETC_NAMES = Object.keys(ETC_FDS) as (keyof typeof ETC_FDS)[];
 
-/** Files of `/etc` that are an instance's own. */
+/** The files of `/etc` that each instance has of its own. */
 const etcFor = (user: number, ownNetwork: boolean): Record<keyof typeof ETC_FDS, string> => ({
   passwd: passwdOf(user),
   group: groupOf(user),

@@ -1,4 +1,4 @@
-/** The worker library as plain JavaScript: stripping its types takes Node longer than all else that a worker does before its first job. */
+/** The worker library as plain JavaScript. Stripping its types takes Node longer than anything else before a worker's first job. */
 import { createHash } from "node:crypto";
 import { chmod, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { stripTypeScriptTypes } from "node:module";
@@ -10,12 +10,12 @@ interface Source {
   text: string;
 }
 
-/** Makes it in `folder`, once for each version of the library, and returns where it is. */
+/** Creates the library in `folder`, once for each version, and returns its path. */
 export async function plainLibrary(library: string, folder: string): Promise<string> {
   const sources = await sourcesIn(join(library, "src"));
   const target = join(folder, digestOf(sources));
   if (await isMade(target)) return target;
-  // Another server may make the same at this moment.
+  // Another server may be creating the same version at this moment.
   const unfinished = `${target}.${Buffer.from(realRandom.bytes(6)).toString("hex")}.unfinished`;
   const src = join(unfinished, "src");
   await mkdir(src, { recursive: true });
@@ -34,7 +34,7 @@ async function takePlace(unfinished: string, target: string): Promise<void> {
   } catch (error) {
     if (await isMade(target)) return rm(unfinished, { recursive: true, force: true });
     if ((error as NodeJS.ErrnoException).code !== "ENOTEMPTY") throw error;
-    // What a machine that lost its power left there.
+    // The old folder is incomplete: the machine lost power while it was written.
     await rm(target, { recursive: true, force: true });
     await rename(unfinished, target);
   }
@@ -47,7 +47,10 @@ const IMPORTED = /(from\s*"\.[^"]*)\.ts"/g;
 const asPlain = (name: string) => name.replace(/\.ts$/, ".js");
 const plain = (text: string) => stripTypeScriptTypes(text).replace(IMPORTED, '$1.js"');
 
-/** Whatever this process forbids for its files, programs have to read these. On the disk before the name is, which says that all is there. */
+/**
+ * Programs have to read these files, whatever the server's umask is. They are flushed to disk before the folder gets its name, since the
+ * name means that all is there.
+ */
 async function writeReadable(file: string, text: string): Promise<void> {
   await writeFile(file, text, { flush: true });
   await chmod(file, 0o644);

@@ -1,7 +1,7 @@
-/** What tests of the host driver need of the machine. */
+/** Checks whether this machine has what the tests of the host driver need. */
 import { find } from "../machine/tools.ts";
 
-/** Why the whole of the driver cannot be tried here, or undefined. `npm test` installs what is missing where it may. */
+/** Why the whole driver cannot be tested here, or undefined. `npm test` installs missing tools where it may. */
 export async function missingForTests(): Promise<string | undefined> {
   if (process.getuid!() !== 0) return "networks, control groups and users of their own need root";
   for (const tool of ["bwrap", "ip", "nft", "setpriv", "unshare", "nsenter"])

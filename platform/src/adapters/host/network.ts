@@ -1,43 +1,43 @@
-/** How instances are reached, and what they reach: by a network of their own, or by the machine's. */
+/** How instances are reached and what they reach: through a network of their own, or through the machine's. */
 import type { Duplex } from "node:stream";
 import type { GroupBridges, GroupMember } from "./group-bridges.ts";
 import type { PublishedPorts } from "./published-ports.ts";
 
-/** What a network knows an instance by. */
+/** What a network needs to know of an instance. */
 export interface Networked {
-  /** Its place in the network, where it has one. */
+  /** The instance's place in the network, where it has one. */
   index: number | undefined;
   ports: readonly number[];
   processes(): Promise<number[]>;
 }
 
 export interface InstanceNetwork {
-  /** Each instance has its own. */
+  /** Whether each instance has a network of its own. */
   readonly own: boolean;
-  /** Undefined where nothing can be kept apart. */
+  /** Undefined where instances cannot be kept apart. */
   readonly groups: GroupBridges | undefined;
-  /** The machine's ports that lead to instances; absent where they share its network. */
+  /** The machine's ports that are forwarded to instances; undefined where instances share its network. */
   readonly published: PublishedPorts | undefined;
-  /** The machine as instances see it. */
+  /** The machine's address as instances see it. */
   readonly linkHost: string;
-  /** The arguments that have to be kept for the watchdog: the bridge and the table of rules, or two empty words. */
+  /** The watchdog's arguments for clearing up: the bridge and the table of rules, or two empty texts. */
   readonly traces: readonly [bridge: string, table: string];
-  /** The place for a new instance that listens on these ports, or undefined where there are no places. Throws StartRefused. */
+  /** Chooses the place of a new instance that listens on these ports; undefined where there are no places. Throws StartRefused. */
   choose(ports: readonly number[], others: readonly Networked[]): Promise<number | undefined>;
-  /** The command that runs another one in the network of a place, and of a group if it has one. */
+  /** The command that runs another command in the network of a place, and of a group if there is one. */
   enter(index: number | undefined, command: readonly string[], group?: GroupMember): string[];
-  /** Rejects when nobody of this instance listens there. */
+  /** Rejects when no process of this instance listens on the port. */
   dial(instance: Networked, port: number): Promise<Duplex>;
-  /** The same at an address of the instance's own loopback, which is the machine's where they share it. */
+  /** Like `dial`, at an address of the instance's own loopback. On a shared network that is the machine's loopback. */
   dialInside(instance: Networked, place: { host: string; port: number }): Promise<Duplex>;
   /** Lets instances reach a port at `linkHost`. */
   openLink(port: number): Promise<void>;
-  /** Makes good what somebody else may have undone, such as a firewall that was reloaded. Safe to repeat. */
+  /** Restores what somebody else may have undone, for example by reloading a firewall. Safe to repeat. */
   renew(): Promise<void>;
-  /** After the last process of an instance has ended: leaves nothing of its link. */
+  /** Removes all of an instance's link. Call it after the instance's last process has ended. */
   leave(index: number | undefined): Promise<void>;
-  /** When the server goes and instances stay. */
+  /** Called when the server ends and instances stay. */
   letGo(): Promise<void>;
-  /** When no instance is left: leaves nothing of the network. */
+  /** Removes all of the network. Call it when no instance is left. */
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** A process without a free descriptor: what it cannot look at has not ended, and what it cannot start says why. */
+/** A server without a free descriptor takes no instance for ended because it cannot look, and says why it cannot start one. */
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";

@@ -1,4 +1,4 @@
-/** Chooses the control groups of this machine: those that still hold instances, or new ones of the version that it has. */
+/** Chooses this machine's control groups: those that still hold instances, or new ones of the version that the machine has. */
 import { readFile, writeFile } from "node:fs/promises";
 import type { Clock } from "../../kernel/clock.ts";
 import { ifNotThere } from "../../kernel/not-there.ts";
@@ -13,14 +13,14 @@ export const thisProcess = async (): Promise<CgroupPlace> => ({
 
 export interface CgroupOptions {
   place: CgroupPlace;
-  /** Tells the groups of one data folder from those of another. */
+  /** Distinguishes the groups of one data folder from those of another. */
   name: string;
-  /** Where it is kept which groups they are. */
+  /** The file that records which groups are in use. */
   file: string;
   clock: Clock;
 }
 
-/** The groups that this process may make, or the reason why there are none. */
+/** The groups that this process may create, or the reason why there are none. */
 export async function openCgroups(options: CgroupOptions): Promise<Cgroups | { cannot: string }> {
   const { place, name, file, clock } = options;
   const kept = await keptGroups(file, clock);
@@ -36,7 +36,7 @@ export async function openCgroups(options: CgroupOptions): Promise<Cgroups | { c
   }
 }
 
-/** This process may be in another group than the one before it, below which instances still are. */
+/** This process may be in another control group than an earlier one, and instances may still be below that one's group. */
 async function keptGroups(file: string, clock: Clock): Promise<Cgroups | undefined> {
   const bases = (await readFile(file, "utf8").catch(ifNotThere(""))).split("\n").filter((line) => line !== "");
   if (bases.length === 0) return undefined;

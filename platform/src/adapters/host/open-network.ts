@@ -1,4 +1,4 @@
-/** Chooses the network of instances: one of its own for each where that can be, else the machine's, which only those may use that run without isolation. */
+/** Chooses the network of instances: their own where possible, else the machine's, which only programs without isolation may use. */
 import { join } from "node:path";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Egress } from "../../ports/compute/egress.ts";
@@ -11,9 +11,9 @@ import { SharedNetwork } from "./shared-network.ts";
 export interface NetworkOptions {
   folder: string;
   clock: Clock;
-  /** What programs reach beyond the internet. */
+  /** The addresses that programs reach in addition to the internet. */
   egress: Egress;
-  /** Ports of the machine that can be led to instances. */
+  /** Ports of the machine that can be forwarded to instances. */
   publishedPorts?: PortRange | undefined;
 }
 
@@ -25,7 +25,7 @@ export async function openNetwork(
   try {
     return await BridgeNetwork.open({ key, file: join(folder, ".network"), seed, clock, egress, publishedPorts });
   } catch (error) {
-    // Tenants read this too, whom the place of the data folder does not concern.
+    // Tenants read this reason too, and must not learn the path of the data folder.
     const reason = (error as Error).message.replaceAll(folder, "the data folder");
     isolation.note("network", `instances would share the machine's network: ${reason}`);
     return new SharedNetwork();

@@ -1,33 +1,33 @@
-/** Reads what a program wrote, as `keep.sh` keeps it: whole lines, from any position, over restarts. */
+/** Reads a program's output as `keep.sh` keeps it: whole lines, from any position, across restarts. */
 
 import { type FileHandle, open, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { StringDecoder } from "node:string_decoder";
 import { LONGEST_LINE } from "../../ports/compute/compute.ts";
 
-/** Of what a program writes, so many files are kept: the one that is written and those before it. `keep.sh` counts with it. */
+/** How many output files of a program are kept: the current one and those before it. `keep.sh` uses the same number. */
 const KEPT_SEGMENTS = 3;
 const SMALLEST_SEGMENT = 64 * 1024;
 
-/** Bytes on the disk for what programs write: of each, and of all together. */
+/** How many bytes of disk output may use, for one program and for all together. */
 export interface OutputLimits {
   program: number;
   machine: number;
 }
 
-/** How much of the machine's part a program with such segments may take. */
+/** How much of the machine's limit a program with segments of this size may use. */
 export const shareOf = (segment: number) => KEPT_SEGMENTS * segment;
 
 /**
- * The size of the segments of one more program. Where the machine's part runs short each gets less than the one before, so that there is
- * always some for the next.
+ * The segment size for one more program. When the machine's limit runs short, each program gets less than the one before, so that some is
+ * always left for the next.
  */
 export function segmentWithin({ program, machine }: OutputLimits, promised: number): number {
   const left = Math.max(0, machine - promised);
   return Math.max(SMALLEST_SEGMENT, Math.floor(Math.min(program, left / 8) / KEPT_SEGMENTS));
 }
 
-/** That of one more beside these, and beside others of which nothing is known yet. */
+/** The segment size for one more program beside these, and beside `others` whose segments are not known yet. */
 export function segmentBeside(limits: OutputLimits, segments: readonly number[], others: number): number {
   return segmentWithin(
     limits,
@@ -35,28 +35,30 @@ export function segmentBeside(limits: OutputLimits, segments: readonly number[],
   );
 }
 
-/** Positions had a number before the offset once, which was 0 for most; the others begin anew. */
+/**
+ * Positions of earlier releases have a number before the offset, mostly 0. A position with another number starts again from the beginning.
+ */
 export function parsePosition(text: string | undefined): number {
   const [before, offset] = (text ?? "0").split(":").map(Number);
   return (offset === undefined ? before : before === 0 ? offset : 0) || 0;
 }
 
 const LINE_END = 10;
-/** What is read at once: a few of the longest lines. */
+/** How much is read at once: a few lines of the maximum length. */
 const READ_BYTES = 4 * LONGEST_LINE;
 
-/** Lines that are cut at once: of short ones, a read has more than are dealt with in a moment. */
+/** How many lines are cut at once. A read can hold more short lines than can be handled without a pause. */
 const MOST_LINES = 1024;
 
-/** Lines read, and how many bytes they took. */
+/** The lines and the number of bytes that they took. */
 export interface Lines {
   lines: string[];
   bytes: number;
 }
 
 /**
- * Cuts bytes into lines. What follows the last line end waits for more, unless the program has ended or it is too long to wait for; it is
- * then cut between two characters.
+ * Cuts bytes into lines. An incomplete last line waits for more, unless the program has ended or the line is too long. A line that is too
+ * long is cut between two characters.
  */
 export function cutLines(bytes: Buffer, ended: boolean): Lines {
   const lines: string[] = [];
@@ -79,24 +81,24 @@ export function cutLines(bytes: Buffer, ended: boolean): Lines {
   return { lines, bytes: from };
 }
 
-/** Without a character at the end of which the rest is missing. */
+/** Removes an incomplete character from the end. */
 function wholeCharacters(bytes: Buffer): Buffer {
   const decoder = new StringDecoder("utf8");
   const whole = Buffer.byteLength(decoder.write(bytes));
-  // Bytes that are no text grow when they are decoded: they are cut anywhere.
+  // Bytes that are not UTF-8 grow when they are decoded, so they are cut anywhere.
   return whole > 0 && whole < bytes.length ? bytes.subarray(0, whole) : bytes;
 }
 
-/** What was read, and how many bytes before it were gone already. */
+/** The lines that were read, and how many bytes before them were already removed. */
 export interface Read {
   lines: string[];
   lost: number;
 }
 
-/** One reader of what a program wrote: of segments as if they were one file. */
+/** One reader of a program's output, which reads the segments like one file. */
 export class OutputReader implements AsyncDisposable {
   readonly #folder: string;
-  /** How many bytes each segment has but the last. */
+  /** The size of every segment but the last. */
   readonly #segment: number;
   #open: { number: number; handle: FileHandle } | undefined;
   #offset: number;
@@ -111,7 +113,7 @@ export class OutputReader implements AsyncDisposable {
     return this.#offset;
   }
 
-  /** The next lines, none when there are none yet. `ended` says that nothing will be added any more. */
+  /** The next lines, or none if there are none yet. `ended` says that nothing more will be written. */
   async read(ended: boolean): Promise<Read> {
     const lost = await this.#skipLost();
     const bytes = await this.#bytes();
@@ -120,7 +122,7 @@ export class OutputReader implements AsyncDisposable {
     return { lines, lost };
   }
 
-  /** Goes on where something is left, when the reader was slower than the program for so long that what it was at is gone. */
+  /** Skips to the oldest segment that is left, when the reader was so slow that its segment has been removed. */
   async #skipLost(): Promise<number> {
     if (await this.#at(this.#offset)) return 0;
     const numbers = segmentsIn(await readdir(this.#folder)).filter((number) => number * this.#segment > this.#offset);
@@ -142,7 +144,7 @@ export class OutputReader implements AsyncDisposable {
     return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces);
   }
 
-  /** What one segment has of it. */
+  /** The part of the requested bytes that lies in one segment. */
   async #piece(offset: number, wanted: number): Promise<Buffer> {
     const handle = await this.#at(offset);
     if (!handle) return NOTHING;

@@ -1,4 +1,4 @@
-/** Ports of the machine that lead to instances on its bridge: rules of the kernel, which go on while no server runs. */
+/** Forwards ports of the machine to instances on its bridge by kernel rules, which stay in force while no server runs. */
 import { OneAtATime } from "../../kernel/one-at-a-time.ts";
 import { choosePorts, type PortRange, type Publish, type Published } from "../../ports/compute/publish.ts";
 import { runTool } from "../machine/forker.ts";
@@ -9,7 +9,7 @@ export interface PublishedOptions {
   table: string;
   bridge: string;
   range: PortRange;
-  /** Where to begin to choose: installations that share a machine should not begin at the same. */
+  /** Where the choice of ports begins. Installations that share a machine should begin at different ports. */
   seed: number;
   addressOf(index: number): string;
 }
@@ -18,10 +18,13 @@ interface Way extends Published {
   address: string;
 }
 
-/** Of a table of its own, so that setting the other rules anew leaves open what is open. */
+/** The rules have a table of their own, so that renewing the other rules does not close open ports. */
 const publishedTable = (table: string) => `${table}_ports`;
 
-/** Instances, by whichever of their links, come to none of these: for them the machine is the worker link alone. Nor does the machine by its loopback, which leads nowhere else. */
+/**
+ * Instances cannot use published ports, on whichever of their links: on the machine they reach only the worker link. The machine cannot use
+ * them through its loopback address either, since that is never forwarded.
+ */
 function publishedRuleset(table: string, bridge: string, ways: readonly Way[]): string {
   const leads = ({ address, inside, outside }: Way) => `tcp dport ${outside} dnat ip to ${address}:${inside}`;
   const lines = (from: string) => ways.map((way) => `    ${from} fib daddr type local ${leads(way)}\n`).join("");
@@ -40,7 +43,7 @@ ${lines("ip daddr != 127.0.0.0/8")}  }
 
 export class PublishedPorts {
   readonly #options: PublishedOptions;
-  /** By the instance's place in the network. */
+  /** The key is the instance's place in the network. */
   #published = new Map<number, readonly Published[]>();
   readonly #turns = new OneAtATime();
   #from: number;
@@ -54,7 +57,7 @@ export class PublishedPorts {
     return this.#options.range;
   }
 
-  /** Ports that are nobody's. `taken` are those of instances that are about to be. Throws StartRefused. */
+  /** Chooses free ports. `taken` are the ports of instances that are about to start. Throws StartRefused. */
   async choose(publish: readonly Publish[], taken: readonly number[]): Promise<Published[]> {
     if (publish.length === 0) return [];
     const listening = (await listenersSeenBy("self")).map(({ port }) => port);
@@ -79,7 +82,7 @@ export class PublishedPorts {
     else await this.#turns.over;
   }
 
-  /** After a restart: these, and whatever else there was not. */
+  /** Restores exactly these ports after a restart. */
   async restore(published: ReadonlyMap<number, readonly Published[]>): Promise<void> {
     this.#published = new Map([...published].filter(([, ports]) => ports.length > 0));
     await this.#apply();
@@ -96,7 +99,7 @@ export class PublishedPorts {
     });
   }
 
-  /** Leaves nothing of it; that there is nothing is no error. */
+  /** Removes all rules. Missing rules are no error. */
   async remove(): Promise<void> {
     const { nft, table } = this.#options;
     await runTool(nft, ["delete", "table", "inet", publishedTable(table)]).catch(() => {});

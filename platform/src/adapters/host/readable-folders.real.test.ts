@@ -1,4 +1,4 @@
-/** Programs run with a Python of the machine's that is not below `/usr`, where the operator shows its folder, and say so where he does not. */
+/** Programs use a Python outside `/usr` if the operator shows its folder, and say what is missing if he does not. */
 import { chmod, copyFile, mkdir, mkdtemp, realpath, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
@@ -9,13 +9,13 @@ import { HostCompute, type HostOptions } from "./host-compute.ts";
 import { hostDefaults, openHost } from "./host-world.ts";
 import { missingForTests } from "./machine.ts";
 
-/** Not in `/tmp`, of which every program has its own. */
+/** Not in `/tmp`, since every program has a `/tmp` of its own. */
 const BASE = await realpath(join(import.meta.dirname, "../../../../node_modules"));
 const missing = BASE.startsWith("/tmp/") ? "every program has a /tmp of its own" : await missingForTests();
 
 beforeEach(({ skip }) => skip(missing !== undefined, missing));
 
-/** A home that is closed to others, with a Python of its own and an environment that leads to it. */
+/** A home that is closed to others, with a Python of its own and a virtual environment that links to it. */
 async function closedHome() {
   const home = await mkdtemp(join(BASE, ".mr-"));
   await chmod(home, 0o700);

@@ -1,4 +1,4 @@
-/** Which folders of the machine an operator may show to every program, and how a program that is not shown is explained. */
+/** Which folders of the machine an operator may show to every program, and how a program that stays hidden is explained. */
 import { chmod, copyFile, mkdir, mkdtemp, realpath, rm, symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { openReadable } from "./readable-folders.ts";
 import { type Sight, unseenProgram } from "./unseen-program.ts";
 
-/** Not in `/tmp`, of which every program has its own. */
+/** Not in `/tmp`, since every program has a `/tmp` of its own. */
 const BASE = await realpath(join(import.meta.dirname, "../../../../node_modules"));
 const onDisk = (name: string, show: () => Promise<void>) =>
   test(name, async ({ skip }) => {
@@ -27,7 +27,7 @@ async function place() {
       await mkdir(join(path, name), { recursive: true });
       return join(path, name);
     },
-    /** What runs as a program, whatever its name. */
+    /** Creates an executable file under any name. */
     async program(name: string, text?: string) {
       const file = join(path, name);
       await mkdir(join(file, ".."), { recursive: true });

@@ -1,4 +1,4 @@
-/** Folders of this machine that an operator shows to every program, read-only and where they are: such as a Python, or models. */
+/** Folders of this machine, such as a Python or models, that an operator shows to every program read-only under the same path. */
 import { readdir, stat } from "node:fs/promises";
 import { normalize } from "node:path";
 import { StartRefused } from "../../ports/compute/compute.ts";
@@ -8,13 +8,13 @@ import { existing, type HostFolder, refuseData, refuseDisguised, socketIn } from
 import { OURS } from "./sandbox.ts";
 
 export interface ReadableRules {
-  /** Folders of the server of which no program may see anything. */
+  /** The server's own folders. No program may see any part of them. */
   own: readonly string[];
-  /** Programs run as a user of their own. */
+  /** Whether programs run as a user of their own. */
   asAnother: boolean;
 }
 
-/** A folder and a path at which programs see it. */
+/** A folder, and a path under which programs see it. */
 export interface ShownFolder {
   source: string;
   path: string;
@@ -22,19 +22,19 @@ export interface ShownFolder {
 
 export const SETTING = "MILLRACE_HOST_READABLE";
 
-/** The machine's own, with all below them. */
+/** System folders, including everything below them. */
 const NEVER = ["/proc", "/sys", "/dev", "/run", "/var/run", "/etc"];
-/** Of these what is below may be shown. */
+/** Folders that are never shown whole; folders below them may be shown. */
 const NEVER_WHOLE = ["/", "/var", "/root", "/home", "/opt"];
-/** What every program has of its own there. */
+/** Paths at which every program has a folder of its own. */
 const PROGRAMS_OWN = ["/tmp", "/var/tmp", APP, "/node_modules", OURS];
-/** Every program sees these as they are. */
+/** Every program sees these folders unchanged. */
 export const ALWAYS_SHOWN = ["/usr", ...SYSTEM_FOLDERS];
-/** Where people keep keys, by the names that their tools give these folders. */
+/** Folders in which people keep keys, by the names that common tools use. */
 const KEYS = [".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".password-store"];
 const OTHERS_MAY_READ = 0o005;
 
-/** What to show for these names. Throws for one that no program may see, or that is not there: before anything runs that would miss it. */
+/** The folders to show for these names. Throws before anything runs if a folder does not exist or no program may see it. */
 export async function openReadable(named: readonly string[] = [], rules: ReadableRules): Promise<ShownFolder[]> {
   const shown: ShownFolder[] = [];
   for (const name of named) {
@@ -42,7 +42,7 @@ export async function openReadable(named: readonly string[] = [], rules: Readabl
     const { path: source } = await mayBeShown(plain, rules).catch((error: Error) => {
       throw new Error(`${SETTING} cannot show ${name}: ${error.message}`, { cause: error });
     });
-    // By its name, which a command says, and by its real one, which links inside may lead to.
+    // Shown under the name that commands use, and under the real path, to which links inside may lead.
     shown.push({ source, path: source }, { source, path: plain });
   }
   const needed = shown.filter(({ path }) => !ALWAYS_SHOWN.some((folder) => isInside(path, folder)));
@@ -87,7 +87,10 @@ async function keysIn(folder: string): Promise<string | undefined> {
   return KEYS.find((name) => names.includes(name));
 }
 
-/** Why one of these paths cannot be a volume's: at or above a folder that is shown it would hide that, and below there is no place for it. */
+/**
+ * Why a volume cannot be mounted at one of these paths. At or above a shown folder it would hide that folder, and below one it cannot be
+ * mounted.
+ */
 export function refusedOver(paths: readonly string[], shown: readonly ShownFolder[]): string | undefined {
   for (const path of paths) {
     const met = shown.find((folder) => isInside(folder.path, path) || isInside(path, folder.path));

@@ -1,9 +1,9 @@
-/** Looks over the machine for what is left of an instance: for tests. */
+/** Searches the machine for the remains of an instance, for tests. */
 import { readdir, readFile, readlink } from "node:fs/promises";
 import { join } from "node:path";
 import { linkNames } from "../machine/links.ts";
 
-/** Processes, control groups, links, mounts and files that have to do with an instance, in words. */
+/** Describes the processes, control groups, links, mounts and files that belong to an instance. */
 export async function remainsOf(id: string, data: string): Promise<string[]> {
   const [processes, groups, mounts, files] = await Promise.all([
     processesOf(id),
@@ -22,7 +22,7 @@ export async function remainsOf(id: string, data: string): Promise<string[]> {
   ];
 }
 
-/** Processes that name the instance: in a command, in a control group, as its host name or in a variable. Zombies are nobody's any more. */
+/** Processes that carry the instance's id in their command, control group, host name or variables. Zombies do not count. */
 async function processesOf(id: string): Promise<string[]> {
   const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid);
   const found = await Promise.all(
@@ -44,7 +44,7 @@ async function concerns(pid: string, id: string): Promise<boolean> {
 const textOf = async (pid: string, name: string) =>
   (await readFile(`/proc/${pid}/${name}`, "utf8").catch(() => "")).replaceAll("\0", " ").trim();
 
-/** Every folder below one, as far as it is still there when it is looked at: others make and remove some meanwhile. */
+/** Every folder below this one. Others create and remove folders meanwhile, so missing ones are skipped. */
 export async function foldersBelow(folder: string, depth: number): Promise<string[]> {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
   const folders = entries.filter((entry) => entry.isDirectory()).map(({ name }) => join(folder, name));
@@ -62,7 +62,7 @@ async function foldersNamed(id: string, folder: string, depth: number): Promise<
   return [...entries.filter(({ name }) => name === id).map(({ name }) => join(folder, name)), ...below.flat()];
 }
 
-/** Bridges and files of names of groups whose names begin with that of this bridge, and links of members. */
+/** Bridges and name files of groups whose names begin with this bridge's name, and the links of members. */
 export async function groupsLeftBy(bridge: string): Promise<string[]> {
   const links = [...(await linkNames())].filter((name) => /[gx]\d+$/.test(name));
   const names = await readdir("/run/millrace-groups").catch(() => []);

@@ -1,4 +1,4 @@
-/** What a program on the host cannot do: each sentence is tried by a program in the sandbox. */
+/** What a program on the host cannot do. A program in the sandbox tries each of these things. */
 import { chmod, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer, type ListenOptions, type Server } from "node:net";
 import { tmpdir } from "node:os";
@@ -22,7 +22,7 @@ beforeAll(async () => {
 
 afterAll(() => world?.[Symbol.asyncDispose]());
 
-/** Runs a command inside and tells what it wrote and how it ended. */
+/** Runs a command in a sandbox and returns its output and its exit. */
 async function inside(command: readonly string[], more: Partial<InstanceSpec> = {}, where: HostWorld = world) {
   const id = newId();
   const spec = { ...specOf(where, []), entrypoint: [], cmd: command, ...more };
@@ -38,7 +38,7 @@ async function inside(command: readonly string[], more: Partial<InstanceSpec> = 
 const shell = (script: string, more?: Partial<InstanceSpec>, where?: HostWorld) =>
   inside(["sh", "-c", script], more, where);
 
-/** Tries to connect and writes what came of it, be it known only after the program stood still on a busy machine until the time was over. */
+/** Tries to connect and prints the result, even if a busy machine suspended the program until the timeout. */
 const tryToConnect = (target: object) => [
   "node",
   "-e",
@@ -120,7 +120,7 @@ describe("a program cannot read", () => {
   test("what the server had open", async () => {
     const { lines } = await shell("ls -l /proc/self/fd");
     const open = lines.flatMap((line) => /(\d+) -> (.*)$/.exec(line)?.slice(1, 3).join(" ") ?? []);
-    // The folder that is being listed, and what leads nowhere.
+    // Allowed are the folder that is being listed, the output pipes and `/dev/null`.
     const harmless = /^(\d+ \/proc\/\d+\/fd|\d+ \/dev\/null|[12] pipe:\[\d+\])$/;
     expect(open.length).toBeGreaterThan(3);
     expect(open.filter((one) => !harmless.test(one))).toEqual([]);
@@ -264,11 +264,11 @@ describe("a program cannot act", () => {
   });
 
   test("no mount inside tells where the server keeps its data", async () => {
-    // Relative to the file system that it is on, which is all that the kernel tells.
+    // The kernel shows a mount's source only relative to its file system.
     const { text } = await shell("cat /proc/self/mountinfo; ls -l /proc/$$/fd");
     expect(text).toContain(" /opt/millrace/worker ");
     expect(text).not.toContain(basename(world.data));
-    // Nor is a descriptor left of those by which it was told what it sees.
+    // The descriptors that described the view to bubblewrap are closed too.
     const open = [...text.matchAll(/ (\d+) -> (?!\/dev\/null)/g)].map(([, fd]) => Number(fd));
     expect(open.filter((fd) => fd > 2)).toEqual([]);
   });
@@ -290,7 +290,7 @@ describe("a program cannot act", () => {
   test("on the tools that build its sandbox, by its variables", async () => {
     const { lines } = await shell("echo ran", { env: { LD_PRELOAD: "/no/such.so" } });
     const complaints = lines.filter((line) => line.includes("/no/such.so"));
-    // One from the shell that is the program. Tools that obeyed would complain too.
+    // The one complaint comes from the shell that is the program. Tools that obeyed the variable would complain too.
     expect(complaints).toHaveLength(1);
     expect(lines).toContain("ran");
   });

@@ -1,19 +1,22 @@
-/** What a program in the sandbox sees and may do, as arguments of bubblewrap. */
+/** The bubblewrap arguments that decide what a program in the sandbox sees and may do. */
 import { existsSync, readFileSync } from "node:fs";
 import { lstat, readlink } from "node:fs/promises";
 import { APP, SYSTEM_FOLDERS } from "../../ports/compute/mount-paths.ts";
 import type { MountedFolder } from "../../ports/compute/volumes.ts";
 
-/** Where programs find what the server shows them of its own. */
+/** Where programs find the files that the server itself provides. */
 export const OURS = "/opt/millrace";
-/** Where the Node that runs the server is found too, so that a machine without one can run programs for it. */
+/** Where programs find the server's own Node, so that a machine without Node can run them. */
 const RUNTIME = `${OURS}/bin`;
-/** Where the worker library is; programs in `/app` import it by its name, as they would when it is installed beside them. */
+/** Where the worker library is. Programs in `/app` import it by name, as if it were installed beside them. */
 const LIBRARY = `${OURS}/worker`;
 const LIBRARY_NAME = "/node_modules/millrace-worker";
 export const PATH = `${RUNTIME}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin`;
 
-/** With `/usr` and `SYSTEM_FOLDERS` the parts of the machine that every program sees, read-only. Whatever is not here does not exist for it. */
+/**
+ * Together with `/usr` and `SYSTEM_FOLDERS`, these are the parts of the machine that every program sees, read-only. Nothing else exists for
+ * it.
+ */
 const SYSTEM_FILES = [
   "/etc/alternatives",
   "/etc/ca-certificates",
@@ -35,7 +38,7 @@ const SYSTEM_FILES = [
   "/etc/timezone",
 ];
 
-/** Folders on the way to these; bubblewrap would make them for their owner alone. */
+/** The parent folders of these files. Bubblewrap would create them for their owner only. */
 const FOLDERS = [
   ...["/etc", "/etc/pki", "/etc/pki/tls", "/etc/pki/ca-trust", "/etc/ssl"],
   ...["/opt", OURS, RUNTIME, "/node_modules", "/var"],
@@ -55,7 +58,7 @@ export async function systemView(): Promise<string[]> {
   ];
 }
 
-/** `/bin` and the like are links into `/usr` on most machines, and folders on some. */
+/** `/bin` and similar paths are links into `/usr` on most machines, and folders on some. */
 async function systemFolder(path: string): Promise<string[]> {
   const found = await lstat(path).catch(() => undefined);
   if (!found) return [];
@@ -63,32 +66,32 @@ async function systemFolder(path: string): Promise<string[]> {
 }
 
 export interface View {
-  /** The same for all: `systemView()`. */
+  /** The arguments from `systemView()`, the same for all programs. */
   system: readonly string[];
-  /** The folder that is `/app`; without one it is empty. */
+  /** The folder that is shown as `/app`. Without one `/app` is empty. */
   app: string | undefined;
   appWritable: boolean;
   /** The server's own Node. */
   node: string;
   /** The folder of the worker library. */
   library: string | undefined;
-  /** Files of `/etc` made for this instance: the descriptor of each, by name. */
+  /** Files of `/etc` made for this instance: the descriptor of each by its name. */
   etc: Readonly<Record<string, number>>;
-  /** The file of names that a group shares, in the place of its own. */
+  /** The group's file of names, which replaces the instance's own. */
   names?: string | undefined;
   hostname: string;
   scratchBytes: number;
-  /** The folder that is `/tmp` to a program that stays; else that is in memory, and goes with it. */
+  /** The folder that a program that stays sees as `/tmp`. Without one `/tmp` is in memory and ends with the program. */
   scratch: string | undefined;
   devices: readonly string[];
-  /** What an operator shows of the machine, read-only. */
+  /** The operator's folders that every program sees read-only. */
   readable: readonly MountedFolder[];
   mounts: readonly MountedFolder[];
-  /** Descriptor of the filter of system calls, where there is one for this processor. */
+  /** The descriptor of the system call filter, if there is one for this processor. */
   seccomp: number | undefined;
   /** Whether this bubblewrap can limit the size of `/tmp`. */
   limitsScratch: boolean;
-  /** Whether privileges still have to be given up inside. */
+  /** Whether the program still has to give up root's privileges inside. */
   asRoot: boolean;
 }
 
@@ -104,7 +107,7 @@ export function sandboxArguments(view: View): string[] {
     ...view.system,
     ...["--ro-bind", view.node, `${RUNTIME}/node`],
     ...(view.library === undefined ? [] : ["--ro-bind", view.library, LIBRARY, "--symlink", LIBRARY, LIBRARY_NAME]),
-    // No mounts, of which the kernel would tell where they come from.
+    // Copied, not mounted, since the kernel would show where a mount comes from.
     ...Object.entries(view.etc).flatMap(([name, fd]) => ["--perms", "0644", "--file", String(fd), `/etc/${name}`]),
     ...(view.names === undefined ? [] : ["--ro-bind", view.names, "/etc/hosts"]),
     ...["--proc", "/proc", "--dev", "/dev"],
@@ -129,19 +132,19 @@ const mountArguments = ({ source, path }: MountedFolder, how: "--bind" | "--ro-b
   ...[how, source, path],
 ];
 
-/** `/a/b/c` is reached by `/a` and `/a/b`. */
+/** The folders `/a` and `/a/b` for the path `/a/b/c`. */
 const foldersTo = (path: string): string[] =>
   path
     .split("/")
     .slice(1, -1)
     .map((_, i, names) => `/${names.slice(0, i + 1).join("/")}`);
 
-/** What `setpriv` needs to become somebody else; it gives these up with the rest. */
+/** The capabilities that `setpriv` needs to change the user. It gives these up with the rest. */
 const KEPT_FOR_THE_DROP = ["CAP_SETUID", "CAP_SETGID", "CAP_SETPCAP"].flatMap((one) => ["--cap-add", one]);
 
 /**
- * Gives up every privilege for good. Inside the sandbox, not before it: bubblewrap then needs no user namespace, which some machines forbid,
- * and a folder is reached that only root could walk to. Inside, not by bubblewrap's own `--uid`, which leaves the files of root readable.
+ * Gives up every privilege for good. This happens inside the sandbox: bubblewrap then needs no user namespace, which some machines forbid,
+ * and can mount folders that only root can reach. Bubblewrap's own `--uid` would leave root's files readable.
  */
 export const dropTo = (user: number): string[] => [
   "/usr/bin/setpriv",
@@ -149,16 +152,16 @@ export const dropTo = (user: number): string[] => [
   ...["--bounding-set=-all", "--inh-caps=-all", "--ambient-caps=-all", "--no-new-privs", "--"],
 ];
 
-/** Users of this machine begin far below, and containers' end there: nobody has these numbers. */
+/** The users of this machine are far below these numbers and those of containers end before them, so nobody else has them. */
 const FIRST_USER = 1_900_000_000;
 const USERS = 2 ** 27;
 
-/** A user of its own for each instance, so that no two share a file, a limit or a signal. `seed` is 32 bits. */
+/** Each instance gets a user of its own, so that no two share a file, a limit or a signal. `seed` has 32 bits. */
 export const userFrom = (seed: number) => FIRST_USER + (seed % USERS);
 
 export const isInstanceUser = (user: number) => user >= FIRST_USER && user < FIRST_USER + USERS;
 
-/** Of a program in the sandbox; as the machine names them below `/proc/<pid>/ns`, and `nsenter` its options. */
+/** The namespaces of a program in the sandbox: their names below `/proc/<pid>/ns`, and the matching options of `nsenter`. */
 const NAMESPACE_OPTIONS = { mnt: "mount", pid: "pid", net: "net", ipc: "ipc", uts: "uts", cgroup: "cgroup" } as const;
 export type Namespace = keyof typeof NAMESPACE_OPTIONS;
 export const NAMESPACES = Object.keys(NAMESPACE_OPTIONS) as Namespace[];
@@ -166,14 +169,14 @@ export const NAMESPACES = Object.keys(NAMESPACE_OPTIONS) as Namespace[];
 export interface Entrance {
   nsenter: string;
   bubblewrap: string;
-  /** Files that stand for the namespaces to enter. */
+  /** The files of the namespaces to enter. */
   namespaces: readonly (readonly [name: Namespace, file: string])[];
   seccomp: number | undefined;
 }
 
 /**
- * The command that runs another one in a sandbox that is there, as root who is about to give up his privileges. Bubblewrap once more, for
- * the filter of system calls alone, which nothing else can set: what it sees is what is there already, in a copy of the namespace of mounts.
+ * The command that runs another command in an existing sandbox, as root that is about to give up its privileges. Bubblewrap runs once more
+ * only to set the system call filter, which nothing else can. It shows the existing files in a copy of the mount namespace.
  */
 export const enterSandbox = (
   command: readonly string[],
@@ -194,7 +197,7 @@ export const passwdOf = (user: number) =>
   `root:x:0:0:root:/:/usr/sbin/nologin\nworker:x:${user}:${user}::/tmp:/bin/sh\n`;
 export const groupOf = (user: number) => `root:x:0:\nworker:x:${user}:\n`;
 
-/** Nothing on a loopback address is there for a program with a network of its own. */
+/** Removes name servers on loopback addresses, which a program with a network of its own cannot reach. */
 export function reachableNameServers(text: string): string | undefined {
   const lines = text.split("\n").filter((line) => !/^\s*nameserver\s+(127\.|::1)/.test(line));
   return lines.some((line) => /^\s*nameserver\s/.test(line)) ? lines.join("\n") : undefined;
@@ -202,7 +205,7 @@ export function reachableNameServers(text: string): string | undefined {
 
 const RESOLVERS = ["/etc/resolv.conf", "/run/systemd/resolve/resolv.conf"];
 
-/** The name servers that programs ask. */
+/** The text of `/etc/resolv.conf` for programs. */
 export function resolvConf(ownNetwork: boolean): string {
   for (const file of RESOLVERS) {
     const text = existsSync(file) ? readFileSync(file, "utf8") : "";
@@ -214,12 +217,13 @@ export function resolvConf(ownNetwork: boolean): string {
 
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
-/** Names that no shell can hand on. */
+/** Names of variables that no shell can pass on. */
 export const unusableNames = (env: Readonly<Record<string, string>>) =>
   Object.keys(env).filter((name) => !NAME.test(name));
 
 /**
- * Variables as a shell reads them. They reach the program alone: one such as `LD_PRELOAD` would otherwise rule the tools that build the sandbox.
+ * Variables as shell commands. Only the program receives them: a variable such as `LD_PRELOAD` would otherwise affect the tools that build
+ * the sandbox.
  */
 export function environmentText(env: Readonly<Record<string, string>>): string {
   return Object.entries(env)
@@ -227,12 +231,12 @@ export function environmentText(env: Readonly<Record<string, string>>): string {
     .join("");
 }
 
-/** A text as one word of a shell. */
+/** Quotes a text as one word for a shell. */
 export const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
 
 /**
- * Reads the variables from descriptor 3 and becomes the program; first, where `network.sh` says when, waits for the network. `app` is what
- * was found at the folder's path before: whatever took its place meanwhile, such as a link to another one, is not run.
+ * Reads the variables from descriptor 3 and becomes the program. With `waits` it first waits for the network, which `network.sh` announces.
+ * `app` identifies the folder that was checked: if another folder or a link has taken its place, nothing is run.
  */
 export const withEnvironment = (
   command: readonly string[],

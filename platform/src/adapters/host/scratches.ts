@@ -1,4 +1,4 @@
-/** The disks of programs that stay, such as Pods: on disk, held to their size where that can be done, and kept until the instance is removed. */
+/** The disks of programs that stay, such as Pods: limited in size where possible, and kept until the instance is removed. */
 import { chmod, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { OneAtATime } from "../../kernel/one-at-a-time.ts";
@@ -7,7 +7,7 @@ import type { VolumeImages } from "../machine/volume-images.ts";
 import { grantedBytes } from "./disk-grant.ts";
 import type { InstanceFolder } from "./instance-folder.ts";
 
-/** Beside the instances' folders; names that begin with a dot are the driver's. */
+/** The disks' folder lies beside the instances' folders. Names that begin with a dot belong to the driver. */
 export const DISKS = ".disks";
 
 const GB = 2 ** 30;
@@ -20,7 +20,7 @@ export class Scratches {
   readonly #images: VolumeImages | undefined;
   readonly #warn: (text: string) => void;
 
-  /** `instances`: where instances are kept. */
+  /** `instances` is the folder that holds the instances. */
   constructor(instances: string, images: VolumeImages | undefined, warn: (text: string) => void) {
     this.#instances = instances;
     this.#parent = join(instances, DISKS);
@@ -28,7 +28,7 @@ export class Scratches {
     this.#warn = warn;
   }
 
-  /** The folder of an instance's disk, with what it wrote there before. Throws where the machine's disk has no room for one. */
+  /** The folder of an instance's disk, with the files that it wrote before. Throws when the machine's disk has no space for one. */
   async place(id: string, folder: InstanceFolder, diskGb: number): Promise<string> {
     if (!this.#images || (await folder.hasScratch())) return folder.makeScratch();
     const isNew = !(await this.#images.list()).includes(id);
@@ -38,7 +38,7 @@ export class Scratches {
       await chmod(place, 0o1777);
       return place;
     } catch (error) {
-      // A new one in its place would hide what the program wrote; on a full disk a folder would be no better.
+      // A new disk in place of an existing one would hide the program's files, and on a full disk a folder would not help.
       if (!isNew || isFull(error)) throw error;
       await this.remove(id);
       this.#warn(`the disk of ${id} is not held to its size: ${(error as Error).message}`);
@@ -46,7 +46,7 @@ export class Scratches {
     }
   }
 
-  /** One after the other: each is given what those before it leave. */
+  /** Disks are created one after another, since each gets a share of what the earlier ones left. */
   #make(images: VolumeImages, id: string, diskGb: number): Promise<void> {
     return this.#making.run(async () => {
       if (await images.sizeOf(id)) return images.make(id, diskGb);
@@ -62,7 +62,7 @@ export class Scratches {
     });
   }
 
-  /** What one takes of the machine's disk; undefined for a folder, which would have to be counted. */
+  /** How much a disk uses of the machine's disk. Undefined for a folder, whose files would have to be counted. */
   async bytesOf(id: string): Promise<number | undefined> {
     return (await this.#images?.sizeOf(id))?.takenBytes;
   }
@@ -77,7 +77,7 @@ export class Scratches {
     await this.#images?.[Symbol.asyncDispose]();
   }
 
-  /** Of instances that are no more. */
+  /** Removes the disks of instances that no longer exist. */
   async sweep(isKnown: (id: string) => boolean): Promise<void> {
     for (const id of (await this.#images?.list()) ?? []) if (!isKnown(id)) await this.remove(id);
   }

@@ -1,12 +1,12 @@
-/** The filter of system calls that programs in the sandbox run under: a classic BPF program, made here for want of a compiler. */
+/** The system call filter of programs in the sandbox: a classic BPF program that is assembled here, so no compiler is needed. */
 
-/** Numbers of a call on one processor family; undefined where it does not exist. */
+/** The number of a system call on each processor family; undefined where it does not exist. */
 interface Call {
   x64: number | undefined;
   arm64: number | undefined;
 }
 
-/** Calls that change the machine, look into other processes or the kernel, or widen what a program may do. */
+/** System calls that change the machine, look into other processes or the kernel, or widen a program's rights. */
 const REFUSED: Record<string, Call> = {
   mount: { x64: 165, arm64: 40 },
   umount2: { x64: 166, arm64: 39 },
@@ -71,9 +71,9 @@ const REFUSED: Record<string, Call> = {
 const CLONE: Call = { x64: 56, arm64: 220 };
 const CLONE3: Call = { x64: 435, arm64: 435 };
 const SOCKET: Call = { x64: 41, arm64: 198 };
-/** Namespaces that a program may not make for itself: of users, mounts, names, queues, processes, networks and cgroups. */
+/** The flags of namespaces that a program may not create: user, mount, UTS, IPC, process, network and cgroup. */
 const NEW_NAMESPACES = 0x7e02_0000;
-/** Kernel cryptography and sockets to the hypervisor: ways out that no program here needs. */
+/** Socket families for kernel cryptography and for the hypervisor. They are ways out of the sandbox that no program here needs. */
 const REFUSED_FAMILIES = [38, 40];
 
 const families = {
@@ -96,7 +96,7 @@ const RETURN = 0x06;
 const JUMP_EQUAL = 0x15;
 const JUMP_AT_LEAST = 0x35;
 const JUMP_ANY_BIT = 0x45;
-/** Where `struct seccomp_data` has the number of the call, the architecture, and the low half of the first argument. */
+/** Offsets in `struct seccomp_data`: the system call's number, the architecture, and the low half of the first argument. */
 const NUMBER = 0;
 const ARCHITECTURE = 4;
 const FIRST_ARGUMENT = 16;
@@ -105,28 +105,28 @@ type Instruction = readonly [code: number, yes: number, no: number, value: numbe
 
 const load = (offset: number): Instruction => [LOAD_WORD, 0, 0, offset];
 const answer = (value: number): Instruction => [RETURN, 0, 0, value];
-/** Answers when the loaded word equals, else goes on. */
+/** Answers `value` when the loaded word is equal, otherwise goes on. */
 const when = (word: number, value: number): Instruction[] => [[JUMP_EQUAL, 0, 1, word], answer(value)];
 
-/** For a call: looks at its first argument, then answers that it is allowed. Other calls go on. */
+/** For this system call it checks the first argument and otherwise allows it. Other calls go on. */
 function whenCall(number: number, look: Instruction[]): Instruction[] {
   const body = [load(FIRST_ARGUMENT), ...look, answer(ALLOW)];
   return [[JUMP_EQUAL, 0, body.length, number], ...body];
 }
 
-/** The filter as the kernel reads it: eight bytes an instruction. */
+/** The filter in the kernel's format, with eight bytes per instruction. */
 export function seccompFilter(processor: Processor): Buffer {
   const { audit, x32Bit } = families[processor];
   const refused = Object.values(REFUSED).flatMap((call) => call[processor] ?? []);
   const program: Instruction[] = [
     load(ARCHITECTURE),
-    // Calls by another set of numbers, such as 32-bit ones, would be judged by the wrong table.
+    // System calls with another numbering, such as 32-bit ones, would be checked against the wrong table.
     [JUMP_EQUAL, 1, 0, audit],
     answer(refuse(ENOSYS)),
     load(NUMBER),
     ...(x32Bit === undefined ? [] : ([[JUMP_AT_LEAST, 0, 1, x32Bit], answer(refuse(ENOSYS))] as Instruction[])),
     ...refused.flatMap((number) => when(number, refuse(EPERM))),
-    // Its flags lie in memory, where a filter cannot look; C libraries then use clone, whose flags it can see.
+    // clone3 passes its flags in memory, where a filter cannot look. C libraries then fall back to clone, whose flags it can see.
     ...when(CLONE3[processor]!, refuse(ENOSYS)),
     ...whenCall(CLONE[processor]!, [[JUMP_ANY_BIT, 0, 1, NEW_NAMESPACES], answer(refuse(EPERM))]),
     ...whenCall(

@@ -1,4 +1,4 @@
-/** The machine's own network, where instances have none of their own: a port belongs to the program that listens on it first. */
+/** The machine's own network, for instances without one. A port belongs to the program that listens on it first. */
 import { readdir, readlink } from "node:fs/promises";
 import type { Duplex } from "node:stream";
 import { ifNotThere } from "../../kernel/not-there.ts";
@@ -38,7 +38,7 @@ export class SharedNetwork implements InstanceNetwork {
     return [...command];
   }
 
-  /** Only to a socket that a process of this instance listens on: the port's number alone says nothing about whose it is. */
+  /** Connects only to a socket that a process of this instance listens on, since a port number alone does not show whose it is. */
   async dial(instance: Networked, port: number): Promise<Duplex> {
     const listeners = (await listenersSeenBy("self")).filter((listener) => listener.port === port);
     const own = new Set((await Promise.all((await instance.processes()).map(socketsOf))).flat());
@@ -47,7 +47,7 @@ export class SharedNetwork implements InstanceNetwork {
     return connectTo(listener);
   }
 
-  /** At whatever address the instance listens: the loopback is everybody's. */
+  /** Ignores the address: on a shared loopback only the listening process shows whose port it is. */
   dialInside(instance: Networked, { port }: { port: number }): Promise<Duplex> {
     return this.dial(instance, port);
   }

@@ -1,11 +1,11 @@
-/** Addresses of instances: a private range that nobody on this machine uses. */
+/** Addresses of instances: a private range that nothing else on this machine uses. */
 
 import { addressFrom, overlap, parseSubnet, type Subnet } from "../../kernel/subnet.ts";
 
-/** Room for 1,021 instances; a bridge of Linux takes 1,024 links. */
+/** A range for 1,021 instances. A Linux bridge takes 1,024 links. */
 const BITS = 22;
 
-/** The machine's end of the network, then the instances: 0 is the network's own name, 1 the gateway. */
+/** Address 0 is the network itself, 1 is the machine's gateway, and the instances follow. */
 export const GATEWAY = 1;
 export const FIRST_INSTANCE = 2;
 export const LAST_INSTANCE = 2 ** (32 - BITS) - 2;
@@ -13,7 +13,7 @@ export const LAST_INSTANCE = 2 ** (32 - BITS) - 2;
 const PRIVATE_BASE = addressFrom("10.0.0.0");
 const CANDIDATES = 2 ** (BITS - 8);
 
-/** The first range of 10.0.0.0/8, from a place that the seed chooses, that touches none of these. */
+/** The first range in 10.0.0.0/8, counted from a start that the seed chooses, that overlaps none of the used ones. */
 export function chooseSubnet(used: readonly Subnet[], seed: number): Subnet | undefined {
   for (let tried = 0; tried < CANDIDATES; tried++) {
     const candidate = { base: PRIVATE_BASE + ((seed + tried) % CANDIDATES) * 2 ** (32 - BITS), bits: BITS };
@@ -22,7 +22,7 @@ export function chooseSubnet(used: readonly Subnet[], seed: number): Subnet | un
   return undefined;
 }
 
-/** Networks that the machine has routes to, from the output of `ip route show table all`. The default route is no network. */
+/** The networks that the machine has routes to, from the output of `ip route show table all`. The default route does not count. */
 export function routedSubnets(text: string): Subnet[] {
   return text.split("\n").flatMap((line) => {
     const words = line.trim().split(/\s+/);

@@ -1,4 +1,4 @@
-/** Why a program that is on this machine is not found in the sandbox, in words for who may know what is on the machine. */
+/** Explains why the sandbox does not show a program that exists on this machine, for readers who may know the machine's files. */
 import { access, constants, lstat, open, readlink, stat } from "node:fs/promises";
 import { basename, dirname, join, normalize, resolve } from "node:path";
 import { APP } from "../../ports/compute/mount-paths.ts";
@@ -8,25 +8,25 @@ import { OURS } from "./sandbox.ts";
 
 export interface Sight {
   command: readonly string[];
-  /** The variable of this name that the program gets. */
+  /** The program's `PATH` variable. */
   path: string;
-  /** The folder of its image. */
+  /** The folder of the image. */
   app: string | undefined;
   readable: readonly ShownFolder[];
-  /** What else it sees, which nobody can foresee: its volumes. */
+  /** Paths of the program's volumes, whose contents are unknown here. */
   elsewhere: readonly string[];
 }
 
-/** As the kernel has it. */
+/** The kernel follows at most this many links. */
 const MOST_LINKS = 40;
-/** How much of a file may name its interpreter, as the kernel reads it. */
+/** The kernel reads this many bytes of a file to find the name of its interpreter. */
 const FIRST_LINE = 256;
-/** A program may need a further one: a script its interpreter, an interpreter that of its environment. */
+/** A program may need further ones: a script needs its interpreter, and that may belong to an environment with another interpreter. */
 const MOST_STEPS = 6;
-/** The paths in a line for a shell. */
+/** Absolute paths in a line of shell commands. */
 const PATHS = /(?<![\w.-])\/[^\s'"`;|&<>()$*?]+/g;
 
-/** Undefined where nothing explains it. */
+/** Undefined where nothing explains a missing program. */
 export async function unseenProgram(sight: Sight): Promise<string | undefined> {
   for (const program of await programsOf(sight)) {
     const hidden = await hiddenFrom(program, sight);
@@ -44,19 +44,19 @@ function reasonFor(program: string, hidden: readonly string[], readable: readonl
   return `${what} exists on this machine but is not shown to programs: add ${them} to ${SETTING}, such as ${SETTING}=${folders.join(":")}`;
 }
 
-/** An environment has its programs in `bin`, and needs what is beside that. */
+/** The folder that has to be shown. An environment has its programs in `bin` and also needs the folders beside `bin`. */
 const folderOf = (program: string) => {
   const folder = dirname(program);
   return basename(folder) === "bin" && dirname(dirname(folder)) !== "/" ? dirname(folder) : folder;
 };
 
-/** What a command may mean to run, as paths inside. */
+/** The programs that a command may run, as paths inside the sandbox. */
 async function programsOf({ command: [first = "", ...more], path }: Sight): Promise<string[]> {
   const named = first.includes("/") ? [resolve(APP, first)] : path.split(":").map((folder) => join("/", folder, first));
   return [...named, ...more.flatMap((word) => word.slice(0, 10_000).match(PATHS) ?? []).slice(0, 20)].map(normalize);
 }
 
-/** Those of the program, what it is a link to and what interprets it that are there and not shown, by their real paths. */
+/** The real paths of the program, its link targets and its interpreters that exist on the machine and are not shown. */
 async function hiddenFrom(program: string, sight: Sight): Promise<string[]> {
   const hidden: string[] = [];
   let next: string | undefined = program;
@@ -71,7 +71,7 @@ async function hiddenFrom(program: string, sight: Sight): Promise<string[]> {
 
 type Found = { path: string; hidden: true } | { path: string; hidden: false; outside: string };
 
-/** Walks to a program as inside, where links lead to what is inside; undefined where there is none, or nobody can tell. */
+/** Resolves a program's path as the sandbox would. Undefined where there is no such program, or where it cannot be known. */
 async function follow(program: string, sight: Sight, assumed: readonly string[]): Promise<Found | undefined> {
   let path = program;
   for (let links = 0; links < MOST_LINKS; links++) {
@@ -85,7 +85,7 @@ async function follow(program: string, sight: Sight, assumed: readonly string[])
   return undefined;
 }
 
-/** Where a path leads by the first link on the way to it. */
+/** Where a path leads after its first symbolic link. */
 async function firstLink(path: string, outsideOf: (path: string) => string | undefined): Promise<string | undefined> {
   const names = path.split("/").slice(1);
   for (let n = 1; n <= names.length; n++) {
@@ -97,7 +97,7 @@ async function firstLink(path: string, outsideOf: (path: string) => string | und
   return undefined;
 }
 
-/** Where on the machine a path inside is; undefined for one that is not shown. */
+/** The path on the machine for a path inside the sandbox; undefined for a path that is not shown. */
 function outsideOf(path: string, { app, readable }: Sight, assumed: readonly string[]): string | undefined {
   if (isInside(path, APP)) return app === undefined ? undefined : join(app, path.slice(APP.length));
   const shown = readable.find((one) => isInside(path, one.path));
@@ -105,7 +105,7 @@ function outsideOf(path: string, { app, readable }: Sight, assumed: readonly str
   return [...ALWAYS_SHOWN, ...assumed].some((folder) => isInside(path, folder)) ? path : undefined;
 }
 
-/** A place that programs have otherwise than the machine. */
+/** Whether the sandbox has its own contents at this path instead of the machine's. */
 const isForeseen = (path: string, { elsewhere }: Sight) =>
   [APP, "/tmp", "/proc", "/dev", OURS, ...elsewhere].some((folder) => isInside(path, folder));
 

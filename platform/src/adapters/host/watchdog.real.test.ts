@@ -1,4 +1,4 @@
-/** The watchdog of a server that was killed, and the next server: what one clears, the other makes anew. */
+/** The watchdog of a killed server and the next server work at the same time: the server recreates what the watchdog clears. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { access, chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -16,7 +16,7 @@ test("a server that comes while the last one's watchdog clears the machine ends 
   const tools = join(folder, "tools");
   const [begun, cleared] = [join(folder, "begun"), join(folder, "cleared")];
   await mkdir(tools);
-  // Slow, as on a busy machine.
+  // The tool is slow, as on a busy machine.
   await writeFile(join(tools, "ip"), `#!/bin/sh\n: >"${begun}"\nsleep 1\n: >"${cleared}"\n`);
   for (const name of ["nft", "iptables"]) await writeFile(join(tools, name), "#!/bin/sh\n");
   for (const name of ["ip", "nft", "iptables"]) await chmod(join(tools, name), 0o755);

@@ -1,4 +1,4 @@
-/** Sees to it that workers end when the server is gone for good, and clears the machine then: a small process that outlives it. */
+/** Starts the small process that outlives the server: it ends the workers and clears the machine when the server is gone for good. */
 import { spawn } from "node:child_process";
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ export class Watchdog {
   readonly #folder: string;
   readonly #patienceS: number;
   readonly #clock: Clock;
-  /** What the server leaves on the machine: its bridge, its table of rules, its control groups. */
+  /** What the server leaves on the machine: its bridge, its table of rules and its control groups. */
   traces: readonly string[] = [];
   #starting: Promise<void> | undefined;
 
@@ -25,13 +25,13 @@ export class Watchdog {
     this.#patienceS = patienceS;
   }
 
-  /** Says who the server is now, and ends the watchdog of the one before, which might be about to clear the machine. */
+  /** Records this process as the server, and ends the earlier server's watchdog, which might be about to clear the machine. */
   async takeOver(): Promise<void> {
     await writeFile(this.#file("server"), await readFile("/proc/self/stat", "utf8"));
     await this.#end();
   }
 
-  /** Starts one unless one lives. */
+  /** Starts a watchdog unless one is running. */
   async ensure(): Promise<void> {
     this.#starting ??= this.#start().finally(() => {
       this.#starting = undefined;
@@ -49,7 +49,7 @@ export class Watchdog {
     });
     child.on("error", () => {});
     child.unref();
-    // It writes this itself too, but perhaps not before somebody asks again.
+    // The watchdog also writes this file itself, but perhaps not before the next check.
     const line = await readFile(`/proc/${child.pid}/stat`, "utf8").catch(() => undefined);
     if (line) await writeFile(this.#file("watchdog"), line);
   }
@@ -60,7 +60,7 @@ export class Watchdog {
     return identity && (await isAlive(identity)) ? identity : undefined;
   }
 
-  /** The server goes. Whatever it leaves running is the watchdog's; without that the watchdog goes too. */
+  /** Called when the server ends. The watchdog looks after instances that still run; if there are none, it ends too. */
   async leave(anythingRuns: boolean): Promise<void> {
     await this.#starting;
     await rm(this.#file("server"), { force: true });
@@ -70,7 +70,7 @@ export class Watchdog {
 
   async #end(): Promise<void> {
     const living = await this.#living();
-    // Its group: what it waits for ends with it.
+    // Signals the process group, so that the commands the watchdog waits for end too.
     if (living) {
       sendSignal(-living.pid, "SIGKILL");
       await this.#gone(living.pid);
@@ -78,7 +78,10 @@ export class Watchdog {
     await rm(this.#file("watchdog"), { force: true });
   }
 
-  /** What it was about to clear is safe once nobody of its group is left: a bridge is deleted in one call, which a signal does not stop. */
+  /**
+   * Waits until no process of the watchdog's group is left. Deleting a bridge is one system call that a signal does not stop, so only then
+   * the machine is safe.
+   */
   async #gone(group: number): Promise<void> {
     const untilMs = this.#clock.monotonic() + END_PATIENCE_MS;
     while ((await withGroup(group)).length > 0 && this.#clock.monotonic() < untilMs)

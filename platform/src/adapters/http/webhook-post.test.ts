@@ -1,4 +1,4 @@
-/** Where webhooks go: nowhere that is not public, whatever it is called; and no further than the answer's beginning. */
+/** Webhooks only go to public addresses, whatever their names are, and only the beginning of an answer is read. */
 import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";

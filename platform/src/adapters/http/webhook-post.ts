@@ -1,4 +1,4 @@
-/** Sending a webhook: one address looked up once, checked, connected to; no redirects; nothing private unless allowed. */
+/** Sends a webhook to an address that it looked up once and checked. Follows no redirect, reaches nothing private unless allowed. */
 import { lookup as systemLookup } from "node:dns";
 import { Resolver } from "node:dns/promises";
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from "node:http";
@@ -11,13 +11,13 @@ import { isSpecial, type Range, within } from "../../kernel/addresses.ts";
 import { bytesInSlices } from "../../kernel/slices.ts";
 
 const TIMEOUT_MS = 10_000;
-/** What a target says is not kept; a short answer is let come to its end. */
+/** The answer's content is discarded. An answer up to this size is read to its end. */
 const ANSWER_BYTES = 64 * 1024;
 
-/** A body leaves no faster than it is taken, and is encrypted a little at a time. */
+/** A body is sent no faster than the target takes it, and is encrypted in small pieces. */
 const WRITTEN_AT_ONCE = 256 * 1024;
 
-/** Nobody reaches this machine or its network through us, also not at an address that is public. */
+/** Webhooks never reach this machine or its network, not even at a public address of the machine. */
 export function isPrivate(address: string): boolean {
   return isSpecial(address) || ownAddresses().has(address);
 }
@@ -30,8 +30,8 @@ function ownAddresses(): Set<string> {
 type Found = { address: string; family: number };
 
 /**
- * Not by the system's resolver, which keeps one of a few threads for as long as a name server is silent: four such names would stop
- * everything that reads or writes files. Where all addresses are allowed, strangers choose none.
+ * Avoids the system's resolver, which occupies one of a few threads while a name server is silent: four slow names would stop all reading
+ * and writing of files. Where all addresses are allowed, the system's resolver is used, since strangers choose no addresses there.
  */
 async function find(host: string, bySystem: boolean): Promise<Found[]> {
   if (bySystem || !host.includes(".")) return findBySystem(host);
@@ -50,7 +50,7 @@ function findBySystem(host: string): Promise<Found[]> {
   );
 }
 
-/** Checks the very address that is connected to: a name that answers differently the second time gains nothing. */
+/** Checks the same address that is then connected to, so a name that resolves differently the second time gains nothing. */
 function checkedLookup(mayReach: (address: string) => boolean, bySystem: boolean): LookupFunction {
   return (host, options, done) => {
     const choose = (addresses: Found[]) => {
@@ -65,9 +65,9 @@ function checkedLookup(mayReach: (address: string) => boolean, bySystem: boolean
 }
 
 export interface PostOptions {
-  /** All of them. */
+  /** Whether webhooks may reach all private addresses. */
   allowPrivate: boolean;
-  /** These of them. */
+  /** The private addresses that webhooks may reach. */
   reachable: readonly Range[];
 }
 
@@ -98,12 +98,12 @@ export function createPost({ allowPrivate, reachable }: PostOptions): Post {
         },
         (response) => {
           status = response.statusCode ?? 0;
-          // Only then, so that as many are under way as are counted.
+          // Resolves only when the connection has closed, so that the count of webhooks under way is right.
           response.once("close", () => resolve({ status: status! }));
           drop(response);
         },
       );
-      // What it answered counts, also when that does not come to an end.
+      // A received status counts, even when the rest of the answer never arrives.
       request.on("error", (error) => (status === undefined ? reject(error) : resolve({ status })));
       Readable.from(bytesInSlices(body, WRITTEN_AT_ONCE)).pipe(request);
     });

@@ -1,18 +1,16 @@
-/** Files opened for the moment in which a program is started. */
+/** Files that are open only while a program is being started. */
 import { closeSync, fchownSync, openSync, readdirSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
 
-/** Files there are in memory. */
+/** The folder of files in memory. */
 const MEMORY = "/dev/shm";
 
-/** Removes what a server that died between making a file and taking its name left there; such files are empty. */
+/** Removes files of a server that died between creating a file and removing its name. Such files are empty. */
 export function removeNamed(prefix: string): void {
   for (const name of readdirSync(MEMORY)) if (name.startsWith(prefix)) rmSync(join(MEMORY, name), { force: true });
 }
 
-/**
- * Synchronous: a dozen calls of some microseconds each, which would take milliseconds as tasks of a thread pool, and a start is waited for.
- */
+/** Synchronous on purpose: a dozen calls take microseconds each, and would take milliseconds in the thread pool while a start waits. */
 export class Descriptors implements Disposable {
   readonly #open: number[] = [];
 
@@ -23,8 +21,8 @@ export class Descriptors implements Disposable {
   }
 
   /**
-   * A file without a name, in memory, that only its owner can read: a server that dies halfway leaves neither a file nor a program with half
-   * of its variables.
+   * A nameless file in memory that only its owner can read. A server that dies halfway leaves neither a file nor a program with half of its
+   * variables.
    */
   nameless(text: string, owner: number | undefined, name: string): number {
     const path = join(MEMORY, name);

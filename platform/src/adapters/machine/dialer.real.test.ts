@@ -1,4 +1,4 @@
-/** Connections that are made elsewhere and passed on, with listeners that do to them what they can. */
+/** Connections that another process makes and passes on, to listeners that misbehave in every possible way. */
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -15,7 +15,7 @@ beforeAll(() => {
 
 afterAll(() => dialer.close());
 
-/** Listens, and does this with each connection. */
+/** Listens, and runs `accepted` for each connection. */
 async function listener(accepted: (socket: Socket) => void) {
   const server = createServer((socket) => {
     socket.on("error", () => {});
@@ -44,7 +44,7 @@ test.each([
   const closed = (await Promise.allSettled(dialled)).map(async (outcome) => {
     if (outcome.status === "rejected") return expect(outcome.reason).toBeInstanceOf(Error);
     const connection = outcome.value;
-    // A reset is told as an error first, which is as good an end.
+    // A reset is reported as an error first, and ends the connection just as well.
     connection.on("error", () => {});
     if (!connection.closed) await new Promise((resolve) => connection.resume().once("close", resolve));
   });

@@ -1,4 +1,4 @@
-/** Connections to what listens on an instance's own loopback, where the machine's network does not reach. */
+/** Connects to ports on an instance's own loopback, which the machine's network does not reach. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import type { Socket } from "node:net";
@@ -10,18 +10,21 @@ import type { Answer, Ask } from "./dialer-process.ts";
 import { TOOL_ENVIRONMENT } from "./tools.ts";
 
 const PROGRAM = join(import.meta.dirname, "dialer-process.ts");
-/** Until its process ends for want of use; it takes 45 MB. */
+/** How long the unused process stays. It takes 45 MB. */
 const IDLE_MS = 60_000;
-/** A listener with a full queue answers nobody: who waits for it is told. */
+/** A listener with a full queue never answers. After this time the caller gets an error. */
 const ANSWER_MS = 10_000;
 
-/** A process inside the network, with those who wait for a connection of it. */
+/** A process inside the network, and the callers that wait for a connection from it. */
 interface Inside {
   child: ChildProcess;
   waiting: Map<number, PromiseWithResolvers<Duplex>>;
 }
 
-/** One process inside the network of one instance, started with the first connection. A connection is passed whole: no byte goes through it. */
+/**
+ * One process inside the network of one instance, started with the first connection. It passes whole connections to the server, so no byte
+ * goes through it.
+ */
 export class Dialer {
   readonly #enter: () => readonly string[];
   readonly #clock: Clock;
@@ -30,14 +33,17 @@ export class Dialer {
   #idle: Timer | undefined;
   #asked = 0;
 
-  /** `enter` is the command that runs another one inside that network, as it is when one is started. A process that finds itself in another one than `network` does nothing. */
+  /**
+   * `enter` returns the command that runs another command inside the network; it is called at each start. A process that finds itself in
+   * another network than `network` does nothing.
+   */
   constructor(enter: () => readonly string[], clock: Clock, network?: string) {
     this.#enter = enter;
     this.#clock = clock;
     this.#network = network;
   }
 
-  /** Somebody waits for a connection. */
+  /** Whether a caller waits for a connection. */
   get isUsed(): boolean {
     return (this.#inside?.waiting.size ?? 0) > 0;
   }
@@ -51,7 +57,7 @@ export class Dialer {
     waiting.set(number, answer);
     const late = this.#clock.after(ANSWER_MS, () => answer.reject(new Error(`no answer in ${ANSWER_MS / 1000} s`)));
     try {
-      // One that could not be started has no line to it; its error tells why.
+      // A process that could not be started has no channel. Its error gives the reason.
       if (child.connected) child.send({ number, host, port } satisfies Ask);
       return await answer.promise;
     } finally {
@@ -87,7 +93,7 @@ export class Dialer {
     this.#idle = this.#clock.after(IDLE_MS, () => floating(this.close(), () => {}));
   }
 
-  /** The instance's network is left at once; connections that were made stay. */
+  /** Leaves the instance's network at once. Existing connections stay. */
   async close(): Promise<void> {
     this.#idle?.cancel();
     const child = this.#inside?.child;
@@ -99,7 +105,10 @@ export class Dialer {
   }
 }
 
-/** A connection that broke before it could be passed on is not there; one that breaks now must not find that nobody listens. */
+/**
+ * A connection that broke while it was passed on does not arrive. A listener is attached at once, since an unheard error would end the
+ * server.
+ */
 function handOver(waiting: PromiseWithResolvers<Duplex> | undefined, { error }: Answer, socket: Socket | undefined) {
   socket?.on("error", () => {});
   if (waiting && socket) waiting.resolve(socket);

@@ -1,20 +1,20 @@
-/** The ways into the networks of instances: a process for each that somebody connects to, of which only so many stay. */
+/** The ways into the networks of instances: one process for each instance that is connected to, and only a limited number of them. */
 import { readlink } from "node:fs/promises";
 import type { Clock } from "../../kernel/clock.ts";
 import { floating } from "../../kernel/floating.ts";
 import { ifNotThere } from "../../kernel/not-there.ts";
 import { Dialer } from "./dialer.ts";
 
-/** Each takes 45 MB: beyond so many, the one that was used the longest ago goes. Connections that it made stay. */
+/** Each process takes 45 MB. Beyond this number the least recently used one ends. Its connections stay. */
 const MOST_DIALERS = 32;
 
-/** The first of its processes may end at any moment, and leave others. */
+/** The instance's first process may end at any moment while others remain. */
 const TRIES = 3;
 
-/** A network, by the name that the kernel has for it, and the way into it. */
+/** A network, by the kernel's name for it, and the way into it. */
 interface Inside {
   network: string;
-  /** A process that is there now: the number of one that has ended may be that of a program outside. */
+  /** A process that runs now. The number of an ended process may belong to a program outside. */
   pid: number;
   dialer: Dialer;
 }
@@ -22,7 +22,7 @@ interface Inside {
 export class Dialers {
   readonly #nsenter: string;
   readonly #clock: Clock;
-  /** By the instance; the one that was used last is the last. */
+  /** The key is the instance. The most recently used entry is the last. */
   readonly #insides = new Map<string, Inside>();
 
   constructor(nsenter: string, clock: Clock) {
@@ -30,19 +30,19 @@ export class Dialers {
     this.#clock = clock;
   }
 
-  /** `processes` gives those of the instance that are there now. */
+  /** `processes` returns the instance's current processes. */
   async dial(instance: string, processes: () => Promise<number[]>, place: { host: string; port: number }) {
     const { pid, network } = await this.#find(processes);
     return this.#dialer(instance, pid, network).dial(place.host, place.port);
   }
 
-  /** Processes are asked for twice: whatever had that number in between is the instance's. */
+  /** Asks for the processes twice: if the number is still among them, it belonged to the instance all the time in between. */
   async #find(processes: () => Promise<number[]>): Promise<{ pid: number; network: string }> {
     for (let tries = 0; tries < TRIES; tries++) {
       const [pid] = await processes();
       const network = pid === undefined ? undefined : await networkOf(pid);
       if (network === undefined || !(await processes()).includes(pid!)) continue;
-      // A program that is only starting is in the machine's network, whose loopback is none of its.
+      // A program that is just starting is still in the machine's network, whose loopback is not the instance's.
       if (network !== (await networkOf("self"))) return { pid: pid!, network };
     }
     throw new Error("nothing runs in its network");
@@ -75,7 +75,7 @@ export class Dialers {
     floating(dialer.close(), () => {});
   }
 
-  /** The instance's network is left at once. */
+  /** Leaves the instance's network at once. */
   async close(instance: string): Promise<void> {
     const inside = this.#insides.get(instance);
     this.#insides.delete(instance);
@@ -87,5 +87,5 @@ export class Dialers {
   }
 }
 
-/** Two processes are in the same network when these are the same; undefined when it is gone. */
+/** Two processes are in the same network when these are equal. Undefined when the process is gone. */
 const networkOf = (pid: number | "self") => readlink(`/proc/${pid}/ns/net`).catch(ifNotThere(undefined));

@@ -1,9 +1,9 @@
-/** The small process beside a server that has grown: starts what it is asked to, and tells of ends. */
+/** The small process beside a server with much memory. It starts programs for the server and reports their ends. */
 import type { Answer, Order } from "./forker.ts";
 import { runToEnd, startProgram } from "./start-program.ts";
 
 const say = (answer: Answer) => {
-  // A server that is gone meanwhile hears nothing, and this process ends with the line to it: that it could not be told is no fault.
+  // If the server is gone, this process ends with its channel. A message that could not be sent then is no error.
   if (process.connected) process.send!(answer, undefined, undefined, () => {});
 };
 

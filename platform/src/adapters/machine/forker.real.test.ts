@@ -1,4 +1,4 @@
-/** A server that has grown starts its programs from a small process beside it: to the programs it is all the same. */
+/** A server with much memory starts programs from a small process beside it. For the programs it makes no difference. */
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
@@ -28,7 +28,7 @@ const shell = (script: string, given: Parameters<typeof start>[0]["given"] = [])
 
 const wrote = (name: string) => readFile(join(folder.path, name), "utf8");
 
-/** The small process, among those of this one. */
+/** The small process among the children of this one. */
 async function forker(): Promise<number> {
   for (const pid of await childrenOf(process.pid)) if ((await commandOf(pid)).includes("forker-process")) return pid;
   throw new Error("there is none");
@@ -67,7 +67,7 @@ test("what cannot be started says why, as it would here", async () => {
 test("programs go on when the small process ends, what it was asked fails, and the next is started by another", async () => {
   const { pid } = await shell("read -r line <&3; sleep 1000", [[3, { text: "x" }]]);
   const tool = runTool("/bin/sleep", ["1000"]);
-  // Once this is answered, so was what came before it heard.
+  // Messages are handled in order: once this one is answered, the earlier one was received too.
   await runTool("/bin/true", []);
   const first = await forker();
   sendSignal(first, "SIGKILL");
@@ -88,7 +88,7 @@ test("the small process ends with its server, however that ends", async () => {
   while ((await commandOf(pid)) !== "") await sleep(realClock, 10);
 });
 
-/** Says the number of its small process, and stays. */
+/** Prints the number of its small process and keeps running. */
 function startedServer(): ChildProcess {
   const here = (file: string) => JSON.stringify(new URL(file, import.meta.url).href);
   const script = `

@@ -1,11 +1,11 @@
-/** Starts programs without stopping the server: one that has grown leaves it to a small process beside it. */
+/** Starts programs without stalling the server: a server with much memory has a small process beside it start them. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
 import { type Program, runToEnd, type Started, startProgram, type Tool } from "./start-program.ts";
 import { TOOL_ENVIRONMENT } from "./tools.ts";
 
 const PROGRAM = join(import.meta.dirname, "forker-process.ts");
-/** The small process takes 45 MB itself: a server that is not larger than this starts its programs by itself. */
+/** The small process takes 45 MB itself, so a server up to this size starts its programs by itself. */
 export const large = { bytes: 256 * 2 ** 20 };
 
 export type Order = { number: number } & ({ program: Program } | { tool: Tool });
@@ -25,14 +25,14 @@ interface Waiting extends PromiseWithResolvers<Done> {
 }
 
 /**
- * To start a program, a process is copied first, with a table of all its memory: 2 ms for a server of 100 MB, 40 ms for one of 700, in
- * which it does nothing else.
+ * To start a program the system first copies the process with a table of all its memory. That takes 2 ms for a server of 100 MB and 40 ms
+ * for one of 700 MB, and the server does nothing else meanwhile.
  */
 class Forker {
   #child: ChildProcess | undefined;
   #waiting = new Map<number, Waiting>();
   #asked = 0;
-  /** While somebody waits for an answer, this process does not end for want of anything to do. */
+  /** While a caller waits for an answer, the channel keeps this process from ending. */
   #unanswered = 0;
 
   async start(program: Program): Promise<Started> {
@@ -53,7 +53,7 @@ class Forker {
     this.#waiting.set(number, waiting);
     this.#unanswered++;
     channel?.ref();
-    // One that could not be started has no line to it; its error tells why.
+    // A process that could not be started has no channel. Its error gives the reason.
     if (connected) this.#child.send({ number, ...what } satisfies Order);
     try {
       return await waiting.promise;
@@ -64,7 +64,7 @@ class Forker {
 
   #begin(): ChildProcess {
     const child = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", PROGRAM], {
-      // Out of reach of what a terminal sends to the server: that still has to clear up with it.
+      // Detached, so that signals from a terminal do not reach it: the server still needs it to clean up.
       detached: true,
       cwd: "/",
       stdio: ["ignore", "ignore", "inherit", "ipc"],
@@ -80,7 +80,7 @@ class Forker {
     return child;
   }
 
-  /** Programs that it started go on, and the driver's looks see their ends; the next order starts another one. */
+  /** The programs that it started go on, and the driver's regular looks find their ends. The next order starts another small process. */
   #lost(child: ChildProcess, waiting: Map<number, Waiting>, error: Error): void {
     if (this.#child === child) this.#child = undefined;
     for (const { reject } of waiting.values()) reject(error);
@@ -90,7 +90,7 @@ class Forker {
 
 function hear(waiting: Map<number, Waiting>, answer: Answer): void {
   const asked = waiting.get(answer.number);
-  // A program is waited for until its end.
+  // A program's entry stays until the program has ended.
   if (!("pid" in answer)) waiting.delete(answer.number);
   if ("ended" in answer) asked?.ended();
   else if ("failed" in answer)
@@ -106,7 +106,7 @@ const isLarge = () => process.memoryUsage.rss() > large.bytes;
 export const start = (program: Program): Promise<Started> =>
   isLarge() ? beside.start(program) : startProgram(program);
 
-/** Runs a tool to its end and gives what it printed. Fails with what it said. */
+/** Runs a tool to its end and returns its output. Fails with the tool's error output. */
 export async function runTool(file: string, args: readonly string[], input?: string): Promise<string> {
   const tool = { file, args, input };
   return isLarge() ? beside.run(tool) : runToEnd(tool);

@@ -1,4 +1,4 @@
-/** How busy GPUs are: what is not known is absent, and the tool is asked now and then. */
+/** How busy GPUs are: unknown values are absent, and the tool is only asked now and then. */
 import { expect, test } from "vitest";
 import { FakeClock } from "../../kernel/clock.ts";
 import { GpuMeter } from "./gpu-meter.ts";

@@ -1,4 +1,4 @@
-/** How busy the GPUs of this machine are, as NVIDIA's tool tells it: asked for now and then, however often anybody wants to know. */
+/** How busy the GPUs of this machine are, according to NVIDIA's tool, which runs at most once every few seconds. */
 import type { Clock } from "../../kernel/clock.ts";
 import { floating } from "../../kernel/floating.ts";
 import type { Gpu } from "../../ports/compute/compute.ts";
@@ -7,13 +7,13 @@ import { runTool } from "./forker.ts";
 import { find } from "./tools.ts";
 
 const QUERY = ["--query-gpu=uuid,utilization.gpu,memory.used,memory.total", "--format=csv,noheader,nounits"];
-/** The tool takes a part of a second. */
+/** Values are kept this long, since the tool takes a fraction of a second. */
 const AS_OLD_AS_MS = 5_000;
 const MIB = 1_048_576;
 
 type Measured = Omit<GpuStats, "id" | "virtual">;
 
-/** Lines such as `GPU-5a…, 37, 1024, 144384`; what a GPU does not tell stands there as `[N/A]`. */
+/** Parses lines such as `GPU-5a…, 37, 1024, 144384`. A GPU reports values that it does not know as `[N/A]`. */
 function parseMeasured(text: string): Map<string, Measured> {
   return new Map(
     text.split("\n").flatMap((line) => {
@@ -51,20 +51,20 @@ export class GpuMeter {
     this.#ask = ask;
   }
 
-  /** Of those that are made up nothing is measured. */
+  /** Virtual GPUs are not measured. */
   async of(gpus: readonly Gpu[]): Promise<GpuStats[]> {
     if (gpus.some(({ virtual }) => !virtual)) await this.#measure();
     return gpus.map(({ id, virtual }) => ({ id, virtual, ...(!virtual && this.#measured.get(id)) }));
   }
 
-  /** Waited for only as long as nothing is known. */
+  /** Callers wait only for the first measurement. */
   async #measure(): Promise<void> {
     if (this.#clock.monotonic() - this.#measuredMs < AS_OLD_AS_MS) return;
     const isFirst = this.#measuredMs === Number.NEGATIVE_INFINITY;
     this.#measuring ??= this.#read().finally(() => {
       this.#measuring = undefined;
     });
-    // A tool that fails now may work again: what it told last is not true any more, and is absent.
+    // A tool that fails now may work again later. Until then its values are absent, since the old ones are no longer true.
     if (isFirst) await this.#measuring;
     else floating(this.#measuring, () => {});
   }

@@ -1,10 +1,10 @@
-/** Images of the form `host` and `host:/abs/dir`: a folder of this machine, run as it is. */
+/** Images of the form `host` and `host:/abs/dir`: a folder of this machine that is run in place. */
 import { isAbsolute, relative } from "node:path";
 import { StartRefused } from "../../ports/compute/compute.ts";
 
 const PREFIX = "host:";
 
-/** The folder that an image names, as it was written; undefined for `host` alone. */
+/** The folder that an image names, exactly as written; undefined for `host` alone. */
 export function folderIn(image: string): string | undefined {
   if (image === "host") return undefined;
   if (!image.startsWith(PREFIX))

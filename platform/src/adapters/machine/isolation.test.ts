@@ -1,4 +1,4 @@
-/** Whose programs run where something of what keeps them apart is missing. */
+/** Which accounts' programs run where something that keeps programs apart is missing. */
 import { describe, expect, test } from "vitest";
 import { StartRefused } from "../../ports/compute/compute.ts";
 import { Isolation, type Leave } from "./isolation.ts";

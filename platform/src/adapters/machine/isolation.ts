@@ -1,18 +1,18 @@
-/** What keeps programs apart from this machine and from each other: what is missing of it, and whether they run all the same. */
+/** Knows which parts of the isolation between programs and this machine are missing, and whether programs run nevertheless. */
 import { StartRefused } from "../../ports/compute/compute.ts";
 
-/** Whose programs run where something is missing: those of nobody, of the installation's owner, or of everybody. */
+/** Whose programs run where a part is missing: nobody's, those of the installation's owner, or everybody's. */
 export type Leave = "nobody" | "owner" | "all";
 
 export interface IsolationOptions {
   leave: Leave;
-  /** Whether an account is that of the installation's owner. */
+  /** Whether an account belongs to the installation's owner. */
   isOwners: (account: string) => Promise<boolean>;
 }
 
 export class Isolation {
   readonly #isOwners: IsolationOptions["isOwners"];
-  /** By the part that is missing. */
+  /** The reasons, by the name of the missing part. */
   readonly #gaps = new Map<string, string>();
   #leave: Leave;
 
@@ -25,12 +25,12 @@ export class Isolation {
     return this.#leave;
   }
 
-  /** The owner's programs run from now on, whatever is missing. */
+  /** From now on the owner's programs run, whatever is missing. */
   allowOwner(): void {
     if (this.#leave === "nobody") this.#leave = "owner";
   }
 
-  /** Notes of one part why programs are not kept apart by it; undefined: they are. */
+  /** Records why one part does not keep programs apart; undefined means that it does. */
   note(part: string, cannot: string | undefined): void {
     if (cannot === undefined) this.#gaps.delete(part);
     else this.#gaps.set(part, cannot);
@@ -40,7 +40,7 @@ export class Isolation {
     return this.#gaps.size === 0;
   }
 
-  /** Refuses to run what could not be kept apart. */
+  /** Refuses a program that could not be kept apart. */
   async check(account: string): Promise<void> {
     if (this.isWhole || this.#leave === "all") return;
     if (this.#leave === "owner" && (await this.#isOwners(account))) return;
@@ -50,7 +50,7 @@ export class Isolation {
     );
   }
 
-  /** For the operator. */
+  /** The warning for the operator. */
   get warning(): string | undefined {
     if (this.isWhole) return undefined;
     return this.#leave === "nobody"

@@ -1,16 +1,18 @@
-/** Who listens on which port, as the kernel tells it. */
+/** Which sockets listen on which port, according to the kernel. */
 import { readProcess } from "./processes.ts";
 
 interface Listener {
   host: string;
   port: number;
-  /** Names the socket among the descriptors of a process. */
+  /** Identifies the socket among the descriptors of a process. */
   inode: string;
 }
 
 const LISTENING = "0A";
 
-/** Sockets that listen, from the text of `/proc/net/tcp` or `tcp6`. Addresses there are hexadecimal, in words of four bytes turned round. */
+/**
+ * Listening sockets, from the text of `/proc/net/tcp` or `tcp6`. Addresses there are hexadecimal, in words of four bytes in reversed order.
+ */
 export function parseListeners(text: string): Listener[] {
   return text.split("\n").flatMap((line) => {
     const [, local, , state, , , , , , inode] = line.trim().split(/\s+/);
@@ -20,7 +22,7 @@ export function parseListeners(text: string): Listener[] {
   });
 }
 
-/** The address at which a listener is reached from this machine: its own, or loopback when it takes any. */
+/** The address that reaches a listener from this machine: its own, or loopback when it listens on all addresses. */
 function hostOf(hex: string): string {
   const bytes = Buffer.from(hex, "hex");
   bytes.swap32();
@@ -29,7 +31,7 @@ function hostOf(hex: string): string {
   return Array.from({ length: 8 }, (_, part) => bytes.readUInt16BE(part * 2).toString(16)).join(":");
 }
 
-/** Everything that listens in the network of a process; `self` is this one. */
+/** All listening sockets in the network of a process; `self` is this one. */
 export async function listenersSeenBy(pid: number | "self"): Promise<Listener[]> {
   const texts = await Promise.all(["net/tcp", "net/tcp6"].map((name) => readProcess(pid, name)));
   return texts.flatMap((text) => parseListeners(text ?? ""));

@@ -1,4 +1,4 @@
-/** What is mounted on this machine, as the kernel tells it. */
+/** The mounts of this machine, according to the kernel. */
 import { readFile } from "node:fs/promises";
 import { isInside } from "./host-image.ts";
 
@@ -10,7 +10,7 @@ export interface MountPoint {
   type: string;
 }
 
-/** Lines of `/proc/self/mountinfo`: the fifth word is the place, with octal escapes; the type comes after a lone dash. */
+/** Parses `/proc/self/mountinfo`. The fifth word is the mount point with octal escapes. The type comes after a lone dash. */
 export function parseMounts(text: string): MountPoint[] {
   return text.split("\n").flatMap((line) => {
     const [before = "", after = ""] = line.split(" - ");
@@ -22,7 +22,7 @@ export function parseMounts(text: string): MountPoint[] {
   });
 }
 
-/** What of the kernel's a folder would show: it is on such a file system, or one is mounted below it. */
+/** The kernel file system that a folder would show: the folder lies on it, or it is mounted below the folder. */
 export async function kernelMountIn(folder: string): Promise<string | undefined> {
   const mounts = parseMounts(await readFile("/proc/self/mountinfo", "utf8"));
   const under = mounts.filter(({ path }) => isInside(folder, path)).reduce<MountPoint | undefined>(longest, undefined);
@@ -31,6 +31,6 @@ export async function kernelMountIn(folder: string): Promise<string | undefined>
   return found && `${found.path} (${found.type})`;
 }
 
-/** Of two at one place, the later one is on top. */
+/** Of two mounts at one place, the later one is on top. */
 const longest = (best: MountPoint | undefined, next: MountPoint) =>
   best && best.path.length > next.path.length ? best : next;

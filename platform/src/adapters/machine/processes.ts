@@ -1,15 +1,15 @@
-/** What the machine says about its processes: who lives, since when, below whom. */
+/** Reads from the kernel which processes live, when they started and which process started them. */
 import { readFileSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { ifNotThere } from "../../kernel/not-there.ts";
 
-/** A process told apart from a later one with the same number: by its start, in clock ticks since the machine's. */
+/** Distinguishes a process from a later one with the same number by its start time, in clock ticks since the machine's start. */
 export interface Identity {
   pid: number;
   startTime: string;
 }
 
-/** Reads a line of `/proc/<pid>/stat`. The name in it is in brackets and may hold anything, brackets and spaces too. */
+/** Reads a line of `/proc/<pid>/stat`. The name in brackets may hold anything, including brackets and spaces. */
 export function parseStat(line: string): Identity | undefined {
   const pid = Number.parseInt(line, 10);
   const fields = line.slice(line.lastIndexOf(")") + 2).split(" ");
@@ -17,7 +17,7 @@ export function parseStat(line: string): Identity | undefined {
   return Number.isInteger(pid) && startTime !== undefined && /^\d+$/.test(startTime) ? { pid, startTime } : undefined;
 }
 
-/** A zombie counts as dead: it does nothing any more. */
+/** A zombie counts as dead, since it does nothing any more. */
 export async function isAlive({ pid, startTime }: Identity): Promise<boolean> {
   const line = statOf(pid);
   const state = line?.slice(line.lastIndexOf(")") + 2, line.lastIndexOf(")") + 3);
@@ -30,8 +30,8 @@ export async function identityOf(pid: number): Promise<Identity | undefined> {
 }
 
 /**
- * Its line of `stat`, read at once: the kernel has it in memory and waits for no program with it, and hundreds of instances are looked after by
- * it. Other files of a process can wait for the process, and are read by threads.
+ * The process's line of `stat`, read synchronously: the kernel has it in memory and never waits for the process, and hundreds of instances
+ * are checked this way. Other files of a process may have to wait for it, so threads read those.
  */
 function statOf(pid: number): string | undefined {
   try {
@@ -41,7 +41,7 @@ function statOf(pid: number): string | undefined {
   }
 }
 
-/** Everything below a process, children before grandchildren. */
+/** All processes below a process, children before grandchildren. */
 export async function descendants(pid: number): Promise<number[]> {
   const found: number[] = [];
   for (let level = [pid]; level.length > 0; ) {
@@ -57,18 +57,18 @@ export async function childrenOf(pid: number): Promise<number[]> {
   return text === undefined ? [] : numbersIn(text);
 }
 
-/** The number of a process in each of the namespaces it lives in, the machine's first. */
+/** The process's number in each of its namespaces, the machine's first. */
 export async function numbersOf(pid: number): Promise<number[]> {
   const status = await readProcess(pid, "status");
   return numbersIn(/^NSpid:(.*)$/m.exec(status ?? "")?.[1] ?? "");
 }
 
-/** The words of its command, with spaces between them; empty when it is gone. */
+/** The words of a process's command, separated by spaces; empty when the process is gone. */
 export async function commandOf(pid: number): Promise<string> {
   return ((await readProcess(pid, "cmdline")) ?? "").replaceAll("\0", " ");
 }
 
-/** Processes whose environment holds this text as a whole entry; those of other users cannot be read and are left out. */
+/** Processes whose environment has exactly this entry. Processes of other users cannot be read and are left out. */
 export async function withVariable(entry: string): Promise<number[]> {
   return select(async (pid) => (await readProcess(pid, "environ"))?.split("\0").includes(entry));
 }
@@ -79,7 +79,7 @@ export async function withCommand(words: readonly string[]): Promise<number[]> {
   return select(async (pid) => (await readProcess(pid, "cmdline"))?.startsWith(beginning));
 }
 
-/** Processes of a group that do anything yet. */
+/** Processes of a group that are not dead yet. */
 export async function withGroup(group: number): Promise<number[]> {
   return select(async (pid) => {
     const line = (await readProcess(pid, "stat")) ?? "";
@@ -99,8 +99,8 @@ const CLOSES_ITSELF = 0o2000000;
 let inherited: Promise<number[]> | undefined;
 
 /**
- * Descriptors above the standard three that programs started by this process would inherit. Node opens none of its own that way, so that they
- * are those which this process was started with: they are looked for once.
+ * Descriptors above the standard three that programs started by this process would inherit. Node opens none that way itself, so they are
+ * those that this process was started with, and are looked up only once.
  */
 export function inheritedDescriptors(): Promise<number[]> {
   inherited ??= findInherited().catch((error: unknown) => {
@@ -110,7 +110,7 @@ export function inheritedDescriptors(): Promise<number[]> {
   return inherited;
 }
 
-/** One after the other: each look takes a descriptor, of which a busy server may have few left. */
+/** Reads one after another: each read takes a descriptor, and a busy server may have few left. */
 async function findInherited(): Promise<number[]> {
   const found: number[] = [];
   for (const fd of (await readdir("/proc/self/fdinfo")).map(Number).filter((fd) => fd > 2)) {
@@ -121,7 +121,7 @@ async function findInherited(): Promise<number[]> {
   return found;
 }
 
-/** Nobody there to get it is no error: it has ended meanwhile. */
+/** A process that has ended meanwhile is no error. */
 export function sendSignal(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
@@ -132,7 +132,7 @@ export function sendSignal(pid: number, signal: NodeJS.Signals): void {
 
 export const numbersIn = (text: string): number[] => (text.match(/\d+/g) ?? []).map(Number);
 
-/** A file of a process, or undefined when it is gone or another's. */
+/** The text of a process's file, or undefined when the process is gone or belongs to another user. */
 export async function readProcess(pid: number | "self", name: string): Promise<string | undefined> {
   return readFile(`/proc/${pid}/${name}`, "utf8").catch(ifNotThere(undefined));
 }

@@ -1,4 +1,4 @@
-/** Starts a program that outlives this process, or runs a tool to its end: in the server, or in the small process beside it (see `forker.ts`). */
+/** Starts a program that outlives this process, or runs a tool to its end. The server uses it, or its small helper (`forker.ts`). */
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { promisify } from "node:util";
@@ -6,21 +6,21 @@ import { Descriptors } from "./descriptors.ts";
 import { inheritedDescriptors } from "./processes.ts";
 import { TOOL_ENVIRONMENT } from "./tools.ts";
 
-/** What a program is given to read: a text that only its owner can read, or a file. */
+/** An input of a program: a text that only its owner can read, or a file. */
 export type Given = { text: string; owner?: number | undefined } | { path: string };
 
 export interface Program {
   command: readonly string[];
   cwd: string;
-  /** By the number of the descriptor. */
+  /** Each input, with the number of its descriptor. */
   given: readonly (readonly [fd: number, what: Given])[];
-  /** Of texts while they are written down, in a place that all installations share. */
+  /** The name of short-lived files in memory, a place that all installations share. */
   name: string;
 }
 
 export interface Started {
   pid: number;
-  /** Resolves when it has ended; never, once the process that started it is gone. */
+  /** Resolves when the program has ended. Never resolves once the process that started it is gone. */
   ended: Promise<unknown>;
 }
 
@@ -45,7 +45,7 @@ export async function startProgram({ command, cwd, given, name }: Program): Prom
     env: TOOL_ENVIRONMENT,
     stdio: cover(opened, covered, files.open("/dev/null", "r")),
   });
-  // What is awaited hears of its own errors; this hears of those before and after.
+  // The awaits below receive their own errors. This listener covers the time before and after.
   child.on("error", () => {});
   const ended = new Promise((resolve) => child.once("exit", resolve));
   await once(child, "spawn");
@@ -53,7 +53,7 @@ export async function startProgram({ command, cwd, given, name }: Program): Prom
   return { pid: child.pid!, ended };
 }
 
-/** What this process was itself given by its parent, and would hand on, leads nowhere instead. */
+/** Descriptors that this process inherited from its parent lead to `/dev/null` in the program. */
 function cover(
   given: ReadonlyMap<number, number>,
   inherited: readonly number[],
@@ -65,10 +65,11 @@ function cover(
 
 const execute = promisify(execFile);
 
-/** What it printed. */
+/** Resolves with the tool's output. */
 export async function runToEnd({ file, args, input }: Tool): Promise<string> {
   const running = execute(file, [...args], { env: TOOL_ENVIRONMENT, timeout: 20_000, maxBuffer: 16_777_216 });
-  // Without a free descriptor there is no pipe to it, and one that ends early reads nothing from its own: either way it tells why itself.
+  // Without a free descriptor there is no pipe to the tool, and a tool that ends early does not read its input. Both report the reason
+  // elsewhere.
   running.child.stdin?.on("error", () => {}).end(input);
   try {
     return (await running).stdout;

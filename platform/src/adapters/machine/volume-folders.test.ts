@@ -1,4 +1,4 @@
-/** Volumes as folders: what a crash leaves of them, and how often they are counted. */
+/** Volumes as folders: what a crash leaves behind, and how often their sizes are counted. */
 import { mkdir, mkdtemp, readdir, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** Volumes as folders of this machine: one object for all of its drivers, so that each knows of the others' users. */
+/** Volumes as folders of this machine. All of its drivers share one object, so that each knows of the others' users. */
 import { chmod, mkdir, readdir, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Clock } from "../../kernel/clock.ts";
@@ -29,29 +29,32 @@ import { FolderFiles } from "../files/folder-files.ts";
 import { runTool } from "./forker.ts";
 import type { VolumeImages } from "./volume-images.ts";
 
-/** Beside the volumes; no volume's name begins with a dot. */
+/** These lie beside the volumes. No volume's name begins with a dot. */
 const RECORDS = ".records";
 const REMOVED = ".removed-";
 const GB = 2 ** 30;
-/** How long a count is as good as a new one. */
+/** How long a counted size stays valid. */
 const COUNT_AGAIN_MS = 10_000;
-/** In a process of its own, which ends in time. What is removed meanwhile is no failure. */
+/** Counts in a separate process with a time limit. Files that are removed meanwhile are no error. */
 const COUNT = 'timeout 15 du --summarize --one-file-system --block-size=1 -- "$1" 2>/dev/null || true';
 
 export interface VolumeFoldersParts {
-  /** On this machine's own disk. */
+  /** The folder on this machine's own disk. */
   folder: string;
-  /** On storage that other machines have at hand too. */
+  /** The folder on storage that other machines also have. */
   shared?: string | undefined;
   clock: Clock;
   random: Random;
-  /** By which those on this machine's own disk are held to their sizes; without it they are folders, and held to none. */
+  /** Limits the sizes of volumes on this machine's own disk. Without it, volumes are plain folders without a limit. */
   images?: VolumeImages | undefined;
-  /** Why one is a folder that was to be more. */
+  /** Receives the reason why a volume is a plain folder although it should have a file system of its own. */
   warn?: (text: string) => void;
 }
 
-/** What is kept of one. Absent in those of earlier releases, and of those that are folders: whether it has a file system of its own. */
+/**
+ * The stored record of a volume. `image` says that the volume has a file system of its own; it is absent for plain folders and in records
+ * of earlier releases.
+ */
 type KeptVolume = { sizeGb: number; image?: boolean };
 
 interface Count {
@@ -59,13 +62,13 @@ interface Count {
   bytes: Promise<number | undefined>;
 }
 
-/** A volume, and which of the two folders it is in. */
+/** A volume, with the one of the two folders that holds it. */
 interface Placed extends FoundVolume {
   root: string;
 }
 
 export class VolumeFolders implements Volumes {
-  /** On this machine's own disk. */
+  /** The folder on this machine's own disk. */
   readonly folder: string;
   readonly #shared: string | undefined;
   readonly #images: VolumeImages | undefined;
@@ -76,7 +79,7 @@ export class VolumeFolders implements Volumes {
   readonly #counts = new Map<string, Count>();
   readonly sizes: boolean;
   readonly shared: boolean;
-  /** Every driver that is given these volumes tells of its instances here. */
+  /** Every driver that uses these volumes reports its instances here. */
   readonly users = new VolumeUsers();
 
   constructor({ folder, shared, clock, random, images, warn = () => {} }: VolumeFoldersParts) {
@@ -94,16 +97,16 @@ export class VolumeFolders implements Volumes {
     return this.#shared === undefined ? [this.folder] : [this.folder, this.#shared];
   }
 
-  /** Removes what a process before this one had no time to. */
+  /** Removes volumes that an earlier process had no time to delete. */
   async sweep(): Promise<void> {
     for (const root of this.#roots) {
       const names = await readdir(root).catch(ifNotThere([]));
       for (const name of names) if (name.startsWith(REMOVED)) await deleteIn(root, name);
     }
-    // What other machines are about to write on the shared storage is theirs.
+    // Only on this machine's own disk: on shared storage other machines may be writing such files now.
     const records = new Set<string>(await readdir(join(this.folder, RECORDS)).catch(ifNotThere([])));
     for (const name of records) if (!isVolumeName(name)) await deleteIn(this.folder, join(RECORDS, name));
-    // Made last and removed first: what has none was never a volume, or is none any more.
+    // The record is written last and removed first, so an image without a record is not a volume.
     for (const id of (await this.#images?.list()) ?? []) if (!records.has(id)) await this.#clear(this.folder, id);
   }
 
@@ -115,14 +118,14 @@ export class VolumeFolders implements Volumes {
       if (await this.#locate(volume.id)) return;
       const image = root === this.folder && (await this.#makeImage(volume));
       if (!image) await ensureFolder(root, volume.id);
-      // The record last: with it the volume is there, and whole.
+      // The record is written last: once it exists, the volume exists and is complete.
       await mkdir(join(root, RECORDS), { recursive: true, mode: 0o700 });
       const { sizeGb } = volume;
       await keepPrivately(recordIn(root, volume.id), textOf({ sizeGb, ...(image && { image }) }));
     });
   }
 
-  /** False where it is to be a folder. */
+  /** Returns false where the volume should be a plain folder. */
   async #makeImage({ id, sizeGb }: Volume): Promise<boolean> {
     if (!this.#images) return false;
     try {
@@ -147,12 +150,12 @@ export class VolumeFolders implements Volumes {
   }
 
   async remove(id: string): Promise<void> {
-    // It would lead elsewhere.
+    // Such a name could lead to another folder.
     if (!isVolumeName(id)) return;
     await this.#changes.run(async () => {
       const volume = await this.#locate(id);
       refuseIfUsed(id, await this.users.of(id));
-      // Without its record nobody mounts it any more; who began to before that is seen by now.
+      // Without its record nobody can mount the volume any more. An instance that began to mount it earlier is visible by now.
       for (const root of this.#roots) await rm(recordIn(root, id), { force: true });
       try {
         refuseIfUsed(id, await this.users.of(id));
@@ -181,7 +184,7 @@ export class VolumeFolders implements Volumes {
     return { sizeGb, ...(usedBytes !== undefined && { usedBytes }) };
   }
 
-  /** One count at a time of each volume, however many ask. */
+  /** Counts each volume only once at a time, however many callers ask. */
   #count(id: string, folder: string): Promise<number | undefined> {
     const now = this.#clock.monotonic();
     const known = this.#counts.get(id);
@@ -212,14 +215,14 @@ export class VolumeFolders implements Volumes {
     return new FolderFiles(await this.#folderOf(found), this.#random, bytesLeft, () => this.#diskLeft(found.root));
   }
 
-  /** What may still be put on one that nothing else holds to its size; undefined where something does, or nobody can tell. */
+  /** How much still fits on a volume whose size nothing else limits. Undefined where something does, or where it cannot be known. */
   async #bytesLeft(id: string): Promise<number | undefined> {
     if ((await this.#locate(id))?.sizeEnforced !== false) return undefined;
     const { sizeGb, usedBytes } = await this.usage(id);
     return usedBytes === undefined ? undefined : sizeGb * GB - usedBytes;
   }
 
-  /** What files may take of the data folder's disk: its last room is for records. Nobody counts what is on another disk. */
+  /** How much of the data folder's disk files may still use; its last part is reserved for records. Other disks are not limited. */
   async #diskLeft(root: string): Promise<number> {
     const data = dirname(this.folder);
     const [own, other] = await Promise.all([stat(data), stat(root)]);
@@ -228,7 +231,7 @@ export class VolumeFolders implements Volumes {
     return room.freeBytes - marginOf(room);
   }
 
-  /** The folders of these mounts. `reserved`: places of the system that the driver shows itself. */
+  /** The folders of these mounts. `reserved` are system paths that the driver itself provides. */
   async mounted(mounts: readonly Mount[] = [], reserved: readonly string[] = []): Promise<MountedFolder[]> {
     checkMounts(mounts, reserved);
     return Promise.all(
@@ -240,7 +243,10 @@ export class VolumeFolders implements Volumes {
     );
   }
 
-  /** Before the server ends: what no instance mounts takes nothing of the machine but its disk. One whose users nobody can tell stays as it is. */
+  /**
+   * Unmounts the volumes that no instance uses before the server ends, so that they only take disk space. A volume whose users are unknown
+   * stays mounted.
+   */
   async rest(): Promise<void> {
     for (const id of this.#images ? await this.#images.list() : []) {
       const users = await this.users.of(id).catch(() => undefined);
@@ -248,14 +254,17 @@ export class VolumeFolders implements Volumes {
     }
   }
 
-  /** What one on this machine's own disk takes of it: none of it for one on shared storage, undefined for a folder, which would have to be counted. */
+  /**
+   * How much a volume uses of this machine's own disk: 0 on shared storage, undefined for a plain folder, whose files would have to be
+   * counted.
+   */
   async ownBytes(id: string): Promise<number | undefined> {
     const found = await this.#locate(id);
     if (!found || found.root !== this.folder) return 0;
     return found.sizeEnforced ? ((await this.#images?.sizeOf(id))?.takenBytes ?? 0) : undefined;
   }
 
-  /** Lets the kernel write what it still has to of one, or find no room for it. */
+  /** Makes the kernel write the volume's pending data, or fail for lack of space. */
   async flush(id: string): Promise<void> {
     const folder = await this.folderOf(id).catch(() => undefined);
     if (folder !== undefined) await runTool("sync", ["--file-system", folder]).catch(() => undefined);
@@ -271,7 +280,7 @@ export class VolumeFolders implements Volumes {
     return sizeEnforced ? this.#imagesFor(id).mount(id) : ensureFolder(root, id);
   }
 
-  /** A folder in the place of one would hide its contents. */
+  /** A plain folder in place of the file system would hide its contents. */
   #imagesFor(id: string): VolumeImages {
     if (this.#images) return this.#images;
     throw new VolumeRefused(
@@ -305,11 +314,11 @@ async function deleteIn(root: string, name: string): Promise<void> {
   await rm(join(root, name), { recursive: true, force: true });
 }
 
-/** Programs run as any user, and nobody else can walk to the folder: what holds it is the server's own. */
+/** Programs run as any user, so the folder is open to all. Only the server can reach it, through the parent folder. */
 async function ensureFolder(root: string, id: string): Promise<string> {
   const folder = join(root, id);
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  // Not by `mkdir`, which would open what it stands in too; and each time, since a server may have ended in between.
+  // `mkdir` with this mode would also open the parent folder. It is set each time, since a server may have ended between the two steps.
   await chmod(folder, 0o777);
   return folder;
 }

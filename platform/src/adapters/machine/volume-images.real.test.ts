@@ -1,4 +1,4 @@
-/** Volumes with a file system of their own, on this machine: what a restart of it, a crash and an earlier release leave of them. */
+/** Volumes with a file system of their own survive a restart of the machine, a crash and an upgrade. */
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -37,7 +37,7 @@ async function setup() {
     async [Symbol.asyncDispose]() {
       for (const { id } of await volumes.list()) await volumes.remove(id);
       expect(await mounts()).toBe(0);
-      // A program that another test starts at this moment has a copy of the mounts, which it lets go of by itself.
+      // A program that another test starts at this moment has a copy of the mounts and releases it by itself.
       const backing = () => runTool("losetup", ["--list", "--noheadings", "-O", "BACK-FILE"]);
       await expect.poll(backing, { timeout: 60_000 }).not.toContain(folder);
       await rm(folder, { recursive: true });
@@ -97,7 +97,7 @@ test("one that cannot be made so is a folder, and the log says why", async () =>
     random: realRandom,
     warn: (text) => said.push(text),
   });
-  // No file system is so small.
+  // No file system can be this small.
   await volumes.create({ id: "v", sizeGb: 1e-6 });
   expect(said.join()).toContain("volume v is not held to its size");
   expect(await volumes.find("v")).toMatchObject({ sizeEnforced: false });

@@ -1,4 +1,4 @@
-/** Volumes as files with a file system of their own, mounted where the folder of the volume is: by that programs are held to a size. */
+/** Volumes as files with a file system of their own, mounted at the volume's folder, which limits how much programs can write. */
 import { chmod, mkdir, mkdtemp, open, readdir, readFile, realpath, rename, rm, stat, truncate } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../kernel/clock.ts";
@@ -11,22 +11,22 @@ import { find } from "./tools.ts";
 
 const GB = 2 ** 30;
 const MB = 2 ** 20;
-/** Beside the volumes; no volume's name begins with a dot. */
+/** These lie beside the volumes. No volume's name begins with a dot. */
 const IMAGES = ".images";
 const DRAFT = ".new";
 const COPIES = ".copies";
-/** Device files and programs that change the user are none there; what is deleted gives its room back to the machine. */
+/** Device files and set-user-ID programs do not work there. Deleting a file returns its space to the machine. */
 const OPTIONS = "loop,nosuid,nodev,noatime,discard";
-/** What `stat` counts in. */
+/** The size of the blocks that `stat` counts. */
 const STAT_BLOCK = 512;
 const PROBE_BYTES = 8 * MB;
-/** Without its journal, for the smallest. */
+/** Smaller file systems have no journal. */
 const SMALLEST_JOURNALED = 512 * MB;
 const SMALLEST_XFS = 320 * MB;
-/** By its number in the kernel's masks. */
+/** The number of this capability in the kernel's masks. */
 const CAP_SYS_RESOURCE = 24n;
 
-/** Of both drivers of a machine, which share the folder: no two mount one volume. */
+/** Both drivers of a machine share the folder, so turns are global: no two mount one volume at the same time. */
 const turns = new OneAtATimeEach();
 
 interface FileSystem {
@@ -46,9 +46,9 @@ const FILE_SYSTEMS = {
 
 export class VolumeImages implements AsyncDisposable {
   readonly #folder: string;
-  /** New ones are copies where many of few sizes are made. */
+  /** Used where many volumes of few sizes are made: new ones are then copies. */
   #copies: ImageCopies | undefined;
-  /** An ext4 that is mounted is made larger only by those whom the kernel lets use what is kept for it; an XFS by every root. */
+  /** Growing a mounted ext4 takes CAP_SYS_RESOURCE, which some roots lack. Any root can grow a mounted XFS. */
   readonly #prefersXfs: boolean;
 
   private constructor(folder: string, prefersXfs: boolean) {
@@ -56,14 +56,14 @@ export class VolumeImages implements AsyncDisposable {
     this.#prefersXfs = prefersXfs;
   }
 
-  /** Those below this folder, or why there can be none on this machine. */
+  /** The volumes below this folder, or the reason why this machine cannot have any. */
   static async open(folder: string, { copies }: { copies?: Clock } = {}): Promise<VolumeImages | { cannot: string }> {
-    // One probe for a process: the answer is the machine's.
+    // One probe per process is enough, since the answer depends only on the machine.
     probed ??= probe(folder);
     const { cannot, growsExt4 } = await probed;
     if (cannot !== undefined) return { cannot };
     await mkdir(folder, { recursive: true, mode: 0o700 });
-    // As the kernel names it where it tells of mounts.
+    // The path as the kernel reports it for mounts.
     const images = new VolumeImages(await realpath(folder), !growsExt4);
     if (copies) await images.#copyFrom(copies);
     return images;
@@ -74,7 +74,7 @@ export class VolumeImages implements AsyncDisposable {
     this.#copies = await ImageCopies.open({ folder: join(this.#folder, COPIES), clock, make });
   }
 
-  /** Makes it whole or not at all; one that is there stays as it is. */
+  /** Creates the volume completely or not at all. An existing volume stays unchanged. */
   make(id: string, sizeGb: number): Promise<void> {
     return this.#turn(id, async () => {
       if (await this.#bytes(id)) return;
@@ -99,12 +99,12 @@ export class VolumeImages implements AsyncDisposable {
     await FILE_SYSTEMS[kind].make(file, bytes);
   }
 
-  /** Mounts it if it is not, as after a restart of the machine. Resolves with the folder of its contents. */
+  /** Mounts the volume unless it is mounted, for example after a restart of the machine. Resolves with the folder of its contents. */
   mount(id: string): Promise<string> {
     return this.#turn(id, () => this.#mount(id));
   }
 
-  /** Programs that have it mounted get the room at once. */
+  /** Programs that have the volume mounted get the space at once. */
   grow(id: string, sizeGb: number): Promise<void> {
     return this.#turn(id, async () => {
       const folder = await this.#mount(id);
@@ -117,7 +117,7 @@ export class VolumeImages implements AsyncDisposable {
     });
   }
 
-  /** With its contents; the loop device goes with the mount. */
+  /** Removes the volume with its contents. The loop device disappears with the mount. */
   remove(id: string): Promise<void> {
     return this.#turn(id, async () => {
       if ((await typeAt(join(this.#folder, id))) !== undefined) await this.#cutOff(id);
@@ -126,10 +126,10 @@ export class VolumeImages implements AsyncDisposable {
     });
   }
 
-  /** What the kernel has not written yet is written no more: on a disk that is full it would take the last room, for nobody. */
+  /** Discards data that the kernel has not written yet. On a full disk it would take the last space for a volume that is being removed. */
   async #cutOff(id: string): Promise<void> {
     await runTool("xfs_io", ["-x", "-c", "shutdown", join(this.#folder, id)]).catch(async () => {
-      // Without that tool, a device without a size does the same.
+      // Without that tool, shrinking the device to nothing has the same effect.
       const device = (await runTool("losetup", ["-n", "-O", "NAME", "-j", this.#file(id)])).trim();
       await truncate(this.#file(id), 0);
       if (device !== "") await runTool("losetup", ["-c", device]);
@@ -137,19 +137,22 @@ export class VolumeImages implements AsyncDisposable {
     });
   }
 
-  /** How large it is, and what it takes of the machine's disk; undefined where there is none. */
+  /** The volume's size, and how much of the machine's disk it uses; undefined where there is no such volume. */
   async sizeOf(id: string): Promise<{ bytes: number; takenBytes: number } | undefined> {
     const found = await stat(this.#file(id)).catch(ifNotThere(undefined));
     return found && { bytes: found.size, takenBytes: found.blocks * STAT_BLOCK };
   }
 
-  /** What all of them may still take of the machine's disk. */
+  /** How much all volumes together may still take of the machine's disk. */
   async promisedBytes(): Promise<number> {
     const sizes = await Promise.all((await this.list()).map((id) => this.sizeOf(id)));
     return sizes.reduce((sum, size) => sum + (size ? Math.max(0, size.bytes - size.takenBytes) : 0), 0);
   }
 
-  /** Unmounts one that no program has: its folder can then be moved and deleted as any other. Whoever stands in it keeps it where it is. */
+  /**
+   * Unmounts a volume that no program uses, so that its folder can be moved and deleted like any other. It stays mounted while a process
+   * has its working folder there.
+   */
   rest(id: string): Promise<void> {
     return this.#turn(id, async () => {
       const folder = join(this.#folder, id);
@@ -157,7 +160,7 @@ export class VolumeImages implements AsyncDisposable {
     });
   }
 
-  /** Those of which there is something, whole or not. */
+  /** The ids of all volumes, including incomplete ones. */
   async list(): Promise<string[]> {
     const names = await readdir(join(this.#folder, IMAGES)).catch(ifNotThere([]));
     return [...new Set(names.map((name) => name.replace(DRAFT, "")))];
@@ -167,7 +170,7 @@ export class VolumeImages implements AsyncDisposable {
     const folder = join(this.#folder, id);
     await mkdir(folder, { recursive: true, mode: 0o700 });
     if ((await typeAt(folder)) === undefined) {
-      // The kernel tells XFS file systems apart by their ids, which copies share.
+      // The kernel identifies XFS file systems by their ids, and copies share one.
       const options = (await isXfs(this.#file(id))) ? `${OPTIONS},nouuid` : OPTIONS;
       await runTool("mount", ["-o", options, this.#file(id), folder]);
       await chmod(folder, 0o777);
@@ -235,7 +238,7 @@ async function mayUseReserved(): Promise<boolean> {
   return mask !== undefined && ((BigInt(`0x${mask}`) >> CAP_SYS_RESOURCE) & 1n) === 1n;
 }
 
-/** Makes a file so long, without taking room for it. */
+/** Extends a file to this length without allocating space. */
 async function stretch(file: string, bytes: number): Promise<void> {
   await using handle = await open(file, "a", 0o600);
   await handle.truncate(bytes);
@@ -248,12 +251,12 @@ async function isXfs(file: string): Promise<boolean> {
   return buffer.toString("latin1") === "XFSB";
 }
 
-/** Somebody may stand in it, such as a shell of the operator's: it then goes when he leaves. */
+/** A process, such as an operator's shell, may have its working folder there. The mount then ends when that process leaves. */
 async function unmount(folder: string): Promise<void> {
   await runTool("umount", [folder]).catch(() => runTool("umount", ["--lazy", folder]));
 }
 
-/** The file system that is mounted there; undefined for none. */
+/** The type of the file system that is mounted there; undefined for none. */
 async function typeAt(folder: string): Promise<string | undefined> {
   const mounts = parseMounts(await readFile("/proc/self/mountinfo", "utf8"));
   return mounts.findLast(({ path }) => path === folder)?.type;

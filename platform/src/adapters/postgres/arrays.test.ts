@@ -1,8 +1,8 @@
-/** Arrays as PostgreSQL reads and writes them; that it takes them is shown by the adapters' suites. */
+/** Arrays in PostgreSQL's binary format. The adapters' suites show that PostgreSQL accepts them. */
 import { expect, test } from "vitest";
 import { bigintArray, readBigints, textArray } from "./arrays.ts";
 
-/** What follows the header: a length before each element, -1 where there is none. */
+/** The elements after the header: each has a length before it, and -1 stands for an absent one. */
 function elements(array: Buffer): (Buffer | null)[] {
   const found: (Buffer | null)[] = [];
   for (let at = 20; at < array.length; ) {

@@ -1,4 +1,4 @@
-/** Columns of many rows as parameters: arrays in PostgreSQL's binary form, which it takes in several times faster than JSON. */
+/** Sends columns of many rows as arrays in PostgreSQL's binary format, which it reads several times faster than JSON. */
 
 const TEXT_OID = 25;
 const BIGINT_OID = 20;
@@ -16,7 +16,7 @@ const NINE = 57;
 
 type Maybe<T> = T | null | undefined;
 
-/** For a parameter of the type `text[]`. What a text of PostgreSQL cannot hold is replaced. */
+/** Builds a parameter of the type `text[]`. Characters that PostgreSQL's text cannot hold are replaced. */
 export function textArray(texts: readonly Maybe<string>[]): Buffer {
   const clean = texts.map((text) => (text?.includes("\u0000") ? text.replaceAll("\u0000", "\ufffd") : text));
   let size = HEADER_BYTES;
@@ -25,7 +25,7 @@ export function textArray(texts: readonly Maybe<string>[]): Buffer {
   let at = HEADER_BYTES;
   for (const text of clean) {
     const isThere = text !== null && text !== undefined;
-    // Lone surrogates come out as U+FFFD too.
+    // Lone surrogates are also replaced by U+FFFD.
     const length = isThere ? bytes.write(text, at + LENGTH_BYTES) : ABSENT;
     bytes.writeInt32BE(length, at);
     at += LENGTH_BYTES + Math.max(0, length);
@@ -33,7 +33,7 @@ export function textArray(texts: readonly Maybe<string>[]): Buffer {
   return bytes;
 }
 
-/** For a parameter of the type `bigint[]`. */
+/** Builds a parameter of the type `bigint[]`. */
 export function bigintArray(numbers: readonly Maybe<number>[]): Buffer {
   const bytes = withHeader(HEADER_BYTES + numbers.length * (LENGTH_BYTES + BIGINT_BYTES), BIGINT_OID, numbers);
   let at = HEADER_BYTES;
@@ -48,7 +48,7 @@ export function bigintArray(numbers: readonly Maybe<number>[]): Buffer {
   return bytes.subarray(0, at);
 }
 
-/** Dimensions, whether there are NULLs, type of the elements; then number and first index of the elements. */
+/** The header: number of dimensions, whether there are NULLs, the element type, the number of elements and the first index. */
 function withHeader(size: number, oid: number, elements: readonly unknown[]): Buffer {
   const bytes = Buffer.allocUnsafe(size);
   const hasNulls = elements.some((element) => element === null || element === undefined);
@@ -56,7 +56,9 @@ function withHeader(size: number, oid: number, elements: readonly unknown[]): Bu
   return bytes;
 }
 
-/** `{1,NULL,3}`, as PostgreSQL writes a `bigint[]`. Digit by digit, since this is done for every job that is read. */
+/**
+ * Parses `{1,NULL,3}`, PostgreSQL's text form of a `bigint[]`. It works digit by digit for speed, since it runs for every job that is read.
+ */
 export function readBigints(text: string): (number | null)[] {
   const numbers: (number | null)[] = [];
   let number: number | null = 0;

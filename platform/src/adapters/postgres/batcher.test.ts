@@ -1,4 +1,4 @@
-/** The batcher: as few round trips as there can be, and no fault shared. */
+/** The batcher makes as few round trips as possible, and one item's failure does not fail the others. */
 import { expect, test } from "vitest";
 import { turn } from "../../kernel/clock.ts";
 import { problem } from "../../kernel/problem.ts";

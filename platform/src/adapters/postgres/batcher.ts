@@ -1,4 +1,4 @@
-/** Many small questions as few round trips: what is asked during one round trip goes out together in the next. */
+/** Combines many small questions into few round trips: questions that come during one round trip go out together in the next. */
 import { isProblem } from "../../kernel/problem.ts";
 import { isSilence } from "./pool.ts";
 
@@ -8,15 +8,15 @@ interface Waiting<Item, Answer> {
   reject(error: unknown): void;
 }
 
-/** Beyond this many, a batch only makes its first askers wait for its last. */
+/** With more items than this, a batch only makes its first callers wait for its last. */
 const LARGEST_BATCH = 500;
 
-/** For batchers that take turns: while one's batch is under way, those of the others grow. */
+/** Batchers on one lane take turns. While one batch is under way, the batches of the others grow. */
 export class Lane {
   #last: Promise<void> = Promise.resolve();
   readonly #batchers: ((error: unknown) => void)[] = [];
 
-  /** Does the work, which must not fail, once all before it is done. */
+  /** Runs `work`, which must not fail, after all earlier work on this lane. */
   next(work: () => Promise<void>): Promise<void> {
     this.#last = this.#last.then(work);
     return this.#last;
@@ -26,7 +26,7 @@ export class Lane {
     this.#batchers.push(silenced);
   }
 
-  /** A question that waited while nothing was heard has waited long enough: one after another, each batch would wait as long again. */
+  /** Fails all waiting questions when the database was silent. Otherwise each batch in turn would wait just as long again. */
   silenced(error: unknown): void {
     for (const silenced of this.#batchers) silenced(error);
   }
@@ -55,13 +55,13 @@ export class Batcher<Item, Answer> {
     });
   }
 
-  /** Resolves when everything asked so far is answered. */
+  /** Resolves when all questions asked so far are answered. */
   async idle(): Promise<void> {
     await this.#sending;
   }
 
   async #send(): Promise<void> {
-    // The first question waits for the end of this turn, so that everything the turn brings shares its round trip.
+    // The first question waits for the end of this turn, so that everything asked in the same turn shares its round trip.
     await Promise.resolve();
     while (this.#waiting.length > 0) {
       await this.#lane.next(() => this.#answer(this.#waiting.splice(0, LARGEST_BATCH)));
@@ -75,7 +75,7 @@ export class Batcher<Item, Answer> {
       const answers = await this.#run(batch.map(({ item }) => item));
       for (const [i, { resolve }] of batch.entries()) resolve(answers[i]!);
     } catch (error) {
-      // A fault that one item brought must not become everybody's; an outage is everybody's.
+      // An error that one item caused must not fail the others, so each is tried alone. An outage concerns all of them.
       if (batch.length > 1 && !isProblem(error, "unavailable")) {
         for (const alone of batch) await this.#answer([alone]);
       } else for (const { reject } of batch) reject(error);
@@ -84,7 +84,7 @@ export class Batcher<Item, Answer> {
   }
 }
 
-/** Answers to the items of several calls, put back together call by call. */
+/** Groups the answers to the items of several calls by call again. */
 export function regroup<Answer>(calls: readonly (readonly unknown[])[], answers: readonly Answer[]): Answer[][] {
   const rest = answers.values();
   return calls.map((call) => call.map(() => rest.next().value!));

@@ -1,36 +1,39 @@
-/** What every connection to PostgreSQL has in common: nobody waits on one for ever, on either side of it. */
+/** What all connections to PostgreSQL share: time limits, so that neither side waits for ever. */
 import { Socket } from "node:net";
 import { Client, type ClientConfig, DatabaseError } from "pg";
 import { every } from "../../kernel/background.ts";
 import { type Clock, realClock } from "../../kernel/clock.ts";
 import { floating } from "../../kernel/floating.ts";
 
-/** How long PostgreSQL may take for one statement, unless an operator says otherwise. */
+/** How long one statement may take, unless the operator sets another limit. */
 const ANSWER_MS = 10_000;
-/** Beyond its own limit, of which it would tell, it is silent: a network that drops everything looks like that. */
+/**
+ * PostgreSQL reports a statement that passes its limit. If nothing arrives for this multiple of the limit, the server is silent, as behind
+ * a network that drops everything.
+ */
 const SILENT_AFTER = 1.2;
-/** A connection that is at its end and hears nothing is cut. */
+/** A connection that is being closed and gets no answer is cut after this time. */
 const LAST_WORDS_MS = 2_000;
-/** How soon keep-alives of TCP begin, and how soon an end that does not answer them is given up. */
+/** How soon TCP keep-alives begin, and after which time an end that does not answer them is given up. */
 const KEEP_ALIVE_MS = 10_000;
 const GIVEN_UP = { tcp_keepalives_idle: "30", tcp_keepalives_interval: "10", tcp_keepalives_count: "3" };
 
 export interface Patience {
-  /** The most that a statement may take. */
+  /** The longest time that a statement may take. */
   answerMs?: number;
 }
 
 interface Kind extends Patience {
   name: string;
-  /** Settings of PostgreSQL for the connection. */
+  /** PostgreSQL settings for the connection. */
   settings?: Record<string, string>;
 }
 
-/** Connections of one kind, with the sockets that they have open. */
+/** The configuration of connections of one kind, and the sockets that they have open. */
 export function connectionsTo(url: string, { name, settings = {}, answerMs = ANSWER_MS }: Kind) {
   const sockets = new Set<Socket>();
   const limits = {
-    // What one waits for, all who wait for its locks wait for.
+    // All transactions that wait for a statement's locks wait as long as it does, so each statement has a limit.
     statement_timeout: String(answerMs),
     idle_in_transaction_session_timeout: String(3 * answerMs),
     ...GIVEN_UP,
@@ -50,7 +53,7 @@ export function connectionsTo(url: string, { name, settings = {}, answerMs = ANS
       return socket;
     },
   } satisfies ClientConfig;
-  /** Says goodbye, in case PostgreSQL still hears it. */
+  /** Closes the connection properly if PostgreSQL still answers, and cuts it otherwise. */
   async function endBy(end: () => Promise<void>): Promise<void> {
     const cut = realClock.after(LAST_WORDS_MS, () => {
       for (const socket of sockets) socket.destroy();
@@ -61,17 +64,17 @@ export function connectionsTo(url: string, { name, settings = {}, answerMs = ANS
   return { config, sockets, endBy };
 }
 
-/** What PostgreSQL itself said leaves its connection as it was; anything else is said about the connection. */
+/** Whether PostgreSQL itself reported the error, so that the connection still works. Any other error concerns the connection. */
 export const isItsWord = (error: unknown): error is DatabaseError => error instanceof DatabaseError;
 
-/** A connection that somebody has for itself, for as long as it answers. */
+/** A connection of the caller's own, for as long as it answers. */
 export interface OwnConnection extends AsyncDisposable {
-  /** Resolves when it is over, for whatever reason. */
+  /** Resolves when the connection has ended, for whatever reason. */
   ended: Promise<void>;
   query(text: string | { name: string; text: string }, values?: unknown[]): Promise<unknown[]>;
 }
 
-/** Nothing is asked on it for long stretches, in which nobody would notice that it leads nowhere any more. */
+/** The connection is idle for long stretches, and without this check nobody would notice that it is dead. */
 const LOOK_EVERY_MS = 10_000;
 
 export async function openConnection(

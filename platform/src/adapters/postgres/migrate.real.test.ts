@@ -1,4 +1,4 @@
-/** Migrations: applied once, by whichever node is first, and never backwards. */
+/** Migrations are applied once, by the first node that starts, and never backwards. */
 import { expect, test } from "vitest";
 import { freshDatabase } from "../../../tests/database.ts";
 import { migrate } from "./migrate.ts";

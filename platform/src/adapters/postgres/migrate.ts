@@ -1,19 +1,19 @@
-/** Schemas in PostgreSQL: each component's tables, brought forward by whichever node starts first. */
+/** Schemas in PostgreSQL: the first node that starts brings each component's tables forward. */
 import { realClock } from "../../kernel/clock.ts";
 import { type Pool, type Sql, transaction } from "./pool.ts";
 
-/** Any number that nobody else uses for an advisory lock: "millrace" in bytes. */
+/** A number that nobody else uses for an advisory lock: "millrace" in bytes. */
 const MIGRATION_LOCK = "7883951835720016741";
 
-/** An index over everything takes its time, and so does another node's. */
+/** Building an index over a whole table takes long, and so does waiting for another node that builds one. */
 const PATIENCE = { answerMs: 3_600_000 };
 
 export interface Migrating {
-  /** Told what is done, in a sentence at a time. */
+  /** Receives a sentence for each step. */
   say?: (text: string) => void;
 }
 
-/** Forward only; nodes that start at once take turns, and all but the first find nothing left to do. */
+/** Migrates forward only. Nodes that start at the same time take turns, and all but the first find nothing to do. */
 export async function migrate(
   pool: Pool,
   component: string,

@@ -1,4 +1,4 @@
-/** Connections: transactions that end whole, and outages that are named as such. */
+/** Transactions are done as a whole or not at all, and outages are reported as outages. */
 import { expect, test } from "vitest";
 import { freshDatabase } from "../../../tests/database.ts";
 import { openPool, query, transaction } from "./pool.ts";
@@ -68,7 +68,7 @@ test("a single statement that is broken off is done again too", async () => {
     await sql("UPDATE counters SET count = count + 1 WHERE id = 'a'");
   });
   await first.promise;
-  // Takes a, and then waits for b, whose holder waits for a.
+  // This statement locks a and then waits for b. The transaction that holds b waits for a.
   const single = query(world.pool, "UPDATE counters SET count = count + 10 WHERE pg_sleep(0.01) IS NOT NULL");
   while ((await query(world.pool, "SELECT 1 FROM pg_locks WHERE NOT granted")).length === 0);
   second.resolve();

@@ -1,4 +1,4 @@
-/** Changes in PostgreSQL, many of them in each statement, and what became of them. */
+/** Applies many job changes per statement in PostgreSQL, and reports the outcome of each. */
 import { storable } from "../../kernel/storable.ts";
 import type { JobChange, Outcome } from "../../ports/queue/queue.ts";
 import type { Sql, Statement } from "./pool.ts";
@@ -10,14 +10,14 @@ import { isApart, replacePieces } from "./postgres-payloads.ts";
 export const FIND: Statement = { name: "find_jobs", text: `SELECT ${COLUMNS} FROM jobs WHERE id = ANY ($1)` };
 
 /**
- * Before several statements in one transaction: each would come to its jobs with the counters of the one before in its hands,
- * and another writer may have the jobs and wait for the counters.
+ * Locks the jobs before a transaction runs several statements. Otherwise each statement would lock its jobs while the transaction holds
+ * counters from the statement before, and another writer may hold the jobs and wait for the counters.
  */
 export async function lockJobs(sql: Sql, changes: readonly JobChange[]): Promise<void> {
   await sql("SELECT FROM jobs WHERE id = ANY ($1) ORDER BY id FOR UPDATE", [changes.map(({ id }) => id)]);
 }
 
-/** Results that are kept apart are written too, and staged outputs taken: that takes a transaction. */
+/** Results that are kept apart are written too, and staged outputs are taken. Changes with either must run in a transaction. */
 export async function applyInRounds(sql: Sql, changes: readonly JobChange[], slot: number): Promise<Outcome[]> {
   const outcomes: Outcome[] = [];
   for (const round of Round.all(changes)) {
@@ -36,7 +36,7 @@ export async function applyInRounds(sql: Sql, changes: readonly JobChange[], slo
   return outcomes;
 }
 
-/** Fills in what the refused changes found instead. */
+/** Adds to each refused change the job as it is now. */
 async function explain(sql: Sql, changes: readonly JobChange[], refused: number[], outcomes: Outcome[]): Promise<void> {
   const ids = refused.map((n) => storable(changes[n]!.id));
   const rows = await sql<JobRow>(FIND, [ids]);

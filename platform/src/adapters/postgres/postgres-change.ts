@@ -1,4 +1,4 @@
-/** One statement for each shape of change in PostgreSQL: a compare-and-set of many jobs, with their counts, messages and removals. */
+/** Builds one statement per shape of change: a compare-and-set of many jobs, with their counts, messages and removals. */
 import { storableJson } from "../../kernel/storable.ts";
 import type { JobState } from "../../ports/queue/job.ts";
 import type { Counter, JobChange } from "../../ports/queue/queue.ts";
@@ -10,8 +10,8 @@ import { DROP_OUTPUT } from "./postgres-outputs.ts";
 import { APART, isApart } from "./postgres-payloads.ts";
 
 /**
- * What a change does, apart from the values: changes of one shape share a statement, which then does nothing for the sake of
- * others (a statement for all shapes took 1.5 times as long). The engine makes about a dozen.
+ * What a change does, without its values. Changes of one shape share a statement that does no work for other shapes; one statement for all
+ * shapes took 1.5 times as long. The engine uses about a dozen shapes.
  */
 interface Shape extends Columns {
   from: readonly JobState[];
@@ -53,7 +53,7 @@ function nameOf(shape: Shape): string {
   return `${from} ${to} ${Object.keys(set)} -${clear} ${flags.map(Number).join("")} ${counts} ${result} ${progress} ${place}`;
 }
 
-/** A value that each change brings: an element of an array, which has a name in the statement. */
+/** A value that each change brings: an element of an array, with a name in the statement. */
 interface Given {
   name: string;
   type: string;
@@ -78,7 +78,7 @@ function givenIn({ set, fence, result, progress, lower }: Shape): Given[] {
 
 const isNumber = (type: string) => type === "bigint" || type === "integer";
 
-/** Whatever is neither number nor text travels as JSON. */
+/** Values that are neither numbers nor texts are sent as JSON. */
 function arrayOf({ type, value }: Given, changes: readonly JobChange[], sets: readonly Columns["set"][]): Buffer {
   const values = changes.map((change, n) => value(change, sets[n]!));
   if (isNumber(type)) return bigintArray(values as number[]);
@@ -92,7 +92,7 @@ const NEW_VALUE: Record<string, (name: string) => string> = {
 };
 const newValue = ({ name, type }: Given) => NEW_VALUE[type]?.(name) ?? name;
 
-/** The first parameter is the states, then come the arrays of what is given, then the counters' slot. */
+/** The first parameter holds the states. The arrays of values follow, and then the counters' slot. */
 const FIRST_GIVEN = 2;
 const POSITIONS = { front: "-nextval('job_returns')", back: "nextval('job_positions')" };
 
@@ -100,9 +100,9 @@ function textOf(shape: Shape, given: readonly Given[]): string {
   const { fence, webhook, dropChunks, result, place, clear } = shape;
   const arrays = given.map(({ type }, i) => `$${FIRST_GIVEN + i}::${isNumber(type) ? "bigint" : "text"}[]`);
   const names = given.map(({ name }) => name);
-  // By id, so that no two writers wait for each other.
+  // Sorted by id, so that no two writers wait for each other.
   const rows = `(SELECT * FROM unnest(${arrays}) WITH ORDINALITY AS given (${names}, n) ORDER BY id) AS given`;
-  // The states are a parameter even where there is one: a constant would let the planner take an index of all jobs in that state.
+  // The states are a parameter even where there is only one. With a constant the planner could choose an index over all jobs in that state.
   const fits = [
     "jobs.id = given.id AND jobs.state = ANY ($1::text[])",
     ...(fence.holder ? ["jobs.holder IS NOT DISTINCT FROM its_holder"] : []),
@@ -113,7 +113,7 @@ function textOf(shape: Shape, given: readonly Given[]): string {
   const update = `UPDATE jobs SET ${assignments(shape, given).join(", ")} FROM`;
   return `
     WITH ${
-      // A change that was faster is seen here, and not passed over.
+      // The row lock waits for a concurrent change of the job and then sees its result.
       mustLookFirst(shape)
         ? `fitting AS MATERIALIZED (
       SELECT * FROM ${rows} CROSS JOIN LATERAL (SELECT jobs.state AS was, jobs.low AS was_low FROM jobs WHERE ${fits} FOR UPDATE) AS held
@@ -132,7 +132,7 @@ function textOf(shape: Shape, given: readonly Given[]): string {
     SELECT n, ${FIELDS} FROM done`;
 }
 
-/** Where the counts or the place in the queue depend on what the job was before, which an update does not tell. */
+/** Whether the counts or the place in the queue depend on the job's earlier state, which an UPDATE does not return. */
 const mustLookFirst = ({ from, to, set, place }: Shape) =>
   place !== undefined || set.low !== undefined || (to !== undefined && from.length !== 1);
 
@@ -153,7 +153,7 @@ function assignments(shape: Shape, given: readonly Given[]): string[] {
   return all.length > 0 ? all : ["state = jobs.state"];
 }
 
-/** Not LEAST, which takes what is given for what is not there. */
+/** LEAST ignores NULL, so it would set a value that the job does not have. This keeps it absent. */
 const lowered = (column: string) =>
   `${column} = CASE WHEN jobs.${column} > less_${column} THEN less_${column} ELSE jobs.${column} END`;
 
@@ -199,9 +199,9 @@ function planFor(name: string, shape: Shape): Plan {
   return plan;
 }
 
-/** Changes of one shape, no two of them of one job: what one statement can do. */
+/** Changes of one shape and of different jobs, which one statement can apply. */
 export class Round {
-  /** Which of the list's changes these are. */
+  /** The positions of these changes in the caller's list. */
   readonly numbers: number[] = [];
   readonly #plan: Plan;
   readonly #changes: JobChange[] = [];
@@ -228,7 +228,7 @@ export class Round {
     for (const [n, change] of changes.entries()) {
       const shape = shapeOf(change);
       const name = nameOf(shape);
-      // Changes of one job must see each other, in order, and one statement changes a job once.
+      // Changes of one job must see each other in order, and a statement changes a job only once.
       const known = byShape.get(name);
       const last = lastOf.get(change.id) ?? -1;
       const at = known !== undefined && last < known ? known : rounds.length;

@@ -1,4 +1,4 @@
-/** Claims in PostgreSQL: all who ask at once share one statement, and no job is given to two. */
+/** Claims in PostgreSQL: simultaneous requests share one statement, and no job is given to two workers. */
 
 import type { Job } from "../../ports/queue/job.ts";
 import type { Ask } from "../../ports/queue/queue.ts";
@@ -7,14 +7,14 @@ import type { Sql, Statement } from "./pool.ts";
 import { ADD_COUNTS, COLUMNS, FIELDS, type JobRow, NOT_AWAITED, toJob } from "./postgres-jobs.ts";
 import { APART } from "./postgres-payloads.ts";
 
-/** Neither a long text nor a piece is read for it: rows know how long they are. */
+/** The length of a body. PostgreSQL stores the lengths of values, so no long text or piece is read for it. */
 const BODY_BYTES = `CASE WHEN body <> '${APART}' THEN octet_length(body)
   ELSE (SELECT sum(octet_length(bytes)) FROM job_payloads WHERE job = jobs.id AND part = 'body') END`;
 
 /**
- * One scan for each endpoint takes as many jobs as all its askers want, passing over what other nodes are taking; its rows are
- * then dealt out. Jobs are numbered through all scans as if each found what it wants: `$5` are the numbers of the first job of
- * each asker, and so tell whose a number is. What is too long for its asker stays where it is.
+ * One scan per endpoint takes as many jobs as all its askers want, and skips jobs that other nodes are taking. Its rows are then dealt out
+ * to the askers. Jobs are numbered through all scans as if each scan found as many as it wants: `$5` holds the first job number of each
+ * asker, so a number tells whose job it is. A job that is too long for its asker stays in the queue.
  */
 const CLAIM: Statement = {
   name: "claim",
@@ -52,17 +52,17 @@ const CLAIM: Statement = {
 
 type Row = JobRow & { asker: number; number: number; bytes: number; body: string; left_over: number };
 
-/** What its body is, or that it is kept apart and how long it is. */
+/** A claimed job. `body` is its text, or a mark that the body is kept apart; `bytes` is the body's length. */
 export interface Begun {
   job: Job;
   body: string;
   bytes: number;
 }
 
-/** Asks of one endpoint, which share a scan. */
+/** Requests for one endpoint, which share a scan. */
 type Scan = number[];
 
-/** Bodies that are kept apart are still to be fetched. */
+/** The caller still has to fetch bodies that are kept apart. */
 export async function claimJobs(sql: Sql, asks: readonly Ask[], slot: number): Promise<Begun[][]> {
   const claimed: Begun[][] = asks.map(() => []);
   const rounds = inRounds(asks);
@@ -76,7 +76,7 @@ export async function claimJobs(sql: Sql, asks: readonly Ask[], slot: number): P
     const askers = scans.flat();
     for (const row of begun)
       claimed[askers[row.asker - 1]!]!.push({ job: toJob(row), body: row.body, bytes: row.bytes });
-    // What was too long for one asker is for those who came behind it and found nothing.
+    // A job that was too long for one asker goes to the askers behind it that got nothing.
     if (begun[0]?.left_over) rounds.push(...withoutServed(scans, claimed));
   }
   return claimed;
@@ -93,7 +93,7 @@ function inRounds(asks: readonly Ask[]): Scan[][] {
   const rounds: Scan[][] = [];
   for (const [n, { endpoint, except, limit }] of asks.entries()) {
     if (limit <= 0) continue;
-    // An asker with exceptions has its scan to itself; such askers are rare.
+    // An asker with exceptions has a scan of its own. Such askers are rare.
     if (except && except.length > 0) rounds.push([[n]]);
     else shared.set(endpoint, [...(shared.get(endpoint) ?? []), n]);
   }

@@ -1,12 +1,12 @@
-/** What is counted in PostgreSQL, and the turns of those that write under a bound. */
+/** Counts records in PostgreSQL, and lets commits that have an upper bound take turns. */
 import { isStorable } from "../../kernel/storable.ts";
 import { type Counting, type Selection, type Write, WriteRefused } from "../../ports/store/store.ts";
 import type { Sql } from "./pool.ts";
 
-/** Tells these turns from other advisory locks of the same database. */
+/** Distinguishes these turns from other advisory locks of the same database. */
 const TURNS = 7_218_305;
 
-/** A selection in SQL, with its values in their order. */
+/** A selection as SQL, with its values in order. */
 export function selected({ kind, account, key }: Selection) {
   const values = [kind];
   const value = (given: string) => `$${values.push(given)}`;
@@ -33,8 +33,8 @@ export async function counted(sql: Sql, { sum, ...selection }: Counting): Promis
 }
 
 /**
- * Whoever writes under a bound waits until those before it have committed: it then counts what they made. The turns are taken before any
- * other lock, and in one order, so that nobody waits for one who waits for him. They are those of an account and kind: others do not wait.
+ * A commit with an upper bound waits until earlier ones have committed, so that it counts what they created. Turns are taken before any
+ * other lock and always in the same order, so there is no deadlock. Each account and kind has its own turn; others do not wait.
  */
 export async function takeTurns(sql: Sql, writes: readonly Write[]): Promise<void> {
   const bounded = writes.flatMap((write) => boundsOf(write).flatMap(({ of }) => of));
@@ -42,7 +42,7 @@ export async function takeTurns(sql: Sql, writes: readonly Write[]): Promise<voi
   for (const turn of turns) await sql("SELECT pg_advisory_xact_lock(hashtextextended($1, $2))", [turn, TURNS]);
 }
 
-/** After the write, in a statement of its own: it sees all that was committed before the turn came. */
+/** Counts after the write in a statement of its own, which sees everything that was committed before the turn came. */
 export async function refusePast(sql: Sql, write: Write, index: number): Promise<void> {
   for (const { of, most } of boundsOf(write)) {
     let has = 0;

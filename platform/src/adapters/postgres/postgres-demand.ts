@@ -1,9 +1,9 @@
-/** What the live jobs in PostgreSQL ask of the fleet. */
+/** What the live jobs in PostgreSQL need from the fleet. */
 
 import type { Demand } from "../../ports/queue/queue.ts";
 import type { Sql, Statement } from "./pool.ts";
 
-/** A few counters for each endpoint, and the head of its line along the index of claims. */
+/** Reads a few counters per endpoint, and the first waiting jobs through the index for claims. */
 const DEMAND: Statement = {
   name: "demand",
   text: `

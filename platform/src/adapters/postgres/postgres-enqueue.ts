@@ -9,8 +9,8 @@ import { ADD_COUNTS, COLUMNS, type JobRow, policyColumns, rowsOf, rowsParameter,
 import { APART, isApart } from "./postgres-payloads.ts";
 
 /**
- * Jobs without keys and other extras, which most are: terms that many jobs share are sent once, and their number with each job.
- * Nothing has to be told afterwards, since all of them are inserted.
+ * For jobs without keys and other extras, which most are. Terms that many jobs share are sent once, and each job refers to them by number.
+ * It returns nothing, since all of them are inserted.
  */
 const INSERT_PLAIN: Statement = {
   name: "enqueue_plain",
@@ -77,7 +77,7 @@ const FIND_KEYS: Statement = {
     JOIN jobs ON jobs.id = key.job`,
 };
 
-/** Inserts what has no known key, and returns the ids of those. */
+/** Inserts the jobs whose key is not known yet, and returns their ids. */
 export async function insertJobs(sql: Sql, jobs: readonly NewJob[], slot: number): Promise<Set<string> | "all"> {
   if (jobs.every(isPlain)) {
     await sql(INSERT_PLAIN, [slot, ...plainColumns(jobs)]);
@@ -96,7 +96,7 @@ export async function insertJobs(sql: Sql, jobs: readonly NewJob[], slot: number
 const isPlain = ({ webhooks, sealed, idempotency }: NewJob) => !webhooks && !sealed && !idempotency;
 
 interface Terms extends Pick<NewJob, "endpoint" | "policy"> {
-  /** From 1, as PostgreSQL counts. */
+  /** Counts from 1, as PostgreSQL does. */
   number: number;
   jobs: number;
 }
@@ -139,7 +139,7 @@ function plainColumns(jobs: readonly NewJob[]): unknown[] {
 
 const NUMBERS_OF_POLICY = ["ttl_ms", "execution_ms", "retention_ms", "error_retries"] as const;
 
-/** The jobs that hold the keys of these; undefined where the key became free in the meantime. */
+/** The jobs that hold the keys of these; undefined where a key became free meanwhile. */
 export async function findKnown(sql: Sql, jobs: readonly NewJob[]): Promise<(Enqueued | undefined)[]> {
   const keys = jobs.map(({ endpoint, idempotency }) => ({ endpoint, key: idempotency!.key }));
   const rows = await sql<JobRow & { n: number; digest: string }>(FIND_KEYS, [rowsParameter(keys)]);
@@ -149,7 +149,7 @@ export async function findKnown(sql: Sql, jobs: readonly NewJob[]): Promise<(Enq
     const row = found.get(n);
     const job = row && toJob(row);
     if (job?.expiresAt !== undefined && job.expiresAt <= createdAt) {
-      // Expired, and only not removed yet: its key is free.
+      // The job has expired and is only not removed yet, so its key is free.
       await sql("DELETE FROM job_keys WHERE job = $1", [job.id]);
       known.push(undefined);
     } else known.push(job && { job, known: true, digest: row!.digest });
@@ -157,7 +157,7 @@ export async function findKnown(sql: Sql, jobs: readonly NewJob[]): Promise<(Enq
   return known;
 }
 
-/** The job as the statement makes it. */
+/** The job exactly as the statement stores it. */
 export function newlyQueued(job: NewJob): Job {
   return waitingJob({ ...job, id: storable(job.id) }, job.endpoint, job.policy);
 }

@@ -1,4 +1,4 @@
-/** How often the database hears that a worker is alive. */
+/** How often a node tells the database that a worker is alive. */
 import { expect, test } from "vitest";
 import { ToldRenewals } from "./postgres-holders.ts";
 

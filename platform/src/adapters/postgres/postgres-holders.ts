@@ -1,12 +1,12 @@
-/** Those who hold jobs, in PostgreSQL, and what they and the clock make due. Who is alive is told by the database's own clock. */
+/** The holders of jobs in PostgreSQL, and the jobs that are due. The database's own clock decides which holders are alive. */
 import { storable } from "../../kernel/storable.ts";
 import type { Due, DueReason } from "../../ports/queue/queue.ts";
 import type { Sql, Statement } from "./pool.ts";
 import { COLUMNS, type JobRow, NOT_AWAITED, rowsOf, rowsParameter, toJob } from "./postgres-jobs.ts";
 
-/** After an outage, workers get this long to be heard of before their jobs are given to others. */
+/** After an outage, workers have this long to report before their jobs are given to others. */
 const GRACE_MS = 30_000;
-/** Holders that were not heard of for this long, and have nothing, are forgotten. */
+/** Holders without jobs are forgotten when they have not reported for this long. */
 const FORGET_AFTER_MS = 3_600_000;
 
 export interface Renewal {
@@ -15,16 +15,19 @@ export interface Renewal {
   forMs: number;
 }
 
-/** A busy worker speaks thousands of times a second. It counts as alive this much longer, and is not told of again for as long. */
+/**
+ * A busy worker reports thousands of times a second. Each report counts this much longer than asked, and for that time no further one is
+ * sent.
+ */
 const LONGEST_SLACK_MS = 1000;
 const slackOf = (forMs: number) => Math.min(LONGEST_SLACK_MS, Math.floor(forMs / 20));
 const MOST_TOLD = 10_000;
 
-/** What this node has told the database of who is alive, so that it need not say it again at once. */
+/** Remembers which reports this node sent to the database, so that it does not repeat them at once. */
 export class ToldRenewals {
   readonly #told = new Map<string, Renewal & { at: number }>();
 
-  /** What to tell, if anything. */
+  /** The report to send, or undefined if none is needed. */
   next(renewal: Renewal, now: number): Renewal | undefined {
     const { holder, endpoint, forMs } = renewal;
     const told = this.#told.get(holder);
@@ -44,7 +47,7 @@ export class ToldRenewals {
   }
 }
 
-/** Milliseconds by the clock that all nodes share. */
+/** The time in milliseconds by the database's clock, which all nodes share. */
 export const DATABASE_NOW = "(extract(epoch FROM statement_timestamp()) * 1000)::bigint";
 
 const RENEW: Statement = {
@@ -73,7 +76,7 @@ const RUNNING_DUE: Statement = {
     ORDER BY jobs.holder LIMIT $2`,
 };
 
-/** The last word about a holder counts. */
+/** The last report about each holder counts. */
 export async function renewHolders(sql: Sql, renewals: readonly Renewal[]): Promise<void> {
   const last = new Map(renewals.map((renewal) => [storable(renewal.holder), renewal]));
   await sql(RENEW, [rowsParameter([...last.values()])]);

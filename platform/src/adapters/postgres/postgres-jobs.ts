@@ -4,9 +4,9 @@ import type { Job, JobPolicy } from "../../ports/queue/job.ts";
 import type { JobFields } from "../../ports/queue/queue.ts";
 
 /**
- * A row of `jobs` is small, for it is written three times in its life; PostgreSQL itself keeps texts beyond 2 KB apart and does
- * not rewrite them. Vacuuming is due after a number of changes, not after a share of the table: dead rows at the front of the
- * queue are what every claim must pass.
+ * A row of `jobs` is small, because it is written three times in its life. PostgreSQL itself stores texts beyond 2 KB apart and does not
+ * rewrite them. Vacuuming starts after a fixed number of changes, not after a share of the table, because every claim must pass the dead
+ * rows at the front of the queue.
  */
 export const migrations = [
   `CREATE TABLE jobs (
@@ -65,12 +65,12 @@ export const migrations = [
    CREATE INDEX outbox_due ON outbox (due_at);`,
   `ALTER TABLE job_chunks ADD COLUMN key text COLLATE "C";
    CREATE UNIQUE INDEX job_chunk_keys ON job_chunks (job, attempt, key) WHERE key IS NOT NULL;`,
-  // All running jobs are looked at for those whose holder is gone, and few run at once: only the waiting ones need an order.
+  // The check for lost holders reads all running jobs, and few run at once. Only the waiting ones need an order.
   `DROP INDEX jobs_due;
    CREATE INDEX jobs_due ON jobs (ttl_at) WHERE state = 'IN_QUEUE';`,
   `ALTER TABLE jobs ADD COLUMN error text;`,
   `ALTER TABLE jobs ADD COLUMN large jsonb;`,
-  // Messages of before, and of a node that knows no targets yet, share one: they wait for each other, as they did.
+  // Old messages, and those of a node of an earlier release, share one target. They wait for each other, as before.
   `ALTER TABLE outbox ADD COLUMN target text COLLATE "C" NOT NULL DEFAULT '-';
    DROP INDEX outbox_due;
    CREATE INDEX outbox_of_endpoint ON outbox (endpoint, due_at);
@@ -79,8 +79,8 @@ export const migrations = [
 ];
 
 /**
- * The statements are few and each has one good plan: along an index, whatever the tables hold. Without this, a plan made while
- * the queue was empty would read the whole table, and be kept when it has grown.
+ * The statements are few, and each has one good plan along an index, whatever the tables hold. Without these settings PostgreSQL could make
+ * a plan while the queue is empty that reads the whole table, and keep it when the queue has grown.
  */
 export const planSettings = {
   enable_seqscan: "off",
@@ -123,7 +123,7 @@ export const SETTABLE = {
 
 type Column = keyof typeof SETTABLE;
 
-/** The job's fields as columns; `policy` has several. */
+/** The columns of the job's fields. `policy` has several columns and is not listed. */
 const COLUMN_OF = {
   state: "state",
   ttlAt: "ttl_at",
@@ -148,7 +148,7 @@ const COLUMN_OF = {
   deliveries: "deliveries",
 } as const satisfies Record<Exclude<keyof JobFields, "policy">, Column>;
 
-/** A job's numbers, in the order in which they travel: one array is read several times faster than a column for each. */
+/** A job's numbers in the order in which they are sent. One array is read several times faster than a column for each. */
 const NUMBERS = [
   ...["created_at", "ttl_at", "queued_at", "attempt", "spent", "errors_retried", "retried"],
   ...["ttl_ms", "execution_ms", "retention_ms", "error_retries", "low::integer"],
@@ -162,7 +162,7 @@ type Numbers = [
   ...[startedAt: number | null, deadline: number | null, endedAt: number | null, expiresAt: number | null],
 ];
 
-/** Fields that few jobs have. */
+/** Fields that only few jobs have. */
 const RARE = [
   "barred",
   "reason",
@@ -179,7 +179,7 @@ const listOf = (columns: readonly string[]) => columns.map((name) => `jobs.${nam
 const rareColumns = listOf(RARE.map((name) => COLUMN_OF[name]));
 const rareObject = RARE.map((name) => `'${name}', jobs.${COLUMN_OF[name]}`).join(", ");
 
-/** What a job consists of, without its payloads: what is read of it, and how that is made from its row. */
+/** The columns of a job without its payloads, as they are read and as they are computed from its row. */
 export const FIELDS = "id, endpoint, state, holder, numbers, rare";
 export const COLUMNS = `jobs.id, jobs.endpoint, jobs.state, jobs.holder, ARRAY[${listOf(NUMBERS)}]::bigint[] AS numbers,
   CASE WHEN num_nonnulls(${rareColumns}) > 0 THEN json_build_object(${rareObject}) END AS rare`;
@@ -239,7 +239,7 @@ export interface Columns {
   clear: Column[];
 }
 
-/** The fields of a change as columns, and those that it empties. */
+/** The fields of a change as columns to set, and the columns that it clears. */
 export function changedColumns(fields: JobFields, clear: readonly (keyof JobFields)[]): Columns {
   const changed: Columns = {
     set: {},
@@ -254,8 +254,8 @@ export function changedColumns(fields: JobFields, clear: readonly (keyof JobFiel
 }
 
 /**
- * A batch as one parameter: `FROM ${rowsOf("$1", { … })}`. Rows are numbered in `n`. The condition holds for every row: it
- * only tells the planner to expect few of them, so that it starts from them.
+ * A batch of rows as one parameter: `FROM ${rowsOf("$1", { … })}`. `n` numbers the rows. The WHERE condition is always true: it only tells
+ * the planner to expect few rows, so that it starts from them.
  */
 export function rowsOf(parameter: string, types: Record<string, string>): string {
   const list = Object.entries({ n: "integer", ...types }).map(([name, type]) => `${name} ${type}`);
@@ -267,11 +267,11 @@ export function rowsParameter(rows: object[]): string {
   return storableJson(rows.map((row, n) => ({ n, ...row })));
 }
 
-/** Adds to an endpoint's counts. Slots are written in one order, so that no two writers wait for each other. */
+/** Adds to an endpoint's counts. Callers sort their rows, so that no two writers wait for each other. */
 export const ADD_COUNTS = `ON CONFLICT (endpoint, slot) DO UPDATE SET
   in_queue = job_counters.in_queue + excluded.in_queue, low_in_queue = job_counters.low_in_queue + excluded.low_in_queue,
   in_progress = job_counters.in_progress + excluded.in_progress, completed = job_counters.completed + excluded.completed,
   failed = job_counters.failed + excluded.failed, retried = job_counters.retried + excluded.retried`;
 
-/** Commits this statement without waiting for the disk: what it does is done again, or not missed, after a crash. */
+/** Commits this statement without waiting for the disk. After a crash its effect is repeated or not missed. */
 export const NOT_AWAITED = "(SELECT set_config('synchronous_commit', 'off', true)) IS NOT NULL";

@@ -1,4 +1,4 @@
-/** Limits in PostgreSQL keep the port's promises, on several nodes at once. */
+/** Limits in PostgreSQL keep the port's promises, also on several nodes at once. */
 import { expect, test } from "vitest";
 import { freshDatabase } from "../../../tests/database.ts";
 import { SeededRandom } from "../../kernel/random.ts";

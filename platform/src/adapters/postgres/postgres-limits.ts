@@ -1,4 +1,4 @@
-/** Limits in PostgreSQL: one count for all nodes, one round trip per request. */
+/** Rate limits in PostgreSQL: one count for all nodes, one round trip per request. */
 
 import { type Limits, type Verdict, verdictOf, type WindowPolicy } from "../../ports/limits/limits.ts";
 import type { Patience } from "./connection.ts";
@@ -6,8 +6,8 @@ import { migrate } from "./migrate.ts";
 import { endPool, openPool, type Pool, query } from "./pool.ts";
 
 const migrations = [
-  // Unlogged: counting waits for no disk. After a crash of the server the table is empty and every window begins anew, as it
-  // does when a single node restarts. Half of each page stays free, so that a new count finds room beside the old.
+  // The table is unlogged, so counting waits for no disk. After a crash of the server it is empty and every window begins again, as when a
+  // single node restarts. Half of each page stays free, so that a new count fits beside the old one.
   `CREATE UNLOGGED TABLE rate_windows (
      user_id text COLLATE "C" PRIMARY KEY, allowed boolean NOT NULL,
      started_at bigint[] NOT NULL, used bigint[] NOT NULL, ends_at bigint NOT NULL
@@ -15,11 +15,14 @@ const migrations = [
    CREATE INDEX rate_windows_by_end ON rate_windows (ends_at);`,
 ];
 
-/** Of this many requests one also removes users whose windows are all over. */
+/** One in this many requests also removes users whose windows have all ended. */
 const SWEEP_EVERY = 1_000;
 const SWEPT_AT_ONCE = 10_000;
 
-/** `judge` of limits.ts in SQL. $2 are the quotas, $3 the lengths in milliseconds, $4 is now; windows not kept yet are null. */
+/**
+ * The function `judge` of limits.ts in SQL. $2 are the quotas, $3 the lengths in milliseconds, $4 is the time. Windows that are not stored
+ * yet are null.
+ */
 const judged = (startedAt: string, used: string) => `
   WITH kept AS (
     SELECT *, coalesce(used > 0 AND started_at <= $4 AND $4 < started_at + length, false) AS runs
@@ -36,14 +39,14 @@ const judged = (startedAt: string, used: string) => `
   SELECT allowed, array_agg(started_at ORDER BY place), array_agg(used + allowed::int ORDER BY place), max(started_at + length)
   FROM current, verdict GROUP BY allowed`;
 
-// The conflict locks the user's row, and its update sees the newest counts, so requests of one user take turns.
+// The conflict locks the user's row, and the update sees the newest counts, so requests of one user take turns.
 const TAKE = `
   INSERT INTO rate_windows AS kept_row (user_id, allowed, started_at, used, ends_at)
   SELECT $1, judged.* FROM (${judged("NULL::bigint[]", "NULL::bigint[]")}) AS judged
   ON CONFLICT (user_id) DO UPDATE SET (allowed, started_at, used, ends_at) = (${judged("kept_row.started_at", "kept_row.used")})
   RETURNING allowed, to_jsonb(started_at) AS "startedAt", to_jsonb(used) AS used`;
 
-// Rows that are being counted on are passed over: they are not old.
+// Rows that are locked by a request are skipped, since they are not old.
 const SWEEP = `
   DELETE FROM rate_windows WHERE user_id IN (
     SELECT user_id FROM rate_windows WHERE ends_at <= $1 LIMIT ${SWEPT_AT_ONCE} FOR UPDATE SKIP LOCKED

@@ -1,13 +1,13 @@
-/** The outbox in PostgreSQL: read from one endpoint to the next and from one target to the next, whatever each of them has. */
+/** The outbox in PostgreSQL. Reading steps from endpoint to endpoint and from target to target, however many messages each has. */
 
 import { pageOf, TARGETS_IN_A_PAGE } from "../../ports/queue/outgoing.ts";
 import type { Outgoing, OutgoingAsk, OutgoingPage } from "../../ports/queue/queue.ts";
 import type { Sql, Statement } from "./pool.ts";
 
-/** What `targetOf` makes of a URL, near enough. */
+/** Approximates the function `targetOf` in SQL. */
 const TARGET_OF = `left(lower(coalesce(substring(url from '^[^/]*//[^/?#]*'), url)), 200)`;
 
-/** The messages of what a statement has `done`. */
+/** Adds the messages for the jobs in `done`. */
 export const TELL = `
   INSERT INTO outbox (job, url, endpoint, target, tries, due_at)
   SELECT DISTINCT id, url, endpoint, ${TARGET_OF}, 0, coalesce(ended_at, 0)

@@ -1,4 +1,4 @@
-/** Large outputs in PostgreSQL: pieces that stand under a name of their own until a job takes them, for any node to read. */
+/** Large outputs in PostgreSQL: pieces that any node can read, stored under a name of their own until a job takes them. */
 import { requestId } from "../../kernel/ids.ts";
 import { problem } from "../../kernel/problem.ts";
 import type { Random } from "../../kernel/random.ts";
@@ -8,12 +8,15 @@ import type { Sql, Statement } from "./pool.ts";
 import { DATABASE_NOW } from "./postgres-holders.ts";
 import { PIECE_BYTES } from "./postgres-payloads.ts";
 
-/** In place of a job, and as the part of it: `staged-<time in ms>-<random>`. Times sort as texts, having 13 digits until the year 2286. */
+/**
+ * Stands in place of the job's id and of the part: `staged-<time in ms>-<random>`. The times sort as text, since they have 13 digits until
+ * the year 2286.
+ */
 const PREFIX = "staged-";
 /** A worker that takes longer than this to send an output has to send it again. */
 const STAGED_MS = 3_600_000;
 
-/** A statement that is repeated because its answer was lost finds its piece there. */
+/** A statement that is repeated because its answer was lost finds its piece already stored. */
 const INSERT: Statement = {
   name: "stage_piece",
   text: "INSERT INTO job_payloads (job, part, piece, bytes) VALUES ($1, $1, $2, $3) ON CONFLICT DO NOTHING",
@@ -30,7 +33,7 @@ const FORGET: Statement = {
   text: `DELETE FROM job_payloads WHERE job >= '${PREFIX}' AND job < '${PREFIX}' || (${DATABASE_NOW} - ${STAGED_MS})`,
 };
 
-/** Of the jobs in `done`. */
+/** Deletes the outputs of the jobs in `done`. */
 export const DROP_OUTPUT = `DELETE FROM job_payloads USING done WHERE job_payloads.job = done.id AND part LIKE '${PREFIX}%'`;
 
 export class PostgresOutputs implements LargeOutputs {
@@ -65,7 +68,7 @@ export class PostgresOutputs implements LargeOutputs {
     return first.done ? undefined : startingWith(first.value, pieces);
   }
 
-  /** Ends at once when the first piece is not there, and with an error when a later one is not. */
+  /** Ends at once when the first piece is missing, and with an error when a later one is. */
   async *#read(job: string, { key, start, bytes }: LargeOutput): AsyncGenerator<Buffer> {
     for (let at = start; at < start + bytes; ) {
       const offset = at % PIECE_BYTES;
@@ -85,7 +88,7 @@ async function* startingWith(first: Buffer, rest: AsyncIterable<Buffer>): AsyncG
   yield* rest;
 }
 
-/** As many bytes in each as a row has; a few of them are in memory at once. */
+/** Pieces of the size that a row holds. Only a few of them are in memory at once. */
 async function* inPieces(given: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
   let gathered: Uint8Array[] = [];
   let length = 0;
@@ -102,7 +105,7 @@ async function* inPieces(given: AsyncIterable<Uint8Array>): AsyncGenerator<Buffe
   if (length > 0) yield Buffer.concat(gathered);
 }
 
-/** In the transaction of the change that refers to it. Only what is whole is taken. */
+/** Runs in the transaction of the change that refers to the output. Only a complete output is taken. */
 export async function takeStaged(sql: Sql, job: string, key: string): Promise<void> {
   const [taken] = await sql<{ pieces: number; last: number | null }>(
     `WITH taken AS (UPDATE job_payloads SET job = $1 WHERE job = $2 RETURNING piece)
@@ -113,7 +116,7 @@ export async function takeStaged(sql: Sql, job: string, key: string): Promise<vo
     throw problem("unavailable", "the output took too long to arrive; send it again");
 }
 
-/** Removes what was staged long ago and taken by no job: the node that staged it is gone. */
+/** Removes outputs that were staged long ago and that no job took: the node that staged them is gone. */
 export async function forgetStaged(sql: Sql): Promise<void> {
   await sql(FORGET);
 }

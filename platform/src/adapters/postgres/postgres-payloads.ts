@@ -1,15 +1,15 @@
-/** What belongs to a job in PostgreSQL: its payloads, long ones apart and in pieces that hold up nobody, and its chunks. */
+/** The payloads and chunks of jobs in PostgreSQL. Long payloads are stored in pieces, so that no read or write blocks others. */
 
 import type { Payload } from "../../ports/queue/job.ts";
 import type { Chunk, ChunkPlace, Part, Queue, Reading } from "../../ports/queue/queue.ts";
 import type { Sql, Statement } from "./pool.ts";
 import { COLUMNS, type JobRow, rowsOf, rowsParameter, toJob } from "./postgres-jobs.ts";
 
-/** Texts up to this length travel with the batch and stand in the job's row. */
+/** Texts up to this length are sent with the batch and stored in the job's row. */
 const INLINE_LENGTH = 32 * 1024;
 export const PIECE_BYTES = 1024 * 1024;
 
-/** What the job's row says of a payload that is kept apart. No JSON text is empty. */
+/** The mark in the job's row for a payload that is kept apart. No JSON text is empty. */
 export const APART = "";
 
 export function isApart(payload: Payload | null | undefined): payload is Payload {
@@ -25,13 +25,13 @@ export async function writePieces(sql: Sql, job: string, part: Part, payload: Pa
   }
 }
 
-/** Pieces of an earlier payload may still be there: where a short text takes the place of a long one, nobody looks for them. */
+/** Pieces of an earlier payload may still exist. When a short text replaces a long one they stay, since nobody reads them. */
 export async function replacePieces(sql: Sql, job: string, part: Part, payload: Payload): Promise<void> {
   await sql("DELETE FROM job_payloads WHERE job = $1 AND part = $2", [job, part]);
   await writePieces(sql, job, part, payload);
 }
 
-/** Undefined when there is none. */
+/** Undefined when there are no pieces. */
 export async function readPieces(sql: Sql, job: string, part: Part): Promise<Buffer | undefined> {
   const pieces: Buffer[] = [];
   for (;;) {
@@ -45,7 +45,7 @@ export async function readPieces(sql: Sql, job: string, part: Part): Promise<Buf
   }
 }
 
-/** How long the payloads are together; those that are kept apart are not read for it. */
+/** The total length of the payloads. Payloads that are kept apart are not read for it. */
 export async function bytesOf(sql: Sql, reading: Reading, parts: readonly Part[]): Promise<number> {
   const apart = parts.filter((part) => reading[part] === APART);
   const inline = parts.reduce((sum, part) => sum + Buffer.byteLength(reading[part] ?? ""), 0);
@@ -57,10 +57,10 @@ export async function bytesOf(sql: Sql, reading: Reading, parts: readonly Part[]
   return inline + row!.bytes;
 }
 
-/** Bodies of so many jobs are changed in one transaction; those that are kept apart are read one by one. */
+/** How many jobs' bodies are changed in one transaction. Bodies that are kept apart are read one by one. */
 const RESEAL_SLICE = 100;
 
-/** Bodies with a sealed credential, from the next id on; `last` is undefined when there were none left. */
+/** Changes one slice of bodies with a sealed credential, after the id `after`. `last` is undefined when none were left. */
 export async function resealSlice(
   sql: Sql,
   after: string,
@@ -82,7 +82,7 @@ export async function resealSlice(
   return { last: rows.at(-1)?.id, changed };
 }
 
-/** Payloads that are kept apart are still to be fetched. */
+/** The caller still has to fetch payloads that are kept apart. */
 export async function readJob(sql: Sql, id: string, parts: readonly Part[]): Promise<Reading | undefined> {
   const payloads = parts.map((part) => `, jobs.${part}`).join("");
   const name = ["read", ...parts].join("_");
@@ -116,7 +116,7 @@ export async function appendChunks(sql: Sql, calls: readonly { holder: string; c
   await sql(APPEND, [rowsParameter(rows)]);
 }
 
-/** Rows know how long they are: a text that does not fit is not read. */
+/** PostgreSQL stores the lengths of values, so a text that does not fit is not read. */
 export async function readChunks(
   sql: Sql,
   job: string,

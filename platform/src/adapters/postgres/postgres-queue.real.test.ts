@@ -1,4 +1,4 @@
-/** The PostgreSQL queue keeps the port's promises, and those that only a server can break. */
+/** The PostgreSQL queue keeps the port's promises, also when only the server could break them. */
 import { expect, test } from "vitest";
 import { cuttableProxy } from "../../../tests/cuttable-proxy.ts";
 import { freshDatabase } from "../../../tests/database.ts";
@@ -41,7 +41,7 @@ async function openPostgres(): Promise<OpenedQueue> {
   };
 }
 
-/** Nobody sets a database's clock for a test: what was to come after some time is brought nearer by it. */
+/** The database's clock cannot be set for a test, so this moves the stored times closer instead. */
 async function elapse(url: string, ms: number): Promise<void> {
   const admin = openPool(url, { connections: 1 });
   await query(admin, "UPDATE holders SET until = until - $1", [ms]);
@@ -71,7 +71,7 @@ test("what a node that is gone left staged is removed after an hour, and what is
 
 test("what many do at once through three nodes is one possible history", async () => {
   await using database = await freshDatabase();
-  // The same random numbers, and so the same counters: nodes come into each other's way as much as they can.
+  // The nodes have the same random numbers and so the same counters, which makes them conflict as often as possible.
   const open = () => PostgresQueue.open(database.url, { random: new SeededRandom(1) });
   await using one = await open();
   await using two = await open();
@@ -146,7 +146,7 @@ test("claims and finishes find their way along indexes, also where the plan was 
     const ids = await claimIds(queue, { limit: 10 });
     await apply(queue, ...ids.map((id) => finish(id)));
   }
-  // Connections report what they read when they end.
+  // Connections report their statistics when they end.
   await queue[Symbol.asyncDispose]();
   const admin = openPool(database.url, { connections: 1 });
   const [read] = await query<{ rows: number; calls: number }>(
@@ -155,6 +155,6 @@ test("claims and finishes find their way along indexes, also where the plan was 
   );
   await admin.end();
   expect(read!.calls).toBe(220);
-  // A claim looks at a job twice and a finish twice; a plan that reads the table would look at 5,000 each time.
+  // A claim and a finish each read a job twice. A plan that reads the whole table would read 5,000 rows each time.
   expect(read!.rows).toBeLessThan(2_000);
 });

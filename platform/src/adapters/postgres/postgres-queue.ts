@@ -1,4 +1,4 @@
-/** The queue in PostgreSQL, for any number of nodes: every decision is a statement, and what comes in together goes out together. */
+/** The queue in PostgreSQL, for any number of nodes. Every decision is one statement, and simultaneous calls share one. */
 
 import { type Admit, UNCOUNTED_BYTES } from "../../kernel/body-memory.ts";
 import { realClock } from "../../kernel/clock.ts";
@@ -52,9 +52,9 @@ import {
 } from "./postgres-payloads.ts";
 import { expireSlice, purgeSlice, removeSlice, SLICE } from "./postgres-removal.ts";
 
-/** Counters are kept in this many sets, and each node picks one: two nodes with the same one sometimes wait for each other. */
+/** Counters are kept in this many sets, and each node picks one. Two nodes with the same set sometimes wait for each other. */
 const COUNTER_SETS = 8;
-/** In each set, a slot for every kind of writer, since those of one node work at the same time. */
+/** Each set has a slot for every kind of writer, since the writers of one node work at the same time. */
 const WRITERS = ["enqueue", "claim", "apply", "alone"] as const;
 
 export class PostgresQueue implements Queue {
@@ -68,7 +68,7 @@ export class PostgresQueue implements Queue {
   readonly #chunks: Batcher<{ holder: string; chunks: Chunk[] }, void>;
   readonly #renewals: Batcher<Renewal, void>;
   readonly #told = new ToldRenewals();
-  /** Whether the database could not be reached at some time since holders were last given a grace. */
+  /** Whether the database was unreachable at some time since holders last got a grace period. */
   #wasAway = false;
 
   private constructor(pool: Pool, random: Random) {
@@ -76,7 +76,8 @@ export class PostgresQueue implements Queue {
     this.#sql = (statement, values) => this.#watched(query(pool, statement, values));
     this.outputs = new PostgresOutputs(this.#sql, random);
     this.#set = random.bytes(1)[0]! % COUNTER_SETS;
-    // One after another, so that each gathers while the others are under way: fewer and larger statements, a tenth less CPU for each job.
+    // The batchers take turns, so that each gathers calls while the others are under way. Fewer and larger statements take a tenth less CPU
+    // per job.
     const lane = new Lane();
     this.#enqueues = new Batcher((calls) => this.#enqueue(calls), lane);
     this.#claims = new Batcher((asks) => claimJobs(this.#sql, asks, this.#slot("claim")), lane);
@@ -207,7 +208,7 @@ export class PostgresQueue implements Queue {
 
   async retire(holder: string): Promise<void> {
     this.#told.forget(holder);
-    // A renewal that was sent before must not come after.
+    // A renewal that was sent earlier must not arrive after the removal.
     await this.#renewals.idle();
     await this.#sql("DELETE FROM holders WHERE holder = $1", [holder]);
   }
@@ -229,7 +230,7 @@ export class PostgresQueue implements Queue {
   }
 
   async due(now: number, limit: number): Promise<Due[]> {
-    // While the database was away, no worker could be heard of.
+    // While the database was away, no worker could report.
     if (this.#wasAway) {
       await giveGrace(this.#sql);
       this.#wasAway = false;
@@ -285,7 +286,7 @@ export class PostgresQueue implements Queue {
     );
   }
 
-  /** Jobs that were not inserted have a known key; a key may also become free between the two looks. */
+  /** A job that was not inserted has a known key. A key may also become free between the two steps; then the insert is tried again. */
   async #settleKeys(jobs: NewJob[], insert: (jobs: NewJob[]) => Promise<Set<string> | "all">): Promise<Enqueued[]> {
     const settled = new Map<NewJob, Enqueued>();
     for (let left = jobs; left.length > 0; left = left.filter((job) => !settled.has(job))) {
@@ -303,7 +304,7 @@ export class PostgresQueue implements Queue {
 
   async #apply(calls: JobChange[][]): Promise<Outcome[][]> {
     const changes = calls.flat();
-    // Rounds are statements that commit by themselves, except where changes of one job must not be torn apart.
+    // Rounds are statements that commit by themselves. Several changes of one job must be applied together, and take a transaction.
     const slot = this.#slot("apply");
     const outcomes = await (hasRepeats(changes)
       ? this.#applyWhole(changes, slot)
@@ -321,11 +322,11 @@ export class PostgresQueue implements Queue {
   async #read(id: string, parts: readonly Part[], admit?: Admit): Promise<Reading | undefined> {
     const reading = await readJob(this.#sql, id, parts);
     if (!reading) return undefined;
-    // Not in a transaction: it may have to wait.
+    // This is outside of a transaction, because it may have to wait.
     const bytes = admit ? await bytesOf(this.#sql, reading, parts) : 0;
     if (bytes > UNCOUNTED_BYTES) await admit!(bytes);
     if (!parts.some((part) => reading[part] === APART)) return reading;
-    // Job and pieces of one moment.
+    // One snapshot gives the job and its pieces from the same moment.
     return this.#transaction(async (sql) => {
       await sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY");
       const again = await readJob(sql, id, parts);

@@ -1,12 +1,12 @@
-/** Removal in PostgreSQL: jobs go with all that belongs to them, in slices, each whole. */
+/** Removal in PostgreSQL: jobs are removed with everything that belongs to them, in slices that are each complete. */
 import type { Sql, Statement } from "./pool.ts";
 import { ADD_COUNTS, NOT_AWAITED } from "./postgres-jobs.ts";
 import { forgetStaged } from "./postgres-outputs.ts";
 
-/** Few enough that no slice keeps others waiting, many enough that a million take seconds. */
+/** Few enough that no slice keeps others waiting, and enough that a million jobs take only seconds. */
 export const SLICE = 5_000;
 
-/** Everything of the jobs named in `gone`; what is not there costs a look into an index. */
+/** Deletes everything of the jobs in `gone`. Parts that do not exist cost only an index lookup. */
 const ALL_OF_THEM = `
   rows AS (DELETE FROM jobs USING gone WHERE jobs.id = gone.id),
   keys AS (DELETE FROM job_keys USING gone WHERE job_keys.job = gone.id),
@@ -14,7 +14,7 @@ const ALL_OF_THEM = `
   chunks AS (DELETE FROM job_chunks USING gone WHERE job_chunks.job = gone.id),
   messages AS (DELETE FROM outbox USING gone WHERE outbox.job = gone.id)`;
 
-/** Up to the position given: what is enqueued while a long purge runs has been enqueued after it. */
+/** Removes jobs up to the given position only: a job that is enqueued while a long purge runs counts as enqueued after it. */
 const PURGE: Statement = {
   name: "purge",
   text: `
@@ -42,7 +42,7 @@ const REMOVE: Statement = {
     SELECT id FROM gone`,
 };
 
-/** Several nodes may do this at once: each passes over what another is removing. */
+/** Several nodes may run this at once. Each skips rows that another is removing. */
 const EXPIRE: Statement = {
   name: "expire",
   text: `
@@ -71,7 +71,7 @@ export async function purgeSlice(
   return (await sql<{ id: string }>(PURGE, [endpoint, upTo, until, slot])).map(({ id }) => id);
 }
 
-/** Removes one slice of an endpoint's jobs and returns how many there were. */
+/** Removes one slice of an endpoint's jobs and returns how many it removed. */
 export async function removeSlice(sql: Sql, endpoint: string): Promise<number> {
   return (await sql(REMOVE, [endpoint])).length;
 }

@@ -1,4 +1,4 @@
-/** The PostgreSQL signals keep the port's promises, and spare the database. */
+/** The PostgreSQL signals keep the port's promises, and put little load on the database. */
 import { Client } from "pg";
 import { expect, test } from "vitest";
 import { cuttableProxy } from "../../../tests/cuttable-proxy.ts";
@@ -46,7 +46,7 @@ async function setup() {
         });
       }
     },
-    /** Everything that was sent before this has arrived after it. */
+    /** Resolves when everything that was sent earlier has arrived. */
     async settled(): Promise<void> {
       await spy.query("SELECT 1");
     },
@@ -80,7 +80,7 @@ test("what a few milliseconds bring goes out as one message, each topic once, an
     ],
     [["work:a", 7]],
   ]);
-  // For nothing but the next look whether the connection still answers.
+  // The only timer left is the next check of the connection.
   expect(world.clock.waiting).toBe(1);
 });
 

@@ -1,4 +1,4 @@
-/** Signals between nodes through PostgreSQL: heard at once within a node, gathered for a few milliseconds for the others. */
+/** Signals between nodes through PostgreSQL: heard at once within a node, and gathered for a few milliseconds for other nodes. */
 import type { Clock, Timer } from "../../kernel/clock.ts";
 import { floating } from "../../kernel/floating.ts";
 import { requestId } from "../../kernel/ids.ts";
@@ -10,20 +10,20 @@ import { type OwnConnection, openConnection, type Patience } from "./connection.
 import { translated } from "./pool.ts";
 
 const CHANNEL = "millrace_signals";
-/** NOTIFY takes a lock of the whole database at its commit: a node sends one statement in this time, however much it has to say. */
+/** NOTIFY locks the whole database at commit. So a node sends at most one statement in this time, however many signals it has. */
 const GATHER_MS = 3;
-/** A node that has just sent one gathers for longer: under load every message costs as much as a job, and few are enough. */
+/** A node that has just sent a message gathers for longer: under load every message costs as much as a job, and few are enough. */
 const BUSY_GATHER_MS = 10;
-/** PostgreSQL refuses payloads of 8000 bytes and more; this much of one is left to the topics. */
+/** PostgreSQL refuses payloads of 8000 bytes and more. This part of a payload is for the topics. */
 const TOPICS_BYTES = 7_800;
-/** While the database is away no more than this is gathered: signals are hints, and those that wait look by themselves. */
+/** While the database is away, at most this many topics are gathered. Signals are hints, and their listeners also look by themselves. */
 const MOST_GATHERED = 10_000;
 const FIRST_RECONNECT_MS = 100;
 const LAST_RECONNECT_MS = 5_000;
 
-/** Known to the connection by its name, so that it is not planned anew hundreds of times a second. */
+/** A named statement, so that the connection does not plan it hundreds of times a second. */
 const NOTIFY = { name: "notify", text: "SELECT pg_notify($1, payload) FROM unnest($2::text[]) AS payload" };
-/** A hint is worth no wait for the disk, which every message would cause. */
+/** A hint is not worth the wait for the disk that every message would cause. */
 const SETTINGS = { synchronous_commit: "off" };
 
 interface Options extends Patience {
@@ -36,7 +36,7 @@ export class PostgresSignals implements Signals {
   readonly #url: string;
   readonly #clock: Clock;
   readonly #patience: Patience;
-  /** Who sent a message: a node's own come back to it, and it has already heard them. */
+  /** Marks the sender of a message. A node also receives its own messages, which it has already heard. */
   readonly #node: string;
   readonly #local = new MemorySignals();
   #gathered = new Map<Topic, number>();
@@ -56,7 +56,7 @@ export class PostgresSignals implements Signals {
     this.#node = requestId(random);
   }
 
-  /** Resolves once signals of other nodes are heard; rejects when the database cannot be reached now. */
+  /** Resolves once signals of other nodes are heard. Rejects when the database cannot be reached now. */
   static async open(url: string, options: Options): Promise<PostgresSignals> {
     const signals = new PostgresSignals(url, options);
     await signals.#connect();
@@ -91,7 +91,7 @@ export class PostgresSignals implements Signals {
 
   async #send(): Promise<void> {
     const client = this.#client;
-    // Without a connection it stays gathered until there is one.
+    // Without a connection the signals stay gathered until there is one.
     if (!client || this.#gathered.size === 0) return;
     const gathered = this.#gathered;
     this.#gathered = new Map();
@@ -100,7 +100,7 @@ export class PostgresSignals implements Signals {
     try {
       await client.query(NOTIFY, [CHANNEL, textArray(payloads)]);
     } catch {
-      // The connection is gone, which is dealt with where its end is heard. Said twice, a hint does no harm.
+      // The connection is gone, and the handler of its end deals with that. A hint that is sent twice does no harm.
       for (const [topic, count] of gathered) this.#gather(topic, count);
     }
   }
@@ -108,7 +108,7 @@ export class PostgresSignals implements Signals {
   #sendSoon(): Timer {
     const isBusy = this.#clock.monotonic() - this.#sentAt < BUSY_GATHER_MS;
     return this.#clock.after(isBusy ? BUSY_GATHER_MS : GATHER_MS, () => {
-      // One statement at a time: a slow one is waited for, and then all that came in goes out together.
+      // One statement at a time: a slow one is awaited, and then everything gathered meanwhile goes out together.
       this.#sending = (this.#sending ?? Promise.resolve()).then(() => {
         this.#timer = undefined;
         return this.#send();
@@ -141,7 +141,7 @@ export class PostgresSignals implements Signals {
   }
 
   #hear(payload: string): void {
-    // Its own come back to it, and are most of what a node hears: they are told by their beginning.
+    // Most messages that a node hears are its own. They are recognized by their beginning.
     if (payload.startsWith(opening(this.#node))) return;
     for (const [topic, count] of topicsIn(payload)) this.#local.emit(topic, count);
   }
@@ -164,7 +164,7 @@ export class PostgresSignals implements Signals {
     });
   }
 
-  /** What was signalled while the connection was away was not heard: everyone who listens has a reason to look. */
+  /** Signals that came while the connection was away are lost, so everyone who listens gets a reason to look. */
   #resume(): void {
     this.#local.emitAll();
     if (this.#gathered.size > 0) this.#timer ??= this.#sendSoon();
@@ -173,7 +173,7 @@ export class PostgresSignals implements Signals {
 
 const opening = (from: string) => `{"from":${JSON.stringify(from)},`;
 
-/** A program that may connect to the database may say anything on the channel: what no node of ours said is not heard. */
+/** Any program that may connect to the database can send anything on the channel. Malformed messages are ignored. */
 function topicsIn(payload: string): [Topic, number][] {
   try {
     const { topics } = JSON.parse(payload) as { topics: [Topic, number][] };
@@ -183,7 +183,7 @@ function topicsIn(payload: string): [Topic, number][] {
   }
 }
 
-/** As few messages as their size allows. */
+/** Builds as few messages as the size limit allows. */
 function payloadsOf(from: string, gathered: Iterable<[Topic, number]>): string[] {
   const payloads: string[] = [];
   let topics: string[] = [];
@@ -192,7 +192,7 @@ function payloadsOf(from: string, gathered: Iterable<[Topic, number]>): string[]
   for (const entry of gathered) {
     const text = JSON.stringify(entry);
     const length = Buffer.byteLength(text) + 1;
-    // Too long for any message, it would keep all others from being sent.
+    // A topic that is too long for any message would block all others.
     if (length > TOPICS_BYTES) continue;
     if (topics.length > 0 && bytes + length > TOPICS_BYTES) {
       close();

@@ -1,4 +1,4 @@
-/** The PostgreSQL store keeps the port's promises, and those that only a server can break. */
+/** The PostgreSQL store keeps the port's promises, also when only the server could break them. */
 import { expect, test } from "vitest";
 import { freshDatabase } from "../../../tests/database.ts";
 import { insertOf, nameKey, patchOf, seed, settled } from "../../ports/store/conformance-records.ts";

@@ -18,7 +18,7 @@ import { type Migrating, migrate } from "./migrate.ts";
 import { endPool, openPool, type Pool, query, type Sql, type Statement, transaction } from "./pool.ts";
 import { counted, refusePast, selected, takeTurns } from "./postgres-counting.ts";
 
-// Text is compared by its bytes, whatever the database's own collation, so that listings equal those of other stores.
+// Text is compared by its bytes, whatever the database's own collation is, so that listings equal those of other stores.
 const migrations = [
   `CREATE TABLE records (
      kind text COLLATE "C" NOT NULL, id text COLLATE "C" NOT NULL, account text COLLATE "C" NOT NULL,
@@ -49,7 +49,7 @@ const COLUMNS = `records.kind, records.id, records.account, records.created_at A
 
 export class PostgresStore implements Store {
   readonly #pool: Pool;
-  /** A read is sent after it was asked for, never joined to one under way: a caller that has just written must see it. */
+  /** A read is always sent after it was asked for and never joins one under way: a caller that has just written must see its write. */
   readonly #single: Batcher<Single, StoredRecord | undefined>;
 
   private constructor(pool: Pool) {
@@ -95,7 +95,7 @@ export class PostgresStore implements Store {
     const { tables, order, where, values } = selected(selection);
     if (!values.every(isStorable)) return [];
     const given: unknown[] = [...values, limit];
-    // Named by the table that gives the order: the other one's columns are equal, but have no index for it.
+    // The columns name the table that gives the order. The other table's columns are equal but have no index for it.
     const place = `${order}.created_at, ${order}.id`;
     const beyond = after ? ` AND (${place}) < ($${given.push(after.createdAt)}, $${given.push(after.id)})` : "";
     return query<StoredRecord>(
@@ -132,7 +132,7 @@ export class PostgresStore implements Store {
   }
 
   async release(name: string, holder: string): Promise<void> {
-    // The row stays, so that the fence never goes back.
+    // The row stays, so that the fence never decreases.
     const long = Number.MIN_SAFE_INTEGER;
     await query(this.#pool, "UPDATE leases SET until = $3 WHERE name = $1 AND holder = $2", [name, holder, long]);
   }
@@ -142,7 +142,7 @@ export class PostgresStore implements Store {
   }
 }
 
-/** Known to each connection by their names, since planning them takes longer than doing them. */
+/** Named statements, since planning them takes longer than running them. */
 const GET: Statement = { name: "get_record", text: `SELECT ${COLUMNS} FROM records WHERE kind = $1 AND id = $2` };
 const FIND: Statement = {
   name: "find_record",
@@ -154,7 +154,10 @@ interface Single extends Statement {
   values: string[];
 }
 
-/** When what many requests need is forgotten, all of them ask at once for the same: one of them does, and each gets its own copy. */
+/**
+ * When a record that many requests need drops out of the cache, all of them ask for it at once. Only one query runs, and each gets its own
+ * copy.
+ */
 async function readOnce(pool: Pool, asked: readonly Single[]): Promise<(StoredRecord | undefined)[]> {
   const reads = new Map<string, Promise<StoredRecord | undefined>>();
   return Promise.all(
@@ -170,8 +173,8 @@ async function readOnce(pool: Pool, asked: readonly Single[]): Promise<(StoredRe
 }
 
 /**
- * Two commits that change the same records in different orders would each hold what the other waits for, until PostgreSQL
- * breaks one off a second later. Taken in one order, the locks cannot form such a ring.
+ * Locks the records in one order. Two commits that change the same records in different orders would wait for each other until PostgreSQL
+ * aborts one a second later.
  */
 async function lockInOrder(sql: Sql, changed: Exclude<Write, { do: "insert" }>[]): Promise<void> {
   await sql(
@@ -237,7 +240,7 @@ async function refusal(sql: Sql, write: Exclude<Write, { do: "insert" }>, index:
   return new WriteRefused(found.length > 0 && ifVersion !== undefined ? "changed" : "missing", index);
 }
 
-/** Most patches change no key, so keys that stay are left alone: PostgreSQL would keep a dead row for each one rewritten. */
+/** Most patches change no key, so unchanged keys are left alone. PostgreSQL would keep a dead row for each rewritten one. */
 async function replaceKeys(sql: Sql, record: StoredRecord, wanted: UniqueKey[], index: number): Promise<void> {
   const held = await sql<UniqueKey>("SELECT scope, name, value FROM unique_keys WHERE kind = $1 AND id = $2", [
     record.kind,
@@ -281,7 +284,7 @@ async function freeKeys(sql: Sql, owner: { kind: string; id: string }, keys: Uni
   );
 }
 
-/** As with unique keys, those that stay are left alone. */
+/** As with unique keys, unchanged ones are left alone. */
 async function listAnew(sql: Sql, record: StoredRecord, wanted: ListKey[]): Promise<void> {
   const columns = [wanted.map(({ name }) => name), wanted.map(({ value }) => value)];
   await sql(

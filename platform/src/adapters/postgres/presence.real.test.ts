@@ -1,4 +1,4 @@
-/** Servers are beside each other on a database, and a command that must be alone with it is alone. */
+/** Several servers share a database, and a command that must be alone with it is alone. */
 import { Client } from "pg";
 import { expect, test } from "vitest";
 import { freshDatabase } from "../../../tests/database.ts";
@@ -15,7 +15,7 @@ async function endPresences(url: string): Promise<void> {
   await client.end();
 }
 
-/** Until the presence has heard of its loss, or is back: both come by way of the network, and by no event of ours. */
+/** Waits until the presence has noticed its loss or its return. Both come through the network, without an event of ours. */
 async function until(presence: PostgresPresence, clock: FakeClock, held: boolean): Promise<void> {
   for (;;) {
     try {

@@ -1,23 +1,23 @@
-/** Who is at work on a database: any number of servers, or one command that must be alone with it. */
+/** Who works on a database: any number of servers, or one command that must be alone with it. */
 import { type Clock, realClock, type Timer } from "../../kernel/clock.ts";
 import { floating } from "../../kernel/floating.ts";
 import { problem } from "../../kernel/problem.ts";
 import { type OwnConnection, openConnection, type Patience } from "./connection.ts";
 import { translated } from "./pool.ts";
 
-/** Any number that nobody else uses for an advisory lock; one more than that of migrations. */
+/** A number that nobody else uses for an advisory lock: one more than the lock for migrations. */
 const PRESENCE_LOCK = "7883951835720016742";
 const FIRST_RECONNECT_MS = 100;
 const LAST_RECONNECT_MS = 5_000;
 
-/** Undefined while a server is there. Given back by the database when the process ends, however it ends. */
+/** Undefined while a server is there. The database releases the lock when the process ends, however it ends. */
 export async function enterAlone(url: string): Promise<AsyncDisposable | undefined> {
   return connect(url, "pg_try_advisory_lock", { clock: realClock });
 }
 
 /**
- * A server's place, held by a connection of its own. When that breaks, a command may have taken the database for itself, and what
- * the server knows of the master key may be old: it then holds its place again only after it has looked.
+ * A server's presence, held by a connection of its own. When the connection breaks, a command may have taken the database for itself and
+ * the server's knowledge of the master key may be old. The server is present again only after it has checked.
  */
 export class PostgresPresence implements AsyncDisposable {
   readonly #url: string;
@@ -47,7 +47,7 @@ export class PostgresPresence implements AsyncDisposable {
       throw problem("unavailable", "Nothing can be sealed until the database has confirmed this server's master key.");
   }
 
-  /** Names what must succeed before the place is held again after it was lost. */
+  /** Sets the check that must succeed before a lost presence is held again. */
   onReturn(look: () => Promise<void>): void {
     this.#returning = look;
   }
@@ -94,7 +94,7 @@ export class PostgresPresence implements AsyncDisposable {
   }
 }
 
-/** A connection that has the lock, or undefined where somebody's excludes it. */
+/** A connection that holds the lock, or undefined where another lock excludes it. */
 async function connect(
   url: string,
   lock: string,

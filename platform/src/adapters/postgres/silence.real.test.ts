@@ -1,4 +1,4 @@
-/** A database that is connected and says nothing: whoever needs it is told so in time, and it is found again by itself. */
+/** When a database is connected but silent, callers get an error in time, and the server finds it again by itself. */
 import { expect, test } from "vitest";
 import { cuttableProxy } from "../../../tests/cuttable-proxy.ts";
 import { freshDatabase } from "../../../tests/database.ts";
@@ -27,10 +27,10 @@ import { PostgresPresence } from "./presence.ts";
 /** Shorter than any wait of a test, and long enough for a statement on a busy machine. */
 const patience = { answerMs: 1000 };
 const WINDOW = [{ name: "minute", seconds: 60, quota: 1000 }];
-/** Of this test's database alone: others run beside it on the same server. */
+/** Only the locks of this test's database, since other tests use the same server. */
 const ADVISORY_LOCKS = `SELECT 1 FROM pg_locks JOIN pg_database ON pg_database.oid = database
   WHERE locktype = 'advisory' AND datname = current_database()`;
-/** More than a pool has connections. */
+/** More than the connections of a pool. */
 const MANY = Array.from({ length: 40 }, (_, i) => i);
 
 async function setup() {
@@ -148,7 +148,7 @@ test("a place that nobody confirms any more is not held", async () => {
   await untilTrue(clock, isHeld);
 });
 
-/** What is awaited comes by way of the network, and by no event of ours. */
+/** Waits for a change that comes through the network, without an event of ours. */
 async function untilTrue(clock: FakeClock, isSo: () => boolean): Promise<void> {
   while (!isSo()) {
     await clock.advance(1000);

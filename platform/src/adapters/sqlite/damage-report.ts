@@ -1,8 +1,8 @@
-/** Says what a damaged write-ahead log has cost, in words for the operator. */
+/** Tells the operator what a damaged write-ahead log has cost. */
 import { basename } from "node:path";
 import type { Damage } from "./wal-check.ts";
 
-/** As jobs are named, wherever they stand in a page. */
+/** Matches the ids of jobs anywhere in a page. */
 const JOB_ID = /(?:sync-)?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}-u1/g;
 const SHOWN = 20;
 
@@ -15,7 +15,7 @@ export function damageText(database: string, { kept, at, commits, isLastOnly }: 
   return `the log of ${basename(database)} is damaged at byte ${at}: ${lost}${perhaps}. It is kept as ${kept}`;
 }
 
-/** Jobs that the damaged part speaks of: those that cannot be found any more were in it. */
+/** Jobs that the damaged part mentions. Those that can no longer be found were in it. */
 export const jobsIn = ({ text }: Damage): string[] => [...new Set(text.match(JOB_ID) ?? [])];
 
 export function missingText(missing: readonly string[]): string {

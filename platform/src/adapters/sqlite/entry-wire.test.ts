@@ -1,4 +1,4 @@
-/** What is packed for the writer's thread is what is unpacked there, and what is brief need not go there. */
+/** Entries arrive unchanged in the writer's thread, and small batches are recognized as such. */
 
 import { expect, test } from "vitest";
 import { jobLifecycle } from "../../ports/queue/job.ts";

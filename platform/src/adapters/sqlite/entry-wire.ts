@@ -1,7 +1,7 @@
-/** Entries on their way to the writer's thread: the two kinds that every job makes travel as one flat list of values. */
+/** Packs entries for the writer's thread: the two kinds that every job makes travel as one flat list of values. */
 import type { Entry, JobRow, Stashed } from "../../ports/queue/journal.ts";
 
-/** A copy between threads names every field of every object again, and costs more than all else about a small entry. */
+/** Copying an object between threads repeats every field name, which costs more than everything else about a small entry. */
 export type Packed = unknown[];
 
 const INSERT = 0;
@@ -63,13 +63,13 @@ export function unpack(packed: Packed): Entry[] {
   return entries;
 }
 
-/** What is done in a moment: this many values, texts of this length in all, and nothing that goes through a table. */
+/** The limits of a brief batch: this many values, texts of this total length, and no entry that scans a table. */
 const BRIEF_VALUES = 4000;
 const BRIEF_LENGTH = 256 * 1024;
 
 const LENGTHY: ReadonlySet<Entry["do"]> = new Set(["body", "remove", "removeEndpoint", "expire"]);
 
-/** Whether a quick disk has written these in a moment. */
+/** Whether a fast disk can write these in a moment. */
 export function isBrief(packed: readonly Packed[]): boolean {
   let values = 0;
   let length = 0;

@@ -1,16 +1,16 @@
-/** Records that were read before and did not change since: a list of many is mostly of these, and reading text and parsing it is what a list costs. */
+/** Caches records that were read before and have not changed, since reading and parsing their text is what a list costs. */
 import type { StoredRecord } from "../../ports/store/store.ts";
 
-/** What says whether a known record is still the one in the file. */
+/** The columns that tell whether a known record is still the one in the file. */
 export interface Head {
   id: string;
   version: number;
   created_at: number;
 }
 
-/** As much text of documents as is kept, in characters; what was not listed for the longest time goes first. */
+/** How many characters of documents are kept. The records that were not listed for the longest time are dropped first. */
 const MOST = 16 * 1024 * 1024;
-/** Of a longer document the parsing is not what a list costs, and a few of them would push out all others. */
+/** Longer documents are not kept: parsing is not what their list costs, and a few of them would displace all others. */
 const LONGEST = 64 * 1024;
 
 interface Known {
@@ -22,14 +22,17 @@ export class KnownRecords {
   readonly #known = new Map<string, Known>();
   #size = 0;
 
-  /** The record with this head, if it is known. The time of its making is compared too: a record may go, and another come under its id. */
+  /**
+   * The record with this head, if it is known. The creation time is compared too, since another record may have been created under the same
+   * id.
+   */
   get(kind: string, { id, version, created_at }: Head): StoredRecord | undefined {
     const key = keyOf(kind, id);
     const known = this.#known.get(key);
     if (!known) return undefined;
     const { record } = known;
     if (record.version !== version || record.createdAt !== created_at) return undefined;
-    // The order of a Map is that of insertion: the last that was used stands last.
+    // A Map keeps the order of insertion, so the most recently used entry stands last.
     this.#known.delete(key);
     this.#known.set(key, known);
     return record;

@@ -1,4 +1,4 @@
-/** Where a batch is written: here while that takes a moment, and in the thread when it would hold everybody up. */
+/** A batch is written on the calling thread while that is quick, and in the writer's thread when it would block everybody. */
 import { mkdtemp, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -120,7 +120,7 @@ test("everything that is ready shares one write", async () => {
   expect(notes()).toBe(50);
 });
 
-/** Ready after some more promises than others, as requests are that come by different ways. */
+/** Resolves some promises later than others, like requests that take different paths. */
 async function later(promises: number): Promise<void> {
   for (let i = 0; i < promises; i++) await undefined;
 }

@@ -1,30 +1,30 @@
-/** Writes on the calling thread what is done in a moment, and leaves everything else to the writer's thread. */
+/** Writes quick batches on the calling thread, and leaves everything else to the writer's thread. */
 import { lull } from "../../kernel/clock.ts";
 import { BatchRunner, type Command, type Flushed, type Flusher, openDatabase, type Program } from "./writer.ts";
 
-/** Where a flush usually takes longer, it holds up everybody else for too long. */
+/** When flushes usually take longer than this, they block the event loop for too long. */
 const SLOW_MS = 2;
-/** How much the last flush counts in what is usual, and the most that it counts as: one that happened to be slow is soon made up for. */
+/** The weight of the last flush in the average, and the most that it counts as, so that a single slow flush is soon made up for. */
 const WEIGHT = 0.1;
 const MOST_MS = 10;
-/** A slow disk is left to the thread for so many writes before it is tried again. */
+/** A slow disk is left to the thread for this many writes before it is tried again. */
 const RESPITE = 256;
-/** After so many in a row one goes to the thread, which also moves the log into the file: that takes longer than a moment. */
+/** After this many writes in a row one goes to the thread, which also moves the log into the file. That takes longer than a moment. */
 const LONGEST_ROW = 64;
 
 export interface NearParts {
-  /** Where everything goes that is not done in a moment. */
+  /** Takes every batch that is not quick. */
   thread: Flusher;
   file: string;
   program: Program;
   clock: { monotonic(): number };
-  /** Whether a batch is so little that a quick disk writes it in a moment. */
+  /** Whether a batch is so small that a fast disk writes it in a moment. */
   isBrief(batch: readonly Command[]): boolean;
 }
 
 /**
- * On a disk that flushes in a fraction of a millisecond, the way to the thread and back costs more than the write. How long it
- * takes is learned from the flushes themselves: a slow disk is soon left to the thread, and tried again now and then.
+ * On a disk that flushes in a fraction of a millisecond, the way to the thread and back costs more than the write. The flushes themselves
+ * show how long they take: a slow disk is soon left to the thread, and tried again now and then.
  */
 export class NearFlusher implements Flusher {
   readonly #thread: Flusher;
@@ -32,21 +32,21 @@ export class NearFlusher implements Flusher {
   readonly #clock: NearParts["clock"];
   readonly #isBrief: NearParts["isBrief"];
   #inRow = 0;
-  /** How many writes are still left to the thread. */
+  /** How many further writes are left to the thread. */
   #respite = 0;
   #usualMs = 0;
 
   constructor({ thread, file, program, clock, isBrief }: NearParts) {
     const db = openDatabase(file);
     this.#near = new BatchRunner(file, program, db);
-    // Waiting for a lock, and moving the log into the file, is the thread's part.
+    // The thread waits for locks and moves the log into the file, so this connection does neither.
     db.exec("PRAGMA busy_timeout = 0; PRAGMA wal_autocheckpoint = 0");
     this.#thread = thread;
     this.#clock = clock;
     this.#isBrief = isBrief;
   }
 
-  /** All that is ready shares a write, since everybody stands still for it. */
+  /** Everything that is ready shares a write, since the event loop stands still for it. */
   gathered(): Promise<void> {
     return lull();
   }
@@ -58,7 +58,7 @@ export class NearFlusher implements Flusher {
       committingMs = this.#clock.monotonic();
     });
     if (committingMs !== undefined) this.#learn(this.#clock.monotonic() - committingMs);
-    // Nothing of it was written. Somebody else may have the file: the thread can wait for it, or say what is wrong.
+    // Nothing was written. Another process may hold the file: the thread can wait for it, or report what is wrong.
     return "failed" in flushed ? this.#thread.flush(batch) : flushed;
   }
 

@@ -1,4 +1,4 @@
-/** Large payloads as files: on the disk for good before a row refers to them, and gone after no row does. */
+/** Large payloads as files: they are safely on disk before a row refers to them, and are removed after no row does. */
 import { constants, statSync } from "node:fs";
 import { mkdir, open, readdir, readFile, unlink } from "node:fs/promises";
 import { join } from "node:path";
@@ -24,8 +24,8 @@ export class PayloadFiles {
   }
 
   /**
-   * Every write has a name of its own: two workers that report the same job never touch each other's file. An error among the pieces
-   * is passed on as it is.
+   * Every write has a name of its own, so two workers that report the same job never touch each other's file. An error in the pieces is
+   * passed on unchanged.
    */
   async write(payload: Payload | AsyncIterable<Uint8Array>): Promise<string> {
     const name = `${requestId(this.#random)}${requestId(this.#random)}`;
@@ -33,7 +33,7 @@ export class PayloadFiles {
       await this.#write(name, payload);
       return name;
     } catch (cause) {
-      // Half a file would take the room that a full disk lacks.
+      // Half a file would take space that a full disk lacks.
       await this.remove([name]).catch(() => undefined);
       if (isProblem(cause)) throw cause;
       throw problem("unavailable", `The data folder could not be written: ${(cause as Error).message}`, { cause });
@@ -52,12 +52,12 @@ export class PayloadFiles {
     return readFile(join(this.#folder, name)).catch(missing);
   }
 
-  /** Answered at once, as the database is asked too; nothing for a file that is gone. */
+  /** Synchronous, like the queries of the database. A file that is gone counts as 0 bytes. */
   bytes(name: string): number {
     return statSync(join(this.#folder, name), { throwIfNoEntry: false })?.size ?? 0;
   }
 
-  /** A stretch of a file, read as fast as somebody takes it. Once it is open, its removal takes nothing from its readers. */
+  /** A part of a file, read as fast as the caller takes it. Once it is open, removing the file does not affect its readers. */
   async stretch(name: string, start: number, bytes: number): Promise<AsyncIterable<Uint8Array> | undefined> {
     const file = await open(join(this.#folder, name), constants.O_RDONLY).catch(missing);
     return file?.createReadStream({ start, end: start + bytes - 1, highWaterMark: PIECE_BYTES });

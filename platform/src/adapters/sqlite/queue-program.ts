@@ -1,11 +1,11 @@
-/** What runs beside the queue's SQLite file: its tables, and the entries of the journal as statements. */
+/** The program beside the queue's SQLite file: its tables, and the journal's entries as statements. */
 import type { DatabaseSync } from "node:sqlite";
 import type { Entry, Stashed } from "../../ports/queue/journal.ts";
 import { type Packed, unpack } from "./entry-wire.ts";
 import { sql } from "./statement.ts";
 import type { Program } from "./writer.ts";
 
-/** Payloads up to this length stand in the job's own row; a longer one would be copied at every change of the row. */
+/** Payloads up to this length are stored in the job's own row. A longer one would be copied at every change of the row. */
 const INLINE_LENGTH = 4096;
 
 const migrations = [
@@ -38,20 +38,20 @@ const migrations = [
    CREATE INDEX outbox_due ON outbox (due_at);`,
   `ALTER TABLE chunks ADD COLUMN key TEXT;
    CREATE UNIQUE INDEX chunk_keys ON chunks (job, attempt, key) WHERE key IS NOT NULL;`,
-  // Messages of before share a target: they wait for each other, as they did.
+  // Messages of earlier releases share a target. They wait for each other, as before.
   `ALTER TABLE outbox ADD COLUMN target TEXT NOT NULL DEFAULT '-';
    DROP INDEX outbox_due;
    CREATE INDEX outbox_of_endpoint ON outbox (endpoint, due_at);
    CREATE INDEX outbox_of_target ON outbox (endpoint, target, due_at);`,
 ];
 
-/** Files that nothing refers to any more are removed by the caller, after the commit. */
+/** The caller removes these files, to which nothing refers any more, after the commit. */
 export interface Results {
   results: unknown[];
   freed: string[];
 }
 
-/** Nothing where there is nothing to say, as of nearly all entries: an answer for each would have to cross back to the caller. */
+/** Undefined where there is nothing to report, as for nearly all entries. An answer for each would have to cross back to the caller. */
 function write(db: DatabaseSync, packed: Packed): Results | undefined {
   const freed: string[] = [];
   const results = unpack(packed).map((entry) => writeEntry(db, entry, freed));
@@ -98,7 +98,7 @@ function insert(db: DatabaseSync, { row, body, key }: Extract<Entry, { do: "inse
   if (key) sql(db, "INSERT OR REPLACE INTO keys VALUES (?, ?, ?)").run(key.scoped, row.id, key.digest);
 }
 
-/** One statement, whatever changes with the state: finding the row costs more than setting another field of it. */
+/** One statement for all changes of a row, since finding the row costs more than setting another field. */
 function update(
   db: DatabaseSync,
   { row, result, progress, dropChunks, output }: Extract<Entry, { do: "update" }>,
@@ -125,7 +125,7 @@ const UPDATE = {
   both: updating(", result = ?, progress = ?"),
 };
 
-/** What is too long for the row; a result that fits it leaves nothing aside, since a job has one result at most. */
+/** Stores a result that is too long for the row. A result that fits leaves nothing to remove, since a job has at most one result. */
 function setResultAside(db: DatabaseSync, id: string, result: Stashed | null, freed: string[]): void {
   if (result !== null && inline(result) !== null) return;
   dropAside(db, "job = ? AND part = 'result'", id, freed);
@@ -142,7 +142,7 @@ function replaceBody(db: DatabaseSync, { id, body }: Extract<Entry, { do: "body"
   if (inline(body) === null) putAside(db, id, "body", body);
 }
 
-/** The text that goes into the job's own row, or null when it goes elsewhere. */
+/** The text that is stored in the job's own row, or null when it is stored elsewhere. */
 function inline(payload: Stashed): string | null {
   return typeof payload === "string" && payload.length <= INLINE_LENGTH ? payload : null;
 }

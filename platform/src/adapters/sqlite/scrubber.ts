@@ -1,8 +1,8 @@
-/** Takes text that was removed or replaced out of the write-ahead log, where it would stay readable until overwritten. */
+/** Clears removed or replaced text from the write-ahead log, where it would stay readable until it is overwritten. */
 import type { Clock, Timer } from "../../kernel/clock.ts";
 import { floating } from "../../kernel/floating.ts";
 
-/** Removals that come close together share one run, and one that was put off is tried again. */
+/** Removals within this time share one run, and a run that failed is tried again after it. */
 const SOON_MS = 1_000;
 
 export class Scrubber {
@@ -11,7 +11,7 @@ export class Scrubber {
   #timer: Timer | undefined;
   #closed = false;
 
-  /** `empty` empties the log; false when somebody still reads what is in it. */
+  /** `empty` empties the log. It resolves to false when a reader still uses the log. */
   constructor(empty: () => Promise<boolean>, clock: Pick<Clock, "after">) {
     this.#empty = empty;
     this.#clock = clock;
@@ -21,11 +21,11 @@ export class Scrubber {
     if (!this.#closed) this.#timer ??= this.#clock.after(SOON_MS, () => floating(this.now(), () => {}));
   }
 
-  /** Resolves after one try; as long as a try fails, the next comes by itself. */
+  /** Resolves after one try. While tries fail, further ones follow by themselves. */
   async now(): Promise<void> {
     this.#timer?.cancel();
     this.#timer = undefined;
-    // A writer that is gone has told its callers, and the next start looks again.
+    // A dead writer has already told its callers, and the next start clears the log again.
     if (!(await this.#empty().catch(() => false))) this.soon();
   }
 

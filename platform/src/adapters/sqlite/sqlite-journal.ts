@@ -49,10 +49,10 @@ type LiveValues = [
 
 const COLUMNS = "id, endpoint, state, position, created_at, expires_at, doc";
 
-/** Live jobs are read so many at once: one by one, the steps between them cost as much as the reading. */
+/** Live jobs are read in slices of this size. Reading them one by one would double the cost. */
 const LIVE_SLICE = 2000;
 
-/** A job cannot change so often between two reads of it that this many do not suffice; a lost file would never be there. */
+/** A job does not change this often between two reads. If the file is still missing then, it is lost. */
 const READ_ATTEMPTS = 5;
 
 export class SqliteJournal implements Journal {
@@ -71,7 +71,7 @@ export class SqliteJournal implements Journal {
   #failed: () => void = () => {};
 
   private constructor(flusher: Flusher, file: string, files: PayloadFiles, disk: Disk) {
-    // Entries are decided on what earlier entries made: when one batch fails, those behind it rest on nothing.
+    // Entries build on the effects of earlier ones. When one batch fails, the entries behind it are invalid too.
     this.#writer = new GroupCommit(flusher, { failTogether: () => this.#failed(), disk });
     this.#scrubber = new Scrubber(() => this.#writer.checkpoint(), realClock);
     this.#reader = openForReading(file);
@@ -106,7 +106,7 @@ export class SqliteJournal implements Journal {
   }
 
   async discard(stashed: readonly Stashed[]): Promise<void> {
-    // A row may refer to it after all: a writer that broke off cannot say whether its last batch came through.
+    // A row may refer to the file after all: a writer that broke off cannot tell whether its last batch was committed.
     const files = stashed.flatMap((payload) => (typeof payload === "string" ? [] : [payload.file]));
     await this.#removeFiles(files.filter((name) => !this.#refersTo(name)));
   }
@@ -115,7 +115,7 @@ export class SqliteJournal implements Journal {
     return this.#writer.run<Results | undefined>("write", pack(entries)).then(this.#results);
   }
 
-  /** Of nearly all writes there are none, and nothing is waited for. */
+  /** Nearly all writes return nothing, and then nothing is awaited. */
   readonly #results = (written: Results | undefined): unknown[] | Promise<unknown[]> =>
     written ? this.#removeFiles(written.freed).then(() => written.results) : [];
 
@@ -123,7 +123,7 @@ export class SqliteJournal implements Journal {
     this.#failed = action;
   }
 
-  /** As arrays, and without bodies that nobody wants: a million objects of named values cost seconds. */
+  /** Reads arrays instead of objects, and leaves out bodies that nobody wants: a million objects would cost seconds. */
   live(wantsBody: () => boolean, visit: (row: JobRow, body: string | undefined) => void): void {
     const row: JobRow = {
       id: "",
@@ -150,7 +150,10 @@ export class SqliteJournal implements Journal {
     }
   }
 
-  /** Up to so many of them; what is the same as in `common` comes as null, since a text for each costs more than finding it. */
+  /**
+   * One slice of live jobs. A value that equals the one in `common` arrives as null, since creating a text for each row costs more than
+   * comparing it.
+   */
   #liveSlice(common: JobRow, withBody: boolean): LiveValues[] {
     const rows = this.#sql(
       `SELECT id, position, created_at, nullif(endpoint, ?), nullif(state, ?), nullif(doc, ?), ${withBody ? "body" : "NULL"}
@@ -201,13 +204,13 @@ export class SqliteJournal implements Journal {
       }));
       if (!found.row) return undefined;
       const bytes = this.#bytesOf(found.stashed);
-      // Another look may find what is longer.
+      // Another attempt may find a longer payload.
       if (admit && bytes > Math.max(admitted, UNCOUNTED_BYTES)) {
         await admit(bytes - admitted);
         admitted = bytes;
       }
       const payloads = await Promise.all(found.stashed.map((stashed) => this.#load(stashed)));
-      // A file that has gone since belongs to a moment that has passed, and there is another one to be read.
+      // A file that is gone belonged to an earlier state of the job, so the new state is read.
       const gone = payloads.some((payload, i) => payload === undefined && found.stashed[i] !== undefined);
       if (gone && attempt < READ_ATTEMPTS) continue;
       const known = parts.map((part, i) => [part, payloads[i]]).filter(([, payload]) => payload !== undefined);
@@ -236,7 +239,7 @@ export class SqliteJournal implements Journal {
     return row ? (row as Record<Counter, number>) : { completed: 0, failed: 0, retried: 0 };
   }
 
-  /** From one endpoint to the next along the index, whatever each of them has. */
+  /** Steps from endpoint to endpoint along the index, however many messages each has. */
   tellers(now: number): string[] {
     const next = this.#sql("SELECT endpoint FROM outbox WHERE endpoint > ? ORDER BY endpoint LIMIT 1");
     const due = this.#sql("SELECT 1 FROM outbox WHERE endpoint = ? AND due_at <= ? LIMIT 1");
@@ -249,7 +252,7 @@ export class SqliteJournal implements Journal {
     }
   }
 
-  /** From one target to the next, likewise. */
+  /** Steps from target to target in the same way. */
   outgoing(ask: OutgoingAsk): OutgoingPage {
     const next = this.#sql(
       `SELECT job, url, endpoint, target, tries, due_at AS dueAt FROM outbox
@@ -278,7 +281,7 @@ export class SqliteJournal implements Journal {
 
   async close(): Promise<void> {
     await this.#scrubber.close();
-    // In this order: when the last batch fails, what is on the disk is read once more.
+    // The order matters: when the last batch fails, the file is read once more.
     await this.#writer.close();
     this.#reader.close();
     await this.#lists.close();
@@ -323,7 +326,7 @@ export class SqliteJournal implements Journal {
     return this.#sql("SELECT 1 FROM payloads WHERE file = ?").get(file) !== undefined;
   }
 
-  /** What cannot be removed now is swept at the next start: it is no reason to refuse what has been written. */
+  /** A file that cannot be removed now is swept at the next start. It is no reason to fail a write that succeeded. */
   async #removeFiles(names: readonly string[]): Promise<void> {
     if (names.length > 0) await this.#files.remove(names).catch(() => undefined);
   }

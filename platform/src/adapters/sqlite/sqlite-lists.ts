@@ -1,4 +1,4 @@
-/** Lists of jobs from the SQLite file, read in a thread: counting a million of them takes a second. */
+/** Lists of jobs from the SQLite file, read in a thread, since counting a million jobs takes a second. */
 import type { DatabaseSync } from "node:sqlite";
 import { TurnThread } from "../../kernel/turn-thread.ts";
 import type { JobRow } from "../../ports/queue/journal.ts";
@@ -19,7 +19,7 @@ export class SqliteLists {
     this.#thread = new TurnThread(new URL("./sqlite-lists-thread.ts", import.meta.url), file);
   }
 
-  /** Those of several endpoints in turns. */
+  /** Lists of different endpoints take turns. */
   async list(filter: JobFilter): Promise<Listed> {
     const answer = await this.#thread.ask({ filter }, [], filter.endpoint);
     if ("failed" in answer) throw new Error(answer.failed);

@@ -1,4 +1,4 @@
-/** What the SQLite queue promises about its disk: nothing is shown before it is written, and a failed write leaves no trace. */
+/** The SQLite queue shows nothing before it is on disk, and a failed write leaves no trace. */
 import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -30,13 +30,13 @@ import { program } from "./queue-program.ts";
 import { SqliteJournal } from "./sqlite-journal.ts";
 import { type Command, type Flushed, type Flusher, inlineFlusher, type Program } from "./writer.ts";
 
-/** The queue's own program, which can also be told to have a small disk. */
+/** The queue's own program, with a command that limits the size of its disk. */
 const onSmallDisk: Program = {
   migrations: program.migrations,
   commands: { ...program.commands, limitPages: (db, pages: number) => db.exec(`PRAGMA max_page_count = ${pages}`) },
 };
 
-/** A real flusher that can be held still, and told to fail. */
+/** A real flusher that a test can hold back or make fail. */
 class TestFlusher implements Flusher {
   readonly #real: Flusher;
   #open = Promise.resolve();
@@ -83,7 +83,7 @@ async function setup() {
   }
   return {
     ...(await open()),
-    /** The queue as it would be if the process had ended this moment. */
+    /** The queue as it would be if the process had ended at this moment. */
     afterCrash: async () => (await open()).queue,
     payloads: () => readdir(payloads),
     strayFile: () => writeFile(join(payloads, "stray"), "x"),
@@ -105,7 +105,7 @@ async function shown(queue: Queue) {
   return { readings, held, counts: await queue.counts(ENDPOINT), outgoing: await outgoing(queue, NOW) };
 }
 
-/** Whether it is settled once everything that can run has run. */
+/** Whether the promise is settled once everything that can run has run. */
 async function isSettled(promise: Promise<unknown>): Promise<boolean> {
   let settled = false;
   promise.then(
@@ -192,7 +192,7 @@ test("a change to a job whose purge is not on the disk yet waits for it", async 
   expect(await purged).toEqual(["j1"]);
 });
 
-/** What a second of running is to a claim: the time at which it is written down. */
+/** Writes down the claims, as a running server does once a second. */
 async function sweep(queue: Queue): Promise<void> {
   await queue.due(NOW, 100);
   await idle();

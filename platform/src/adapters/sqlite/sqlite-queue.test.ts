@@ -1,4 +1,4 @@
-/** The SQLite queue keeps the port's promises, wherever its file is written. */
+/** The SQLite queue keeps the port's promises, whichever thread writes its file. */
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -35,8 +35,8 @@ async function openSqlite(writing: "near" | "inThread") {
 
 queueConformance("SqliteQueue", () => openSqlite("near"));
 
-// Both ways of writing run the same program on the same file, and hand large batches to the same thread. What is left to show of the
-// other way is that its writes are there when they are said to be, in their order, and after a restart.
+// Both ways of writing run the same program on the same file and hand large batches to the same thread. It only remains to show that writes
+// in the thread are there when they are acknowledged, in their order, and after a restart.
 describe.concurrent("SqliteQueue with everything in the writer thread", () => {
   describe("apply", () => applyConformance(() => openSqlite("inThread")));
   describe("restarts", () => restartConformance(() => openSqlite("inThread")));

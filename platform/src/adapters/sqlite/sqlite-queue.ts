@@ -21,7 +21,7 @@ interface Surroundings {
 
 const inThread = (file: string) => threadFlusher(file, new URL("./queue-program.ts", import.meta.url));
 
-/** Where the file is written: a server keeps its event loop free of everything that takes longer than a moment. */
+/** Where the file is written. A server keeps everything that takes longer than a moment off its event loop. */
 const WRITING = {
   near: async (file: string, clock: MonotonicClock): Promise<Flusher> =>
     new NearFlusher({ thread: await inThread(file), file, program, clock, isBrief: isBriefBatch }),
@@ -46,7 +46,7 @@ export class SqliteQueue extends EmbeddedQueue {
     return new SqliteQueue(await SqliteJournal.open(file, join(folder, "payloads"), flusher, random, disk), clock);
   }
 
-  /** How many flushes were made since the queue was opened. */
+  /** How many flushes there were since the queue was opened. */
   get flushes(): number {
     return this.#journal.flushes;
   }

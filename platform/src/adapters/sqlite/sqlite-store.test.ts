@@ -1,4 +1,4 @@
-/** The SQLite store keeps the port's promises, and those that only files can break. */
+/** The SQLite store keeps the port's promises, also when only its files could break them. */
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -116,7 +116,7 @@ for (const { name, thread } of variants) {
 
       await seed(server, { id: "r2", doc: { text: "meadow" } });
       await server.commit([{ do: "remove", kind: "thing", id: "r2" }]);
-      // The server is as good as dead: its clock stands still.
+      // The first server counts as dead, since its clock stands still.
       const next = new FakeClock();
       await using started = await SqliteStore.open(folder.file, { clock: next });
       await next.advance(1_000);

@@ -34,7 +34,7 @@ interface StoreOptions {
   thread?: boolean;
   clock?: Clock;
   disk?: Disk | undefined;
-  /** Without it a file of an older release is brought forward without a word. */
+  /** Without it, a file of an older release is upgraded silently. */
   upgrading?: Upgrading | undefined;
 }
 
@@ -52,7 +52,7 @@ export class SqliteStore implements Store {
     this.#scrubber = new Scrubber(() => writer.checkpoint(), clock);
   }
 
-  /** `thread: false` suits a command that runs once and ends; a server keeps its event loop free. */
+  /** `thread: false` suits a command that runs once and ends. A server keeps its event loop free. */
   static async open(file: string, options: StoreOptions = {}): Promise<SqliteStore> {
     const { thread = true, clock = realClock, disk = anyDisk, upgrading } = options;
     if (upgrading) await (await import("./upgrade.ts")).upgrade(file, program.migrations, upgrading);
@@ -60,12 +60,12 @@ export class SqliteStore implements Store {
       ? await threadFlusher(file, new URL("./store-program.ts", import.meta.url))
       : inlineFlusher(file, program);
     const store = new SqliteStore(new GroupCommit(flusher, { disk }), openForReading(file), clock, disk);
-    // A crash may have come before what was removed last had left the log.
+    // A crash may have come before removed text had left the log.
     if (thread) store.#scrubber.soon();
     return store;
   }
 
-  /** How many flushes were made since the store was opened. */
+  /** How many flushes there were since the store was opened. */
   get flushes(): number {
     return this.#writer.flushes;
   }
@@ -97,7 +97,7 @@ export class SqliteStore implements Store {
   async list({ after, limit, ...selection }: Listing): Promise<StoredRecord[]> {
     const { from, where, values } = selected(selection);
     if (!areStorable(values)) return [];
-    // Named by the table that gives the order: the other one's columns are equal, but have no index for it.
+    // The columns name the table that gives the order. The other table's columns are equal but have no index for it.
     const [createdAt, id] = [`${from.order}.created_at`, `${from.order}.id`];
     const beyond = after ? `AND (${createdAt}, ${id}) < (:createdAt, :id)` : "";
     const heads = this.#sql(
@@ -121,7 +121,7 @@ export class SqliteStore implements Store {
     return record;
   }
 
-  /** What is read within is of one state of the file, also while the thread writes. */
+  /** All reads inside see one state of the file, even while the thread writes. */
   #atOneMoment<T>(read: () => T): T {
     this.#reader.exec("BEGIN");
     try {
@@ -154,7 +154,7 @@ export class SqliteStore implements Store {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    // The reader goes first: the last connection to close folds the write-ahead log into the file.
+    // The reader closes first: the last connection to close folds the write-ahead log into the file.
     this.#reader.close();
     await this.#scrubber.close();
     await this.#writer.close();

@@ -1,4 +1,4 @@
-/** What runs beside the store's SQLite file: its tables and the commands that write them. */
+/** The program beside the store's SQLite file: its tables and the commands that write them. */
 
 import type { DatabaseSync } from "node:sqlite";
 import { isStorable, storableJson } from "../../kernel/storable.ts";
@@ -36,14 +36,14 @@ const migrations = [
      PRIMARY KEY (kind, name, value, created_at, id)
    ) WITHOUT ROWID;
    CREATE INDEX list_keys_by_record ON list_keys (kind, id);`,
-  // With the version in them, they say of every record of a list whether it changed, and no record is read for that: a sixth of the time.
+  // With the version in the index, a list can check which records changed without reading them, which takes a sixth of the time.
   `DROP INDEX records_by_account;
    DROP INDEX records_by_age;
    CREATE INDEX records_by_account ON records (kind, account, created_at, id, version);
    CREATE INDEX records_by_age ON records (kind, created_at, id, version);`,
 ];
 
-/** Documents travel as text: what a caller gets is what the file holds. */
+/** Documents travel as text, so a caller gets exactly what the file holds. */
 export type Committed = { written: Row[] } | { refused: RefusalReason; index: number };
 
 export interface Row {
@@ -60,7 +60,7 @@ export function fromRow(row: Row): StoredRecord {
   return { kind, id, account, createdAt, version, doc: JSON.parse(row.doc) };
 }
 
-/** The same, its document read once somebody looks at it: most who write do not, and what they write together may be long. */
+/** The written record. Its document is parsed only when somebody reads it: most writers do not, and documents may be long. */
 export function writtenRow(row: Row): StoredRecord {
   const { kind, id, account, created_at: createdAt, version } = row;
   let doc: StoredRecord["doc"] | undefined;
@@ -77,7 +77,7 @@ export function writtenRow(row: Row): StoredRecord {
   };
 }
 
-/** One commit. A refusal undoes what its earlier writes did, through a savepoint, and leaves the rest of the batch alone. */
+/** One commit. A refusal undoes its earlier writes through a savepoint, and leaves the rest of the batch alone. */
 function commit(db: DatabaseSync, writes: Write[]): Committed {
   db.exec("SAVEPOINT one_commit");
   const written: Row[] = [];
@@ -99,7 +99,7 @@ function applyWithin(db: DatabaseSync, write: Write): Row | RefusalReason {
   return write.within?.some((bound) => isPast(db, bound)) ? "full" : result;
 }
 
-/** There is one writer: what it counts here is all that there is. */
+/** There is only one writer, so this count is complete. */
 const isPast = (db: DatabaseSync, { of, most }: Bound) =>
   of.reduce((sum, counting) => sum + counted(db, counting), 0) > most;
 
@@ -192,11 +192,11 @@ function lease(db: DatabaseSync, { name, holder, now, until }: Lease): number | 
 }
 
 function release(db: DatabaseSync, { name, holder }: { name: string; holder: string }): void {
-  // The row stays, so that the fence never goes back.
+  // The row stays, so that the fence never decreases.
   sql(db, "UPDATE leases SET until = -9007199254740991 WHERE name = ? AND holder = ?").run(name, holder);
 }
 
-/** A selection in SQL, with its values by name. */
+/** A selection as SQL, with its values by name. */
 export function selected({ kind, account, key }: Selection) {
   const from = key
     ? { tables: "list_keys JOIN records USING (kind, id)", order: "list_keys" }

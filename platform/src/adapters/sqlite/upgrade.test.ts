@@ -1,4 +1,4 @@
-/** A file of an older release: copied, brought forward, and told of. */
+/** A file of an older release is copied and upgraded, and each step is reported. */
 import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";

@@ -1,4 +1,4 @@
-/** Brings a SQLite file of an older release to today's format, after a copy of it was made: there is no way back but that copy. */
+/** Upgrades a SQLite file of an older release to today's format. It makes a copy first, which is the only way back. */
 import { existsSync, statSync } from "node:fs";
 import { open, readdir, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
@@ -8,9 +8,9 @@ import { isFull, roomIn } from "../../ports/disk.ts";
 import { migrate, openDatabase, schemaOf } from "./writer.ts";
 
 export interface Upgrading {
-  /** Told what is done, in a sentence at a time. */
+  /** Receives a sentence for each step. */
   say(text: string): void;
-  /** Whether a copy is made before. */
+  /** Whether a copy is made first. */
   copies: boolean;
   clock?: Pick<Clock, "monotonic">;
   room?: typeof roomIn;
@@ -18,7 +18,7 @@ export interface Upgrading {
 
 const MIB = 1_048_576;
 
-/** A file that is new, of today or of a newer release is left alone. */
+/** Leaves a file alone that is new, of today's release or of a newer one. */
 export async function upgrade(
   file: string,
   migrations: readonly string[],
@@ -45,7 +45,7 @@ function formatOf(file: string): number {
 
 const copyOf = (file: string, format: number) => `${file}.format-${format}`;
 
-/** Under another name until it is whole. One that a start before this one made is older, and goes. */
+/** The copy has another name until it is complete. Copies of older formats are removed. */
 async function makeCopy(
   file: string,
   format: number,

@@ -1,4 +1,4 @@
-/** A write-ahead log is read as SQLite reads it, and what SQLite would drop in silence is found. */
+/** A write-ahead log is read as SQLite reads it, and the commits that SQLite would drop silently are found. */
 import { copyFile, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ const COMMITS = 6;
 const HEADER = 32;
 const FRAME = 24 + 4096;
 
-/** The log of a database that was killed after some commits, of which each is a frame. */
+/** The log of a database that was killed after some commits. Each commit is one frame. */
 async function logAfterKill(before: (db: DatabaseSync) => void = () => {}): Promise<{ bytes: Buffer; file: string }> {
   const folder = await mkdtemp(join(tmpdir(), "millrace-wal-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
@@ -55,7 +55,7 @@ test("what an earlier round left in the file is no damage", async () => {
 test("a commit that was never whole is no damage: nobody was told of it", async () => {
   const { bytes } = await logAfterKill((db) => db.exec("CREATE TABLE large (text TEXT)"));
   const torn = Buffer.from(bytes);
-  // Frames without an end of a commit, of which the first did not reach the disk.
+  // Frames without the end of a commit, the first of which did not reach the disk.
   for (const frame of [COMMITS - 2, COMMITS - 1]) torn.writeUInt32BE(0, HEADER + frame * FRAME + 4);
   expect(damageIn(torn)).toBeUndefined();
 });
@@ -72,7 +72,7 @@ test.each([
   using db = new DatabaseSync(file);
   const { left } = db.prepare("SELECT count(*) AS left FROM notes").get() as { left: number };
   expect(left).toBe(2);
-  // The end of a commit whose own frame is gone cannot be counted.
+  // A commit whose last frame is damaged cannot be counted.
   expect(found.commits).toBeGreaterThanOrEqual(COMMITS - left - 1);
   expect(found.isLastOnly).toBe(false);
 });

@@ -1,28 +1,28 @@
-/** Looks at a write-ahead log before SQLite does, which drops what follows a damaged place without a word. */
+/** Checks a write-ahead log before SQLite opens it, since SQLite silently drops everything after a damaged place. */
 import { copyFile, readFile } from "node:fs/promises";
 import { timestamp } from "../../kernel/clock.ts";
 
 const HEADER_BYTES = 32;
 const FRAME_HEADER_BYTES = 24;
-/** The last bit says in which order the bytes of a checksum's words are. */
+/** The last bit tells the byte order of the words in a checksum. */
 const MAGIC = 0x377f0682;
 
 export interface Damage {
-  /** Where the file is kept as it was found. */
+  /** Where the damaged log was copied to. */
   kept: string;
-  /** Where in it the damage begins. */
+  /** The offset where the damage begins. */
   at: number;
-  /** Commits that cannot be read any more; undefined when nothing of the file can. */
+  /** How many commits can no longer be read; undefined when nothing of the file can be read. */
   commits: number | undefined;
-  /** It may be the last commit alone, which nobody was told of when the power failed while it was written. */
+  /** Whether the damage may be the last commit only. If the power failed while it was written, it was never acknowledged. */
   isLastOnly: boolean;
-  /** What can still be read there. */
+  /** The text that can still be read there. */
   text: string;
 }
 
 type Found = Omit<Damage, "kept">;
 
-/** What is damaged in the log of a database that nobody has open; the file is kept beside it. */
+/** Checks the log of a database that nobody has open. Copies a damaged log beside it and describes the damage. */
 export async function keepDamaged(database: string, now: number): Promise<Damage | undefined> {
   const file = `${database}-wal`;
   const bytes = await readFile(file).catch((error: NodeJS.ErrnoException) => {
@@ -37,8 +37,8 @@ export async function keepDamaged(database: string, now: number): Promise<Damage
 }
 
 /**
- * Each frame's checksum rests on all before it. Behind the first one that does not fit, frames of this log that end a commit
- * were acknowledged; those of an earlier round of the same file have another salt, and those without a commit were never whole.
+ * Each frame's checksum depends on all frames before it. After the first frame that does not match, frames of this log that end a commit
+ * were acknowledged. Frames of an earlier round of the same file have another salt, and frames without a commit were never complete.
  */
 export function damageIn(bytes: Buffer): Found | undefined {
   if (bytes.length <= HEADER_BYTES) return undefined;

@@ -1,4 +1,4 @@
-/** What a batch does when the disk fails, when there is no room for it, or nothing any more to write to. */
+/** What happens to a batch when the disk fails, when it is full, or when the file is gone. */
 import { mkdtemp, rename, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -26,7 +26,7 @@ test("what goes to a file that was moved away or removed is not acknowledged, an
   expect(runner.run(NOTE)).toHaveProperty("outputs");
 });
 
-/** A disk of which some room is held back, once. */
+/** A disk that holds back some space once. */
 function setup(answers: Flushed[]) {
   const released: number[] = [];
   const disk: Disk = { refusal: undefined, release: async () => released.push(0) === 1 };

@@ -1,4 +1,4 @@
-/** Group commit for SQLite: commands go to one writer, and each answer comes after the commit that holds it. */
+/** Group commit for SQLite: all commands go to one writer, and each answer comes after the commit that contains it. */
 import { statSync } from "node:fs";
 import { getCompileCacheDir } from "node:module";
 import { dirname } from "node:path";
@@ -8,15 +8,15 @@ import { cannotGoOn } from "../../kernel/cannot-go-on.ts";
 import { problem } from "../../kernel/problem.ts";
 import { anyDisk, type Disk, isFull } from "../../ports/disk.ts";
 
-/** A command's name and its input, as they cross to the writer's thread. */
+/** A command's name and its input, as they are sent to the writer's thread. */
 export interface Command {
   name: string;
   input: unknown;
 }
 
 /**
- * What runs beside the database. Commands of one batch share a transaction, so a command that refuses must return its
- * refusal before it writes anything; one that throws takes the whole batch down with it.
+ * The program beside the database. Commands of one batch share a transaction, so a command that refuses must return its refusal before it
+ * writes anything. A command that throws fails the whole batch.
  */
 export interface Program {
   migrations: readonly string[];
@@ -25,7 +25,7 @@ export interface Program {
 
 export type Flushed = { outputs: unknown[] } | { failed: string; isFull?: boolean };
 
-/** Runs batches on a connection: the same code in the thread and, for simulations, without one. */
+/** Runs batches on a connection, in the writer's thread or on the calling one. */
 export class BatchRunner {
   readonly #db: DatabaseSync;
   readonly #program: Program;
@@ -38,7 +38,7 @@ export class BatchRunner {
     this.#place = new WrittenPlace(`${file}-wal`);
   }
 
-  /** `committing` is called when all is done but the flush. */
+  /** `committing` is called when only the commit is left to do. */
   run(batch: Command[], committing?: () => void): Flushed {
     try {
       if (this.#place.wasGone) this.#place.check();
@@ -54,15 +54,15 @@ export class BatchRunner {
     }
   }
 
-  /** Empties the write-ahead log, so that deleted text is in no file any more; false when somebody still reads what is in it. */
+  /** Empties the write-ahead log, so that deleted text is in no file any more. Returns false when a reader still uses the log. */
   checkpoint(): boolean {
-    // All writers wait behind it, so it waits for readers only for a moment.
+    // All writers wait meanwhile, so this waits only a moment for readers.
     this.#db.exec(`PRAGMA busy_timeout = ${CHECKPOINT_WAIT_MS}`);
     try {
       const { busy } = this.#db.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get() as { busy: number };
       return busy === 0;
     } catch (error) {
-      // What is in the log stays there until there is room for it elsewhere.
+      // The log keeps its content until there is space for it in the file.
       if (isFull(error)) return false;
       throw error;
     } finally {
@@ -75,16 +75,16 @@ export class BatchRunner {
   }
 }
 
-/** Some failures end the transaction themselves. */
+/** Some failures end the transaction by themselves. */
 function rollBack(db: DatabaseSync): void {
   try {
     if (db.isTransaction) db.exec("ROLLBACK");
   } catch {
-    // Whatever it says, the reason of the failure says more; the next one begins anew.
+    // This error matters less than the original one, and the next batch begins a new transaction.
   }
 }
 
-/** What is written to a file that has no name any more is lost with this process, and nothing else would say so. */
+/** Detects that the file was moved or removed: everything written to it would be lost with this process, without any other error. */
 class WrittenPlace {
   readonly #file: string;
   #inode: number | undefined;
@@ -103,20 +103,20 @@ class WrittenPlace {
 }
 
 const BUSY_WAIT_MS = 10_000;
-/** How often somebody may take the room that was made for a batch before it is refused. */
+/** How often others may take the space that was released for a batch before the batch is refused. */
 const MOST_RELEASES = 20;
 const CHECKPOINT_WAIT_MS = 100;
 
 export function openDatabase(file: string): DatabaseSync {
   const db = new DatabaseSync(file);
-  // FULL makes a commit survive power loss, not only a crash; secure_delete overwrites what is deleted.
+  // FULL makes a commit survive power loss, not only a crash. secure_delete overwrites deleted content.
   db.exec(
     `PRAGMA busy_timeout = ${BUSY_WAIT_MS}; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON`,
   );
   return db;
 }
 
-/** A second connection for reading on the main thread: it sees a commit as soon as the writer has made it. */
+/** A second connection for reading on the main thread. It sees a commit as soon as the writer has made it. */
 export function openForReading(file: string): DatabaseSync {
   const db = new DatabaseSync(file, { readOnly: true });
   db.exec(`PRAGMA busy_timeout = ${BUSY_WAIT_MS}`);
@@ -126,7 +126,7 @@ export function openForReading(file: string): DatabaseSync {
 export const schemaOf = (db: DatabaseSync) =>
   Number((db.prepare("PRAGMA user_version").get() as { user_version: number }).user_version);
 
-/** Forward only; two processes that start at once take turns, and the second finds nothing left to do. */
+/** Migrates forward only. Two processes that start at the same time take turns, and the second finds nothing to do. */
 export function migrate(db: DatabaseSync, migrations: readonly string[], file: string): void {
   db.exec("BEGIN IMMEDIATE");
   try {
@@ -152,27 +152,27 @@ interface Waiting {
   reject(error: unknown): void;
 }
 
-/** A batch on its way to the disk. */
+/** Writes batches to disk. */
 export interface Flusher {
-  /** Resolves when a batch may be closed; without it, at the end of what runs now. */
+  /** Resolves when a batch may be closed. Without it, a batch closes at the end of the current turn. */
   gathered?(): Promise<void>;
   flush(batch: Command[]): Promise<Flushed>;
-  /** False when somebody still reads what is in the write-ahead log. */
+  /** Resolves to false when a reader still uses the write-ahead log. */
   checkpoint(): Promise<boolean>;
   close(): Promise<void>;
 }
 
 interface Failing {
   failTogether?: (() => void) | undefined;
-  /** Where something is held back for a batch that finds no room. */
+  /** The disk whose reserved space is released when a batch finds it full. */
   disk?: Disk | undefined;
-  /** Told when nothing here can be trusted any more. */
+  /** Called when the state in memory can no longer be trusted. */
   lost?: (reason: string, cause: unknown) => void;
 }
 
 /**
- * No timer forms batches: a command that finds the writer idle starts a flush at once, and what arrives during that flush
- * forms the next one. The busier the disk, the larger the batches.
+ * No timer forms batches: a command that finds the writer idle starts a flush, and commands that arrive during that flush form the next
+ * batch. The busier the disk, the larger the batches.
  */
 export class GroupCommit {
   readonly #flusher: Flusher;
@@ -182,12 +182,12 @@ export class GroupCommit {
   #waiting: Waiting[] = [];
   #flushing: Promise<void> | undefined;
   #closed = false;
-  /** How many flushes have been made: a test reads it to see that an answer came after one. */
+  /** How many flushes there were. A test reads it to see that an answer came after one. */
   flushes = 0;
 
   /**
-   * `failTogether`: a failed batch takes down what waits behind it, because that was decided on what the batch would make. It
-   * is called before anybody hears of the failure, so that nothing can be decided on the same ground in between.
+   * With `failTogether`, a failed batch also fails the commands behind it, because they were decided on its effects. It is called before
+   * anybody hears of the failure, so that nothing is decided on the same basis in between.
    */
   constructor(flusher: Flusher, { failTogether, lost = cannotGoOn, disk = anyDisk }: Failing = {}) {
     this.#flusher = flusher;
@@ -231,7 +231,7 @@ export class GroupCommit {
     this.#flushing = undefined;
   }
 
-  /** Memory that is ahead of the disk, and cannot be read anew, answers nobody any more. */
+  /** If the state in memory is ahead of the disk and cannot be read again, no further command is accepted. */
   #startAnew(failTogether: () => void): void {
     try {
       failTogether();
@@ -257,7 +257,7 @@ export class GroupCommit {
   }
 }
 
-/** Nothing new is begun where there is no room left for its end. */
+/** No new work is accepted when the disk has no space left to finish it. */
 export function refuseNew({ refusal }: Disk): void {
   if (refusal !== undefined)
     throw problem("unavailable", `The data folder could not be written: ${refusal}`, { reason: "disk-full" });
@@ -272,14 +272,14 @@ function settle(batch: Waiting[], flushed: Flushed): void {
   for (const [index, { resolve }] of batch.entries()) resolve(flushed.outputs[index]);
 }
 
-/** A thread finds compiled code where this one does: it is there in 90 ms instead of 300, measured. It needs no other variable. */
+/** Lets a thread use the same compile cache: it starts in 90 ms instead of 300 (measured). It needs no other variable. */
 function compiledCode(): Record<string, string> {
   const folder = getCompileCacheDir();
-  // What is known is the folder of this very Node inside the one that was set.
+  // Node reports its own subfolder of the folder that was set.
   return folder === undefined ? {} : { NODE_COMPILE_CACHE: dirname(folder) };
 }
 
-/** A flusher in its own thread, so that no flush stops the event loop. */
+/** A flusher in a thread of its own, so that no flush blocks the event loop. */
 export async function threadFlusher(file: string, program: URL): Promise<Flusher> {
   const thread = new Worker(new URL("./writer-thread.ts", import.meta.url), {
     workerData: { file, program: program.href },
@@ -288,7 +288,7 @@ export async function threadFlusher(file: string, program: URL): Promise<Flusher
   // The thread answers in the order it was asked.
   const pending: { resolve(value: unknown): void; reject(error: Error): void }[] = [];
   let dead: Error | undefined;
-  /** Whether anybody relies on it: one that cannot begin is refused to the part that opens it. */
+  /** Whether the flusher is in use. Before that, a thread that cannot start only fails the call that opens it. */
   let isInUse = false;
   thread.on("message", (message) => {
     pending.shift()?.resolve(message);
@@ -297,7 +297,7 @@ export async function threadFlusher(file: string, program: URL): Promise<Flusher
   thread.on("error", (error) => fail(error as Error));
   thread.on("exit", (code) => fail(new Error(`the writer thread ended with code ${code}`)));
 
-  /** A thread that nobody told to end does not come back: nothing could be written until the next start. */
+  /** A thread that ended unexpectedly does not come back, and nothing could be written until the next start. */
   function fail(error: Error): void {
     if (!dead && isInUse) cannotGoOn("the thread that writes to the disk ended", error);
     dead ??= error;
@@ -329,7 +329,7 @@ export async function threadFlusher(file: string, program: URL): Promise<Flusher
   };
 }
 
-/** A flusher on the calling thread: for short-lived commands, which have no event loop to keep free. */
+/** A flusher on the calling thread, for short-lived commands, which have no event loop to keep free. */
 export function inlineFlusher(file: string, program: Program): Flusher {
   const runner = new BatchRunner(file, program);
   return {

@@ -1,16 +1,16 @@
-/** What the catalogue of reasons knows of one code. */
+/** What the catalogue of reasons holds for one code. */
 
-/** What a reason is about: a few bounded values, and never a secret. */
+/** The values that a reason is about: a few, bounded, and never a secret. */
 export type Facts = Record<string, string | number>;
 
 export interface Entry<F extends Facts = never> {
-  /** What is the case, for the documents. */
+  /** What the code means, for the documentation. */
   means: string;
-  /** What its reader can do about it, for the documents and for a console. */
+  /** What the reader can do about it, for the documentation and for a console. */
   remedy: string;
   /**
-   * The sentence, worded here and nowhere else. `about` is the text of the cause, or the words of a program; it is absent where
-   * the reader may not see those words. Absent for codes whose makers alone know what happened, such as drivers.
+   * Makes the sentence; it is worded only here. `about` is the text of the cause, or the words of a program; it is absent when the reader
+   * may not see those words. The function is absent for codes where only the maker, such as a driver, knows what happened.
    */
   text?: (facts: F, about: string | undefined) => string;
 }
@@ -18,9 +18,9 @@ export interface Entry<F extends Facts = never> {
 /** An entry whose sentence is made from these facts. */
 export const worded = <F extends Facts = Record<never, never>>(entry: Required<Entry<F>>): Required<Entry<F>> => entry;
 
-/** An entry whose sentence is that of whoever makes the reason. */
+/** An entry whose sentence comes from the code that makes the reason. */
 export const told = (means: string, remedy: string): Entry => ({ means, remedy });
 
-/** A sentence, and after it what it is about, where that may be seen. */
+/** Appends what the sentence is about, if the reader may see that. */
 export const after = (sentence: string, about: string | undefined, between = ": ") =>
   about === undefined ? sentence : `${sentence}${between}${about}`;

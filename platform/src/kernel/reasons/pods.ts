@@ -4,7 +4,7 @@ import { type Entry, worded } from "./entry.ts";
 const NOTHING = "Nothing.";
 const START_AGAIN = "Start the Pod to run it again.";
 
-/** A sentence that is always the same. */
+/** An entry whose sentence is always the same. */
 const fixed = (sentence: string, means: string, remedy: string) => worded({ means, remedy, text: () => sentence });
 
 export const podReasons = {

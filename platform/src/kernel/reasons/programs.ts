@@ -1,9 +1,9 @@
-/** Reasons of programs that ended, hang or never came to work. What a program said of itself belongs to its account alone. */
+/** Reasons of programs that ended, hang or never started working. Only a program's account may see what the program said. */
 import { after, type Entry, worded } from "./entry.ts";
 
 const LOOK_AT_LOG = "Look into the log of the program.";
 
-/** An end, such as `exit 7`. */
+/** An entry whose sentence says how the program ended, such as `exit 7`. */
 const ended = (means: string, remedy: string) => worded<{ how: string }>({ means, remedy, text: ({ how }) => how });
 
 export const programReasons = {

@@ -1,4 +1,4 @@
-/** Reasons why something cannot be started, or was ended by its machine: drivers word them, since they know what happened. */
+/** Reasons why something cannot be started, or was ended by its machine. Drivers word them, since they know what happened. */
 import { type Entry, told } from "./entry.ts";
 
 export const startReasons = {

@@ -124,14 +124,14 @@ export const waitReasons = {
   }),
 } as const satisfies Record<string, Entry>;
 
-/** What came of an image, and how large the part of it is whose size is known. */
+/** How much of an image has arrived, and the total of its parts whose size is known. */
 type Sizes = { bytes?: number; totalBytes?: number };
 
 const MB = 1_000_000;
 
 export const megabytes = (bytes: number) => `${Number((bytes / MB).toFixed(bytes < 10 * MB ? 1 : 0))} MB`;
 
-/** `12 MB of 80 MB after 42 s`. */
+/** Makes text such as `12 MB of 80 MB after 42 s`. */
 function pullText(progress = "", seconds = 0, sizes: Sizes): string {
   const known = sizesText(sizes);
   if (known === undefined) return seconds > 0 ? `${progress} (${seconds} s)` : progress;
@@ -145,7 +145,7 @@ const sizesText = ({ bytes, totalBytes }: Sizes) =>
 
 const idleOf = (count: number) => (count === 1 ? "the idle worker" : `one of ${count} idle workers`);
 
-/** What they are at, only another node knows. */
+/** Used when some of these workers are on another node: only that node knows whether they are idle. */
 const withoutJob = (count: number) =>
   count === 1 ? "the worker without a job" : `one of ${count} workers without a job`;
 

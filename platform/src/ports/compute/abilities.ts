@@ -1,4 +1,4 @@
-/** What drivers may be able to do beyond running programs: each ability is a small interface of its own, with a conformance suite of its own. */
+/** What drivers may be able to do in addition to running programs: each ability is a small interface with its own conformance suite. */
 import type { Again } from "./again.ts";
 import type { Executing } from "./execution.ts";
 import type { Freezing } from "./freezing.ts";
@@ -11,28 +11,28 @@ import type { Metering } from "./stats.ts";
 import type { Volumes } from "./volumes.ts";
 import type { DiskWriters } from "./writers.ts";
 
-/** One that is absent is one that the driver lacks: nobody has to try. */
+/** An absent ability is one that the driver lacks, so callers need not try. */
 export interface Abilities {
-  /** Without it the driver brings images by itself, once an instance is accepted, and tells how far it is there. */
+  /** Without it the driver fetches images itself after it accepted an instance, and reports progress there. */
   readonly preparing?: Preparing | undefined;
   readonly freezing?: Freezing | undefined;
   readonly again?: Again | undefined;
   readonly networks?: Networks | undefined;
   readonly exec?: Executing | undefined;
-  /** Without it only the ports that an instance names are reached. */
+  /** Without it, only the ports that an instance names can be reached. */
   readonly loopback?: Loopback | undefined;
   readonly stats?: Metering | undefined;
   readonly publishing?: Publishing | undefined;
   readonly volumes?: Volumes | undefined;
-  /** Without it nothing that its instances write is on the disk of the data folder. */
+  /** Without it, nothing that its instances write is on the disk of the data folder. */
   readonly writers?: DiskWriters | undefined;
-  /** Without it workers must be told where they reach the server. */
+  /** Without it, workers must be told by other means where they reach the server. */
   readonly link?: Link | undefined;
 }
 
 export type Ability = keyof Abilities;
 
-/** Why abilities are lacking, in words for people, as far as the driver knows. */
+/** Why abilities are missing, in words for people, as far as the driver knows. */
 export type Lacks = Readonly<Partial<Record<Ability, string>>>;
 
 const WORDS: Record<Ability, string> = {

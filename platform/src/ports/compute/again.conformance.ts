@@ -1,4 +1,4 @@
-/** What every Compute does about an instance that has ended and is started once more. */
+/** What every Compute guarantees when it starts an ended instance once more. */
 import { describe, expect, test } from "vitest";
 import { isRepeatable, NEEDS_VOLUME } from "./again.ts";
 import { StartRefused } from "./compute.ts";

@@ -1,4 +1,4 @@
-/** Two drivers as one: an instance goes where its image runs, and is found there again. */
+/** Two drivers as one: an instance goes to the driver that runs its image, and is found there again. */
 import { expect, test } from "vitest";
 import { FakeClock } from "../../kernel/clock.ts";
 import { isRepeatable, NEEDS_VOLUME } from "./again.ts";

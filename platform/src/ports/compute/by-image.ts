@@ -1,4 +1,4 @@
-/** A driver made of two: images that name the machine's own file system run on one, all others on the other. */
+/** A driver made of two: images that name the machine's own files (`host`) run on one, all others on the other. */
 import type { Duplex } from "node:stream";
 import { type Ability, type Lacks, whyLacking } from "./abilities.ts";
 import { type Again, isRepeatable, NEEDS_VOLUME } from "./again.ts";
@@ -25,13 +25,13 @@ import type { Metering } from "./stats.ts";
 import type { Volumes } from "./volumes.ts";
 import { type DiskWriters, writersOf } from "./writers.ts";
 
-/** `host` or `host:/abs/dir`. */
+/** True for `host` and `host:/abs/dir`. */
 export const isHostImage = (image: string): boolean => image === "host" || image.startsWith("host:");
 
 export interface Drivers {
   host: Compute;
   containers: Compute;
-  /** Why images of the machine's own files are not run for this account now; undefined when they are. */
+  /** Returns why `host` images do not run for this account now; undefined when they do. */
   refusesHost?: (account: string) => Promise<string | undefined>;
 }
 
@@ -39,7 +39,7 @@ export class ByImage implements Compute {
   readonly #drivers: Drivers;
   readonly #both: readonly Compute[];
   readonly writers: DiskWriters | undefined;
-  /** Which driver has an instance; those of an earlier process are found by asking. */
+  /** The driver of each known instance. For an instance of an earlier process, both drivers are asked. */
   readonly #places = new Map<string, Compute>();
 
   constructor(drivers: Drivers) {
@@ -48,12 +48,12 @@ export class ByImage implements Compute {
     this.writers = writersOf(this.#both);
   }
 
-  /** The driver that runs an image, whose abilities and link host hold for it. */
+  /** Returns the driver that runs an image. That driver's abilities and link apply to the image. */
   driverOf(image: string): Compute {
     return isHostImage(image) ? this.#drivers.host : this.#drivers.containers;
   }
 
-  /** What is so of both. */
+  /** A fact holds only if it holds for both drivers. */
   get facts(): Facts {
     const { host, containers } = this.#drivers;
     const both = (fact: keyof Facts) => host.facts[fact] && containers.facts[fact];
@@ -64,12 +64,12 @@ export class ByImage implements Compute {
     return { ...this.#drivers.containers.lacks, ...this.#drivers.host.lacks };
   }
 
-  /** That of the machine's own programs; for an image ask its driver. */
+  /** The link of programs on the host. For another image, ask its driver. */
   get link(): Link | undefined {
     return this.#drivers.host.link;
   }
 
-  /** Both stand on the same machine, so nothing is added up. */
+  /** Both drivers share one machine, so their capacities are not added up. */
   async capacity(): Promise<Box[]> {
     const boxes = (await Promise.all(this.#both.map((driver) => driver.capacity()))).flat();
     const most = (of: "vcpu" | "memoryMb" | "diskGb") => Math.max(0, ...boxes.map((box) => box[of]));
@@ -88,12 +88,12 @@ export class ByImage implements Compute {
     ];
   }
 
-  /** Both are given the same ones, as far as they can use any. */
+  /** Both drivers get the same volumes, as far as they can use any. */
   get volumes(): Volumes | undefined {
     return this.#drivers.host.volumes ?? this.#drivers.containers.volumes;
   }
 
-  /** Where a member may be sent, whatever its image. */
+  /** Present only if both drivers have networks, so that a member with any image can join. */
   get networks(): Networks | undefined {
     if (!this.#both.every(({ networks }) => networks)) return undefined;
     const all = () => this.#both.map(({ networks }) => networks!);
@@ -101,7 +101,7 @@ export class ByImage implements Compute {
       interfaceOf: (image) => this.driverOf(image).networks!.interfaceOf(image),
       reserve: (ask) => this.driverOf(ask.image).networks!.reserve(ask),
       list: async () => (await Promise.all(all().map((networks) => networks.list()))).flat(),
-      // Asks both: which one had its members, nobody kept.
+      // Nothing records which driver had the members, so both are asked.
       release: async (network) => {
         for (const networks of all()) await networks.release(network);
       },
@@ -135,7 +135,7 @@ export class ByImage implements Compute {
     const abilities = this.#both.flatMap(({ again = [] }) => again);
     return {
       freshEnv: abilities.every(({ freshEnv }) => freshEnv),
-      // Where one of them needs none, it is asked: what is so of an instance is told by its driver.
+      // If one driver needs no volume, this says false: the driver of the instance then decides at its start.
       needsVolume: abilities.every(({ needsVolume }) => needsVolume),
       start: async (id, spec) => {
         const driver = await this.#placeOf(id);
@@ -164,7 +164,7 @@ export class ByImage implements Compute {
     return { of: async (id) => (await this.#placeOf(id))?.stats?.of(id) };
   }
 
-  /** One of them may have what the other lacks: what an instance can then be asked is told where it is. */
+  /** True when at least one driver has the ability. Calls then fail for instances of a driver that lacks it. */
   #either(ability: Ability): boolean {
     return this.#both.some((driver) => driver[ability] !== undefined);
   }
@@ -181,7 +181,7 @@ export class ByImage implements Compute {
     lookUp: (image, lookup) => this.driverOf(image).images.lookUp(image, lookup),
   };
 
-  /** An id belongs to one image for ever, so a second start finds the driver of the first. */
+  /** An id belongs to one image for ever, so a second start reaches the same driver as the first. */
   async start(id: string, spec: InstanceSpec): Promise<Instance> {
     const driver = this.driverOf(spec.image);
     const reason = isHostImage(spec.image) ? await this.#drivers.refusesHost?.(spec.account) : undefined;
@@ -195,7 +195,7 @@ export class ByImage implements Compute {
     await (await this.#placeOf(id))?.stop(id, graceMs);
   }
 
-  /** Asks both: what is left of an instance is not always in a list. */
+  /** If the driver is not known, both are asked, since the remains of an instance may be missing from the lists. */
   async remove(id: string): Promise<void> {
     const place = this.#places.get(id);
     await Promise.all((place ? [place] : this.#both).map((driver) => driver.remove(id)));

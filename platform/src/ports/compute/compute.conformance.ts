@@ -1,4 +1,4 @@
-/** What every Compute does: the definition of the port, run against each driver. */
+/** What every Compute guarantees. This suite defines the port and runs against each driver. */
 import { describe, expect, test } from "vitest";
 import { againConformance } from "./again.conformance.ts";
 import { type Compute, type InstanceSpec, LONGEST_LINE, StartRefused } from "./compute.ts";
@@ -23,7 +23,7 @@ import { statsConformance } from "./stats.conformance.ts";
 import { volumesConformance } from "./volumes.conformance.ts";
 import { writersConformance } from "./writers.conformance.ts";
 
-/** Long enough for a slow machine, short enough to be waited for. */
+/** Long enough for a slow machine, and short enough for a test to wait. */
 const GRACE_MS = 200;
 
 export function computeConformance(name: string, open: () => Promise<OpenedCompute>): void {

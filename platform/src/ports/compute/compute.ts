@@ -1,4 +1,4 @@
-/** The compute port: programs that run as instances on a machine or in a cluster, each known by an id that its owner chose. */
+/** The compute port: programs that run as instances on a machine or in a cluster. The owner of each instance chooses its id. */
 import type { Duplex } from "node:stream";
 import type { Abilities, Lacks } from "./abilities.ts";
 import type { ImageFacts } from "./images.ts";
@@ -11,7 +11,7 @@ export type { GpuWish, Instance, InstanceKind, InstanceLimits, InstanceSpec, Ins
 export { PlaceGone, StartRefused } from "./refusal.ts";
 export type { Mount } from "./volumes.ts";
 
-/** One device, as drivers that give out devices know it. */
+/** One GPU, for drivers that assign single devices. */
 export interface Gpu {
   /** The driver's own name for it. */
   id: string;
@@ -25,69 +25,73 @@ export interface GpuStock extends GpuWish {
   virtual: boolean;
 }
 
-/** What instances run on: a machine that stands alone, or one of a cluster's. */
+/** What instances run on: a machine that stands alone, or a machine of a cluster. */
 export interface Box {
   id: string;
   vcpu: number;
   memoryMb: number;
   diskGb: number;
   gpus: readonly GpuStock[];
-  /** Ceilings hold for each instance alone: what one uses is not taken from another. */
+  /** True when limits only cap each instance: what one instance uses is not taken from another. */
   ceilings: boolean;
-  /** The newest CUDA that its driver knows, such as `12.8`; absent without GPUs, and where nobody can tell. */
+  /** The newest CUDA version that the box's driver supports, such as `12.8`. Absent without GPUs, or if it is unknown. */
   cuda?: string;
 }
 
-/** The id of the only box of a driver that has one. */
+/** The id of the box, for drivers that have only one. */
 export const ONLY_BOX = "machine";
 
-/** In bytes, so that one line without an end costs no more memory than this. */
+/** In bytes. The limit bounds the memory that one endless line can take. */
 export const LONGEST_LINE = 65_536;
 
-/** Text that a program wrote, cut at line ends; a line longer than `LONGEST_LINE` comes as several. */
+/** Text that a program wrote, split at line ends. A line longer than `LONGEST_LINE` arrives as several lines. */
 export interface Output {
   lines: readonly string[];
-  /** Bytes before these lines that nobody read in time: there is a limit to what is kept. */
+  /** How many bytes before these lines were dropped, because the driver keeps only a limited amount of unread output. */
   lost?: number;
-  /** Where to go on reading after these lines, also after a restart. */
+  /** The position after these lines. Reading can continue from it, even after a restart. */
   at: string;
 }
 
-/** What is so of all instances of a driver. */
+/** Facts that hold for all instances of a driver. */
 export interface Facts {
-  /** Each instance has a network of its own; without it two instances cannot listen on the same port. */
+  /** Each instance has a network of its own. Without this, two instances cannot listen on the same port. */
   ownNetwork: boolean;
-  /** Programs see nothing of the machine but what is theirs. */
+  /** Programs see only their own part of the machine. */
   sandbox: boolean;
-  /** What `limits` names is enforced; without it an instance may take what it finds. */
+  /** The driver enforces `limits`. Without this, an instance may use everything it finds. */
   limits: boolean;
 }
 
-/** Disposing lets go of the machine and ends nothing on it: the next process finds every instance by `list`. */
+/** Disposing releases the machine and ends nothing on it: the next process finds every instance by `list`. */
 export interface Compute extends Abilities, AsyncDisposable {
   readonly facts: Facts;
   readonly lacks?: Lacks | undefined;
 
-  /** In all, whatever of it is in use. */
+  /** Returns the total capacity, including what is in use. */
   capacity(): Promise<Box[]>;
-  /** What is known of images. Who may run one is decided above. */
+  /** What is known about images. Rules above this port decide who may run one. */
   readonly images: ImageFacts;
   /**
-   * Idempotent by id: a second start of an instance that is pending, runs or has ended changes nothing. A driver may accept one before it knows
-   * whether there is room: it resolves as pending then, and what becomes of it is told to watchers. Throws StartRefused, and then nothing of it
-   * remains; PlaceGone where its box is gone; also when not as many GPUs are free as it asks for, or it asks for what needs an ability that the driver lacks.
+   * Starts an instance. Idempotent by id: a second start of an instance that is pending, running or ended changes nothing. A driver may
+   * accept a start before it knows whether there is room. The start then resolves as pending, and watchers learn the outcome. Throws
+   * StartRefused, and nothing of the instance remains; this includes too few free GPUs, and specs that need an ability the driver lacks.
+   * Throws PlaceGone when its box is gone.
    */
   start(id: string, spec: InstanceSpec): Promise<Instance>;
-  /** Asks the program to end, and ends it after the grace. Resolves when it has ended; unknown and ended ones are no error. */
+  /** Asks the program to end, and kills it after the grace period. Resolves when it has ended. Unknown or ended instances are no error. */
   stop(id: string, graceMs: number): Promise<void>;
-  /** Ends it at once if it still runs and leaves nothing of it: no process, no file, no name. Unknown ones are no error. */
+  /** Ends the instance at once if it still runs, and leaves nothing of it: no process, no file, no name. Unknown instances are no error. */
   remove(id: string): Promise<void>;
-  /** Every instance that was started and not removed, by this process or one before it. */
+  /** Returns every instance that was started and not removed, by this process or an earlier one. */
   list(): Promise<Instance[]>;
-  /** Tells of every change of an instance's state, its exit above all, but not of its removal. Returns how to stop listening. */
+  /** Reports every state change of an instance, its exit above all, but not its removal. Returns a function that stops this. */
   watch(listener: (instance: Instance) => void): () => void;
-  /** What the program wrote after `after`, then what it goes on to write, until it has ended and all is read or `signal` aborts. */
+  /** Yields what the program wrote after `after`, and then what it writes, until it has ended and all is read, or `signal` aborts. */
   logs(id: string, options: { after?: string; signal: AbortSignal }): AsyncIterable<Output>;
-  /** A connection to a port inside the instance; the only way in beside `loopback`. Rejects when nobody listens there or the port is not its own. */
+  /**
+   * Connects to a port inside the instance. This and `loopback` are the only ways in. Rejects when nothing listens there, or when the
+   * instance does not name the port.
+   */
   dial(id: string, port: number): Promise<Duplex>;
 }

@@ -1,4 +1,4 @@
-/** Plays the steps of the conformance suite for further programs in instances of the fake driver. */
+/** Plays the steps of the conformance suite for executions in instances of the fake driver. */
 import type { Step } from "./conformance-world.ts";
 import type { FakeExecution } from "./fake-execution.ts";
 import type { FakeInstance } from "./fake-instance.ts";
@@ -14,7 +14,7 @@ export async function playExecution(program: FakeExecution, instance: FakeInstan
   program.end({ code: 0 });
 }
 
-/** Whether the program goes on to the next one. */
+/** Returns whether the program continues with the next step. */
 async function playStep(program: FakeExecution, instance: FakeInstance, step: Step): Promise<boolean> {
   const line = (text: string) => program.write(program.spec.terminal ? text.replaceAll("\n", "\r\n") : text);
   const sizeText = () => (program.size ? `${program.size.columns}x${program.size.rows}\n` : "none\n");

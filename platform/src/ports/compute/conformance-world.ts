@@ -1,4 +1,4 @@
-/** The world of a conformance test: a driver, programs that do as they are told, and what was started is removed again. */
+/** The world of a conformance test: a driver, and programs that do scripted steps. Everything that a test started is removed afterwards. */
 import { once } from "node:events";
 import { connect } from "node:net";
 import type { Duplex } from "node:stream";
@@ -15,43 +15,46 @@ import {
 import type { NetworkAsk, NetworkName } from "./groups.ts";
 import type { Bringing } from "./images.ts";
 
-/** One thing that the program of a test does; it does them in order and exits with 0 after the last. */
+/** One step of a test's program. The program does its steps in order and exits with 0 after the last. */
 export type Step =
-  /** Writes this, without adding a line end, once or as often as it says. */
+  /** Writes this text without adding a line end, once or as often as `times` says. */
   | { write: string; times?: number }
-  /** Writes the value of a variable as JSON text in a line of its own. */
+  /** Writes the value of a variable as JSON text on a line of its own. */
   | { writeVariable: string }
   /** Waits until it is asked to end, and then exits with this code. */
   | { stayUntilAsked: number }
-  /** Stays, and ends only by force. */
+  /** Stays when it is asked to end, so only force ends it. */
   | { stayWhateverIsAsked: true }
-  /** Listens on this port, writes a line once it does, and sends back what it receives until it is asked to end. */
+  /** Listens on this port, then writes a line, and sends back what it receives until it is asked to end. */
   | { echoOn: number }
-  /** Connects to this port, by address or name, and writes `reached` in a line of its own, or `unreachable`; a patient one tries until it has. */
+  /**
+   * Connects to this port by address or name, and writes `reached` or `unreachable` on a line of its own. A patient one tries until it
+   * succeeds.
+   */
   | { call: string; port: number; isPatient?: true }
   | { pauseMs: number }
-  /** Leaves a second process behind that stays for ever. */
+  /** Leaves a second process behind that never ends. */
   | { leaveChild: true }
   | { takeMemoryMb: number }
-  /** Writes this text to a file, once or as often as it says; a patient one tries until there is room for it. */
+  /** Writes this text to a file, once or as often as `times` says. A patient one tries until there is room. */
   | { save: string; in: string; times?: number; isPatient?: boolean }
-  /** Fills a file with so much. */
+  /** Fills a file with this much data. */
   | { fillMb: number; in: string }
-  /** Computes for at least so long. */
+  /** Uses the CPU for at least this long. */
   | { burnMs: number }
-  /** Writes the text of a file in a line of its own, or `nothing` where there is none. */
+  /** Writes the text of a file on a line of its own, or `nothing` if there is no file. */
   | { writeSaved: string }
-  /** Writes to where errors are told. */
+  /** Writes to stderr. */
   | { writeError: string }
-  /** Sends back what it reads, until there is no more. */
+  /** Sends back its input until the input ends. */
   | { echoInput: true }
-  /** Writes the folder that it is in, in a line of its own. */
+  /** Writes its working folder on a line of its own. */
   | { writeFolder: true }
-  /** Writes the size of its terminal as `80x24` in a line of its own, or `none`; with `always`, again whenever it changes. */
+  /** Writes the size of its terminal as `80x24` on a line of its own, or `none`. With `always`, it does so again at every change. */
   | { writeSize: "once" | "always" }
-  /** Does not end when it is hung up. */
+  /** Keeps running when it is hung up. */
   | { ignoreHangUp: true }
-  /** Writes how often it was done with this file, in a line of its own. */
+  /** Writes how often this step was done with this file, on a line of its own. */
   | { count: string }
   | { kill: "SIGKILL" }
   | { exit: number };
@@ -61,44 +64,44 @@ type Program = Pick<InstanceSpec, "image" | "entrypoint" | "cmd">;
 /** A registry that the driver can ask, with one repository that needs a credential. */
 export interface TestRegistry extends AsyncDisposable {
   credential: RegistryCredential;
-  /** Makes a tag mean an image whose program writes this line; resolves with its reference. */
+  /** Makes a tag point to an image whose program writes this line. Resolves with its reference. */
   put(tag: string, line: string): Promise<string>;
-  /** The program of that image. */
+  /** Returns the program of that image. */
   program(exact: string, line: string): Program;
-  /** From now on it cannot be asked. */
+  /** From now on the registry cannot be reached. */
   leave(): Promise<void>;
 }
 
 /** A driver opened for one test. */
 export interface OpenedCompute extends AsyncDisposable {
   compute: Compute;
-  /** What makes a program do these steps on this driver. */
+  /** Returns what makes a program do these steps on this driver. */
   program(steps: readonly Step[]): Program;
-  /** Where images come from a registry. */
+  /** Present if the driver gets images from a registry. */
   openRegistry?: () => Promise<TestRegistry>;
-  /** The command that makes one more program in an instance do these steps. */
+  /** Returns the command that makes an execution in an instance do these steps. */
   command(steps: readonly Step[]): readonly string[];
-  /** Where the program of an instance begins. */
+  /** The folder in which the program of an instance starts. */
   folder: string;
-  /** A folder of its own disk. */
+  /** A folder on the instance's own disk. */
   disk: string;
-  /** A connection to a port of the machine, as from outside. Rejects when there is none. */
+  /** Connects to a port of the machine, as from outside. Rejects when nothing is there. */
   reach(outside: number): Promise<Duplex>;
-  /** The smallest volume that can grow while it is mounted. */
+  /** The size of the smallest volume that can grow while it is mounted. */
   smallestVolumeMb: number;
   /** An image that is not there. */
   missingImage: string;
-  /** Lets go of the driver and opens the machine anew, as the next process of the server does. */
+  /** Releases the driver and opens the machine again, as the server's next process does. */
   reopen(): Promise<Compute>;
-  /** What can still be found of an instance, in words: processes, files, names. */
+  /** Returns what can still be found of an instance, in words: processes, files, names. */
   remains(id: string): Promise<string[]>;
-  /** What can still be found of groups on the machine, in words. */
+  /** Returns what can still be found of groups on the machine, in words. */
   groupsLeft(): Promise<string[]>;
-  /** Lets time pass where the driver's clock does not move by itself. */
+  /** Moves time forward, if the driver's clock does not move by itself. */
   pass(ms: number): Promise<void>;
 }
 
-/** At one of the machine's own addresses. */
+/** Connects to a port at one of the machine's own addresses. */
 export async function reachAt(host: string, port: number): Promise<Duplex> {
   const socket = connect({ host, port, timeout: 10_000 });
   socket.on("timeout", () => socket.destroy(new Error("no answer")));
@@ -125,7 +128,7 @@ export function specOf(opened: OpenedCompute, steps: readonly Step[], more: Part
   };
 }
 
-/** Resolves with the first instance of this id for which the claim holds, which may be so already. */
+/** Resolves with the first view of this instance for which `holds` is true. That may be its present state. */
 export function seen(compute: Compute, id: string, holds: (instance: Instance) => boolean): Promise<Instance> {
   return new Promise((resolve, reject) => {
     const look = (instance: Instance | undefined) => {
@@ -143,7 +146,7 @@ export const ended = async (compute: Compute, id: string): Promise<Exit> =>
 
 export const found = async (compute: Compute, id: string) => (await compute.list()).find((one) => one.id === id);
 
-/** Resolves when it has begun, also where the driver accepts it first; rejects when it is refused, be it late. */
+/** Resolves when the program has begun, also if the driver accepts the start first. Rejects when the start is refused, even later. */
 export const startOn = (compute: Compute, id: string, spec: InstanceSpec): Promise<Instance> =>
   begun(compute, compute.start(id, spec));
 
@@ -155,23 +158,23 @@ async function begun(compute: Compute, starting: Promise<Instance>): Promise<Ins
   if (instance.state !== "pending") return instance;
   const now = await seen(compute, instance.id, ({ state }) => state !== "pending");
   if (now.state !== "refused") return now;
-  // Of one that is started again what was there before stays.
+  // Only a refused first start is removed. An instance that was to be started again stays as it was.
   if ((await found(compute, now.id))?.state === "refused") await compute.remove(now.id);
   throw now.refusal!;
 }
 
-/** Brings an image to the first box, where the driver does not do so by itself. */
+/** Fetches an image to the first box, if the driver does not do so by itself. */
 export async function bring(compute: Compute, image: string, bringing: Partial<Bringing> = {}): Promise<void> {
   const [box] = await compute.capacity();
   await compute.preparing?.prepare(image, box?.id ?? ONLY_BOX, { progress: () => {}, ...bringing });
 }
 
-/** Skips a test for a driver that lacks one of these. */
+/** Skips a test if the driver lacks one of these abilities. */
 export function needs({ skip }: TestContext, compute: Compute, ...abilities: Ability[]): void {
   for (const ability of abilities) if (!compute[ability]) skip(whyLacking(compute, ability));
 }
 
-/** All lines up to the end of the program, or the first `limit` of them. */
+/** Returns all lines until the program ends, or the first `limit` of them. */
 export async function linesOf(
   compute: Compute,
   id: string,
@@ -189,7 +192,7 @@ export async function linesOf(
   return { lines, at };
 }
 
-/** Opens the driver for one test; whatever the test started is removed with it. */
+/** Opens the driver for one test. Disposing removes everything that the test started. */
 export async function openWorld(open: () => Promise<OpenedCompute>) {
   const opened = await open();
   let compute = opened.compute;
@@ -211,19 +214,19 @@ export async function openWorld(open: () => Promise<OpenedCompute>) {
       ids.push(id);
       return id;
     },
-    /** A new volume, which goes with the test. */
+    /** Creates a volume, which is removed at the end of the test. */
     async volume(sizeGb = 1) {
       const id = newId();
       volumes.push(id);
       await compute.volumes!.create({ id, sizeGb });
       return id;
     },
-    /** A Pod that the driver can start again once it has ended. */
+    /** The part of a spec that lets the driver start a Pod again after it has ended. */
     async repeatable(): Promise<Partial<InstanceSpec>> {
       const mounts = compute.again?.needsVolume ? [{ volume: await this.volume(), path: "/kept" }] : undefined;
       return { kind: "pod", owner: "p1", ...(mounts && { mounts }) };
     },
-    /** Reserves a network, which goes with the test. */
+    /** Reserves a network, which is released at the end of the test. */
     async reserve(ask: Partial<NetworkAsk> = {}) {
       const whole = { account: "account", id: newId(), image: opened.program([]).image, names: ["node-0"], ...ask };
       networks.push(whole);

@@ -1,14 +1,14 @@
-/** The GPUs of one machine, given out to the instances of all its drivers, so that no two ever hold the same device. */
+/** Assigns the GPUs of one machine to the instances of all its drivers, so that no two instances ever hold the same device. */
 import { OneAtATime } from "../../kernel/one-at-a-time.ts";
 import { type Gpu, type GpuStock, type GpuWish, StartRefused } from "./compute.ts";
 
-/** The devices of a driver's instances that have not ended. */
+/** Returns the devices of a driver's instances that have not ended. */
 export type Held = () => Promise<readonly string[]>;
 
 export class Devices {
   readonly all: readonly Gpu[];
   readonly #held: Held[] = [];
-  /** Of starts that are under way: no driver may know them yet. */
+  /** Devices of starts that are under way, which their driver may not report yet. */
   readonly #promised = new Map<string, readonly Gpu[]>();
   readonly #choosing = new OneAtATime();
 
@@ -16,12 +16,12 @@ export class Devices {
     this.all = all;
   }
 
-  /** A driver says what its instances hold, whichever process started them. */
+  /** Registers a driver's report of the devices that its instances hold, whichever process started them. */
   heldBy(held: Held): void {
     this.#held.push(held);
   }
 
-  /** Begins an instance with devices that nobody else gets. Rejects with StartRefused when too few are free. */
+  /** Starts an instance with devices that no other instance gets. Rejects with StartRefused when too few are free. */
   async give<T>(id: string, wish: GpuWish | undefined, begin: (devices: readonly Gpu[]) => Promise<T>): Promise<T> {
     if (!wish || wish.count === 0) return begin([]);
     const devices = await this.#choosing.run(() => this.#choose(id, wish));
@@ -32,7 +32,7 @@ export class Devices {
     }
   }
 
-  /** The same for these very devices, which an instance had before. */
+  /** Like `give`, but for exactly the devices that an instance had before. */
   async giveAgain<T>(id: string, ids: readonly string[], begin: () => Promise<T>): Promise<T> {
     if (ids.length === 0) return begin();
     await this.#choosing.run(() => this.#retake(id, ids));
@@ -72,7 +72,7 @@ export class Devices {
     );
   }
 
-  /** Those promised first: a start that ends meanwhile is known to its driver by then. */
+  /** Promised devices are read first: if a start ends while the drivers are asked, its driver already reports the device. */
   async #taken(): Promise<ReadonlySet<string>> {
     const promised = [...this.#promised.values()].flat().map((gpu) => gpu.id);
     return new Set([...promised, ...(await Promise.all(this.#held.map((of) => of()))).flat()]);

@@ -1,9 +1,9 @@
-/** A connection to the loopback of an instance, by a driver that may lack the ability. */
+/** Connects to the loopback of an instance through a driver that may lack the ability. */
 import type { Duplex } from "node:stream";
 import { type Lacks, whyLacking } from "./abilities.ts";
 import type { Loopback, LoopbackTarget } from "./loopback.ts";
 
-/** That the driver lacks it is a reason too. */
+/** If the driver lacks the ability, the error says so. */
 export async function dialLoopback(
   driver: { readonly loopback?: Loopback | undefined; readonly lacks?: Lacks | undefined },
   id: string,

@@ -1,4 +1,4 @@
-/** What programs reach from a bridge of this machine, and who reaches them: lines of rules for `nft`. */
+/** Makes rules for `nft`: what programs can reach from a bridge of this machine, and who can reach them. */
 import { lookup } from "node:dns/promises";
 import { readFile } from "node:fs/promises";
 import { isIP, isIPv4 } from "node:net";
@@ -11,15 +11,15 @@ export interface Door {
 }
 
 export interface Egress {
-  /** What is not public and may be reached all the same. */
+  /** Addresses that are not public but may be reached anyway. */
   reachable: readonly Range[];
-  /** Where workers are told to ask this installation for work, if that is not at the bridge. */
+  /** The addresses at which workers ask this installation for work, if that is not at the bridge. */
   doors: readonly Door[];
-  /** Name servers of this machine, wherever they are: they are asked for names and nothing else. */
+  /** The name servers of this machine. Programs may only send them DNS queries. */
   nameServers: readonly string[];
 }
 
-/** What programs reach where nobody says anything. */
+/** The default: programs reach only the internet. */
 export const INTERNET_ALONE: Egress = { reachable: [], doors: [], nameServers: [] };
 
 const setOf = (elements: readonly string[]) => `{ ${elements.join(", ")} }`;
@@ -27,13 +27,16 @@ const setOf = (elements: readonly string[]) => `{ ${elements.join(", ")} }`;
 const fromTo = (bridge: string, range: string) =>
   `iifname ${bridge} ${isIPv4(range.split("/")[0]!) ? "ip" : "ip6"} daddr ${range}`;
 
-/** Where programs ask for work and for names. For chains of `input` and of `forward`: both may be on this machine or elsewhere. */
+/**
+ * Lets programs reach the server and the name servers. Both may be on this machine or elsewhere, so the rules fit `input` and `forward`
+ * chains.
+ */
 export const serviceRules = (bridge: string, { doors, nameServers }: Egress): string[] => [
   ...doors.map(({ address, port }) => `${fromTo(bridge, address)} tcp dport ${port} accept`),
   ...nameServers.map((address) => `${fromTo(bridge, address)} meta l4proto { tcp, udp } th dport 53 accept`),
 ];
 
-/** For a chain of `forward`. The internet is reached, and of all other addresses those that the operator names. */
+/** Rules for a `forward` chain: programs reach the internet, and other addresses only if the operator names them. */
 export const egressRules = (bridge: string, egress: Egress): string[] => [
   ...egress.reachable.map((range) => `${fromTo(bridge, range)} accept`),
   ...serviceRules(bridge, egress),
@@ -41,18 +44,20 @@ export const egressRules = (bridge: string, egress: Egress): string[] => [
   `iifname ${bridge} ip6 daddr ${setOf(SPECIAL_IPV6)} reject`,
 ];
 
-/** For a chain of `forward`, before what refuses: who came by a published port gets in, and is answered, wherever he is. */
+/**
+ * Rules for a `forward` chain, placed before those that refuse: connections to a published port get in and get answers, from any address.
+ */
 export const publishedRules = (bridge: string, { first, last }: PortRange): string[] => [
   `oifname ${bridge} meta l4proto tcp ct status dnat ct original proto-dst ${first}-${last} accept`,
   `iifname ${bridge} meta l4proto tcp ct status dnat ct direction reply ct original proto-dst ${first}-${last} accept`,
 ];
 
-/** For a chain of `output`: the server runs as root where there are such rules, and nobody else on this machine has business there. */
+/** Rules for an `output` chain. The server runs as root wherever these rules exist, and no other user of this machine may connect. */
 export const ingressRules = (bridge: string): string[] => [`oifname ${bridge} meta skuid != 0 reject`];
 
 const RESOLVER_FILES = ["/etc/resolv.conf", "/run/systemd/resolve/resolv.conf"];
 
-/** What a URL leads to, as far as it can be known now. */
+/** Returns the addresses that a URL leads to. The list is empty if its name cannot be resolved now. */
 export async function doorsOf(url: string | undefined): Promise<Door[]> {
   if (url === undefined) return [];
   const { hostname, port, protocol } = new URL(url);

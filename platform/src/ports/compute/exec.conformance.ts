@@ -1,4 +1,4 @@
-/** What every Compute does about further programs inside an instance. */
+/** What every Compute guarantees about executions inside an instance. */
 import { text } from "node:stream/consumers";
 import { describe, expect, type TestContext, test } from "vitest";
 import { whyLacking } from "./abilities.ts";
@@ -10,7 +10,7 @@ const STAYS: readonly Step[] = [{ write: "ready\n" }, { stayUntilAsked: 0 }];
 const TERMINAL = { columns: 100, rows: 30 };
 const MB = 1_048_576;
 
-/** An instance that stays, and what is run in it. */
+/** Starts an instance that stays, in which a test runs programs. */
 async function openInstance(
   context: TestContext,
   open: () => Promise<OpenedCompute>,
@@ -29,7 +29,7 @@ async function openInstance(
     world,
     id,
     exec,
-    /** To its end. */
+    /** Runs a program until it ends. */
     async run(steps: readonly Step[], spec: Partial<ExecSpec> = {}, input = "") {
       const execution = await exec(steps, spec);
       if (!spec.terminal) execution.stdin.end(input);
@@ -40,7 +40,7 @@ async function openInstance(
   };
 }
 
-/** What a program writes, up to where it has written this. */
+/** Returns what a program writes, up to the wanted text. */
 async function heard(execution: Execution, wanted: string): Promise<string> {
   let all = "";
   for await (const chunk of execution.stdout.iterator({ destroyOnReturn: false })) {
@@ -51,7 +51,7 @@ async function heard(execution: Execution, wanted: string): Promise<string> {
   return all;
 }
 
-/** Whether it has ended after something else took its time. */
+/** Whether the execution ends before `meanwhile` does. */
 const hasEnded = (execution: Execution, meanwhile: Promise<unknown>) =>
   Promise.race([execution.exit.then(() => true), meanwhile.then(() => false)]);
 

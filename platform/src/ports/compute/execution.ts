@@ -1,4 +1,4 @@
-/** One more program inside an instance that runs: what is asked for, and how its caller has to do with it. */
+/** One more program inside a running instance: what a caller asks for, and how the caller talks to it. */
 import type { Readable, Writable } from "node:stream";
 import { floating } from "../../kernel/floating.ts";
 import type { Exit } from "./exit.ts";
@@ -10,53 +10,55 @@ export interface TerminalSize {
 }
 
 export interface ExecSpec {
-  /** Looked for as a shell does; the first word names the program. */
+  /** The first word names the program, which is looked up as a shell does. */
   cmd: readonly string[];
-  /** Beside the variables of the instance's own program; of two with the same name this one counts. */
+  /** Added to the variables of the instance's own program. They override variables with the same name. */
   env?: Readonly<Record<string, string>>;
-  /** Absolute; by default where the instance's own program began. */
+  /** An absolute path. By default, the folder in which the instance's own program started. */
   cwd?: string;
-  /** With one the program has a terminal of this size, which is its input, its output and where it tells of errors. */
+  /** If present, the program gets a terminal of this size for input, output and errors. */
   terminal?: TerminalSize;
 }
 
 /**
- * A program beside the instance's own: as confined as that one, counted in the same limits, frozen and ended with it. It is there for its
- * caller: when `close` is called, or the server dies, it is hung up as by a terminal whose line broke, and ended by force `HANG_UP_MS` later.
- * What it has itself started and let go of stays, as after any terminal.
- *
- * Streams wait for who reads them: a program whose output nobody takes waits too, and so does who writes faster than it reads.
+ * A program beside the instance's own: it has the same sandbox and shares its limits, and it is frozen and ended with it. It lives as long
+ * as its caller. When `close` is called or the server dies, it is hung up like a program whose terminal line broke, and `HANG_UP_MS` later
+ * it is killed. Background processes that it detached stay, as after any terminal. The streams apply back-pressure: a program waits while
+ * nobody reads its output, and a caller waits while the program does not read its input.
  */
 export interface Execution {
-  /** Its end is the end of the program's input; on a terminal, as if somebody typed the key for that. */
+  /** Ending it ends the program's input. On a terminal this acts like typing the end-of-file key. */
   readonly stdin: Writable;
-  /** With a terminal all that the program writes. */
+  /** With a terminal, this carries everything that the program writes. */
   readonly stdout: Readable;
-  /** Ends at once with a terminal. Who reads the one reads the other too, or the program may come to wait. */
+  /** Ends at once if there is a terminal. A caller must read both stdout and stderr, or the program may block. */
   readonly stderr: Readable;
   /**
-   * Never rejects. 126 and 127 are the codes of a program that is not there or cannot be run, also for want of its folder; what it wrote
-   * says which. What was written last may still be unread.
+   * Never rejects. The codes 126 and 127 mean that the program cannot be run or does not exist; a missing folder also gives one of them.
+   * The program's output says which. The last output may still be unread.
    */
   readonly exit: Promise<Exit>;
-  /** Tells the program that its terminal has another size. Nothing without a terminal, and once it has ended. */
+  /** Tells the program that the size of its terminal changed. Does nothing without a terminal, or after the program has ended. */
   resize(size: TerminalSize): Promise<void>;
-  /** Sends the program, and none of those that it started, a signal. Nothing once it has ended. Absent where the driver cannot. */
+  /**
+   * Sends a signal to the program, but not to the programs it started. Does nothing after the program has ended. Absent if the driver
+   * cannot send signals.
+   */
   signal?(name: NodeJS.Signals): Promise<void>;
-  /** The caller goes away. Safe to repeat. */
+  /** Says that the caller is leaving. Safe to repeat. */
   close(): void;
 }
 
 /** The ability to run more programs inside an instance. */
 export interface Executing {
-  /** In an instance that runs. Throws ExecRefused. */
+  /** Runs a program in a running instance. Throws ExecRefused. */
   run(id: string, spec: ExecSpec): Promise<Execution>;
 }
 
-/** How long a program that was hung up may take to end. */
+/** How long a program may take to end after it was hung up. */
 export const HANG_UP_MS = 2_000;
 
-/** At once, in one instance. */
+/** How many executions one instance may have at once. */
 export const MOST_EXECUTIONS = 32;
 const LONGEST_COMMAND = 131_072;
 const LONGEST_ENVIRONMENT = 1_048_576;
@@ -64,7 +66,7 @@ const MOST_WORDS = 4_096;
 const LARGEST_TERMINAL = 10_000;
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
-/** Refuses what no driver runs. */
+/** Refuses what no driver can run. */
 export function checkExec({ cmd, env = {}, cwd, terminal }: ExecSpec): void {
   const given = Object.entries(env);
   if (!cmd[0]) throw new ExecRefused("there is no command to run");
@@ -88,7 +90,7 @@ export function checkSize({ columns, rows }: TerminalSize): void {
 
 const bytesOf = (texts: readonly string[]) => texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
 
-/** Waits for who reads. What nobody reads any more is dropped. */
+/** Resolves when the reader has room again. If the stream is destroyed, the piece is dropped. */
 export function writeTo(to: Writable, piece: string | Buffer): Promise<void> | undefined {
   if (to.destroyed || to.write(piece)) return undefined;
   return new Promise((resolve) => {
@@ -102,11 +104,11 @@ export function writeTo(to: Writable, piece: string | Buffer): Promise<void> | u
 
 /** The executions of one driver. */
 export class Executions {
-  /** How many an instance has, those included that are about to be. */
+  /** How many executions each instance has, including those that are starting. */
   readonly #counts = new Map<string, number>();
   readonly #running = new Map<Execution, string>();
 
-  /** Begins one, unless as many as may be run in that instance already. */
+  /** Starts an execution, unless the instance already has as many as allowed. */
   async run<T extends Execution>(id: string, begin: () => Promise<T>): Promise<T> {
     const count = this.#counts.get(id) ?? 0;
     if (count >= MOST_EXECUTIONS)
@@ -133,7 +135,7 @@ export class Executions {
     else this.#counts.delete(id);
   }
 
-  /** Of one instance, or of all: nobody could talk to them any more. */
+  /** Closes the executions of one instance, or of all, because nobody can reach them any more. */
   close(id?: string): void {
     for (const [execution, of] of this.#running) if (id === undefined || of === id) execution.close();
   }

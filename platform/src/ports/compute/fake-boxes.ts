@@ -1,4 +1,4 @@
-/** The boxes of the fake driver, and the devices in them: what there is, what is lost, and who holds what. */
+/** The boxes of the fake driver and their devices: which exist, which are lost, and who holds what. */
 import { type Box, type Gpu, type GpuWish, type InstanceSpec, PlaceGone } from "./compute.ts";
 import { Devices, type Held } from "./devices.ts";
 import { boxesOf, devicesOf, type FakeOptions } from "./fake-options.ts";
@@ -18,7 +18,7 @@ export class FakeBoxes {
     return this.#boxes.map((box) => ({ ...box }));
   }
 
-  /** What the first one has from now on. */
+  /** Changes what the first box has. */
   resize(capacity: Partial<Box>): void {
     this.#change(this.#boxes.map((box, index) => (index === 0 ? { ...box, ...capacity } : box)));
   }
@@ -40,7 +40,7 @@ export class FakeBoxes {
     this.#devices = this.#newDevices();
   }
 
-  /** Devices of all boxes; those of one box cannot be told from another's here, where nothing is held but numbers. */
+  /** One pool with the devices of all boxes. The fake driver does not track which box a device is in. */
   #newDevices(): Devices {
     const devices = new Devices(this.#boxes.flatMap(devicesOf));
     devices.heldBy(this.#held);

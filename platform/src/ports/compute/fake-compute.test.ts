@@ -1,4 +1,4 @@
-/** The fake driver keeps the port's promises, and fails as it is told. */
+/** The fake driver keeps the port's guarantees, and fails on demand. */
 
 import type { Duplex } from "node:stream";
 import { expect, test } from "vitest";
@@ -13,13 +13,13 @@ import type { FakeCan } from "./fake-options.ts";
 
 const echo = (connection: Duplex) => connection.pipe(connection);
 
-/** Where a file is that a program keeps on a volume. */
+/** Returns the place of a file that a program keeps on a volume. */
 function volumeFile({ mounts = [] }: InstanceSpec, file: string): [volume: string, file: string] {
   const mount = mounts.find(({ path }) => file.startsWith(`${path}/`))!;
   return [mount.volume, file.slice(mount.path.length)];
 }
 
-/** Plays the steps that the conformance suite asks for, which its `cmd` carries. */
+/** Plays the steps of the conformance suite, which `cmd` carries. */
 const playSteps =
   (compute: () => FakeCompute): Behaviour =>
   (instance, spec) => {

@@ -1,4 +1,4 @@
-/** A compute driver in memory that does what it is told, failures included, for tests and for trying things out without a machine. */
+/** A compute driver in memory that does what a test says, including failures. It also lets people try Millrace without a machine. */
 import type { Duplex } from "node:stream";
 import type { Clock } from "../../kernel/clock.ts";
 import { type Ability, type Lacks, whyLacking } from "./abilities.ts";
@@ -51,26 +51,26 @@ export class FakeCompute implements Compute {
   readonly stats: Metering | undefined;
   readonly publishing: Publishing | undefined;
   readonly volumes: FakeVolumes | undefined;
-  /** Pods, with what they keep on their disks. */
+  /** Reports Pods and what they keep on their disks. */
   readonly writers: DiskWriters | undefined;
-  /** Images that a test put there are its own; every other name is one of the operator's. */
+  /** Images that a test put into the registry count as the registry's. All other names count as the operator's. */
   readonly registry: FakeRegistry;
   readonly images: ImageFacts = {
     originOf: async (image) => (this.registry.has(parseReference(image)) ? "registry" : "operator"),
     lookUp: (image, lookup) => this.registry.lookUp(image, lookup),
   };
-  /** What every start from now on does; stays until it is asked to end when nothing is said. */
+  /** What every program does that is started from now on. By default it stays until it is asked to end. */
   behaviour: Behaviour;
   /** How long a start takes. */
   startMs = 0;
-  /** Of the machine. */
+  /** The ports of the machine. */
   readonly ports: FakePorts;
   /** While true, a stop never resolves: the program neither ends nor can be ended. */
   hangsOnStop = false;
-  /** While true, a start neither resolves nor comes to anything, as where its server dies before it could ask. */
+  /** While true, a start never resolves and has no effect, as if the server died before it could ask. */
   hangsOnStart = false;
 
-  /** What it has accepted and not begun, where it plays a cluster. */
+  /** Starts that are accepted but have not begun, if the driver plays a cluster. */
   queue: FakeQueue;
   readonly #isCluster: boolean;
   readonly #can: FakeCan;
@@ -80,7 +80,7 @@ export class FakeCompute implements Compute {
   readonly #instances: Map<string, FakeInstance>;
   readonly #starting = new Map<string, Promise<Instance>>();
   readonly #listeners = new Set<Listener>();
-  /** Of all drivers of one cluster, each of which may be let go of. */
+  /** The listeners of all drivers of one cluster. Each driver can be released on its own. */
   #ears = new Set([this.#listeners]);
   readonly #executions = new Executions();
   readonly #failures = new Map<Verb, Error>();
@@ -134,54 +134,56 @@ export class FakeCompute implements Compute {
     });
   }
 
-  /** Every start and preparation from now on is refused with this reason, or those for which the function gives one. */
+  /** Refuses every start and preparation from now on with this reason, or those for which the function returns one. */
   refuse(reason: string | ((image: string, spec?: InstanceSpec) => string | undefined) | undefined): void {
     this.#refusal = typeof reason === "string" ? () => reason : reason;
   }
 
-  /** Every call of this verb from now on fails with an error that says nothing about the instance; undefined ends that. */
+  /** Makes every call of this verb fail with this error, which says nothing about the instance. Undefined ends that. */
   fail(verb: Verb, error: Error | undefined): void {
     if (error) this.#failures.set(verb, error);
     else this.#failures.delete(verb);
   }
 
-  /** What the machine, or its first box, has from now on. Instances that run keep what they have. */
+  /** Changes what the machine, or its first box, has. Running instances keep what they have. */
   resize(capacity: Partial<Box>): void {
     this.#boxes.resize(capacity);
   }
 
-  /** The program of an instance: what it writes, where it listens and how it ends. Throws when there is none. */
+  /**
+   * Returns an instance, so that a test can play its program: what it writes, where it listens and how it ends. Throws when there is none.
+   */
   instance(id: string): FakeInstance {
     const instance = this.#instances.get(id);
     if (!instance) throw new Error(`no instance ${id}`);
     return instance;
   }
 
-  /** The instance is gone as after a crash of its machine: nobody is told, and the list does not know it. */
+  /** Removes the instance as a crash of its machine would: nobody is told, and the list does not show it. */
   lose(id: string): void {
     this.#instances.get(id)?.end();
     this.#instances.delete(id);
   }
 
-  /** Its place is taken from it: by what is more important, or by the cluster itself. */
+  /** Takes the instance's place from it, as the cluster or something more important would. */
   evict(id: string, reason: string): void {
     this.instance(id).exit({ signal: "SIGKILL", isLost: true, reason });
   }
 
-  /** One of its boxes is gone, with all that ran there. */
+  /** Loses one of its boxes, with everything that ran there. */
   loseBox(box: string): void {
     this.#boxes.lose(box);
     for (const instance of this.#running())
       if (instance.spec.box === box) this.evict(instance.id, `box ${box} is lost`);
   }
 
-  /** One of its boxes is in no list any more, and neither is what ran there: nobody was told of any end. */
+  /** Removes one of its boxes, and what ran there, from all lists. No end is reported. */
   vanish(box: string): void {
     this.#boxes.lose(box);
     for (const instance of this.#running()) if (instance.spec.box === box) this.lose(instance.id);
   }
 
-  /** The driver of another node, which names the same cluster at the same time. */
+  /** Returns the driver of another node that uses the same cluster at the same time. */
   peer(): FakeCompute {
     const next = this.#next({});
     next.#ears = this.#ears.add(next.#listeners);
@@ -189,7 +191,7 @@ export class FakeCompute implements Compute {
     return next;
   }
 
-  /** The driver of the server's next process, on the same machine. */
+  /** Returns the driver of the server's next process on the same machine. */
   restarted(options: FakeOptions = {}): FakeCompute {
     const next = this.#next(options);
     next.queue.takeOver(this.queue);
@@ -263,7 +265,7 @@ export class FakeCompute implements Compute {
     return instance.view();
   }
 
-  /** Whether a program of this instance reaches a member of its group, by address or name, that listens there. */
+  /** Whether this instance reaches a member of its group that listens on this port, by address or name. */
   reaches(from: FakeInstance, host: string, port: number): boolean {
     return this.networks?.reachedBy(from, host)?.isListening(port) ?? false;
   }
@@ -303,12 +305,12 @@ export class FakeCompute implements Compute {
   async list(): Promise<Instance[]> {
     this.#mayFail("list");
     const views = [...[...this.#instances.values()].map((instance) => instance.view()), ...this.queue.views()];
-    // What is accepted to be started again is told of, and not what ended before.
+    // An instance that is accepted to be started again appears once, as pending and not as ended.
     return [...new Map(views.map((view) => [view.id, view])).values()];
   }
 
   watch(listener: (instance: Instance) => void): () => void {
-    // A function of its own, so that one that listens twice is called twice.
+    // Each call gets a function of its own, so a listener that is registered twice is called twice.
     const own = (instance: Instance) => listener(instance);
     this.#listeners.add(own);
     return () => this.#listeners.delete(own);

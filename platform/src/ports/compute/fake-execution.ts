@@ -1,20 +1,20 @@
-/** One more program in an instance of the fake driver: a test plays it. */
+/** An execution in an instance of the fake driver. A test plays its program. */
 import { PassThrough, type Readable } from "node:stream";
 import type { Clock, Timer } from "../../kernel/clock.ts";
 import { checkSize, type ExecSpec, type Execution, HANG_UP_MS, type TerminalSize, writeTo } from "./execution.ts";
 import type { Exit } from "./exit.ts";
 
-/** What the program does that a test plays; its caller sees the rest. */
+/** Tests use the program's side of this class; callers see it as an Execution. */
 export class FakeExecution implements Execution {
   readonly spec: ExecSpec;
-  /** All that the program would find. */
+  /** All variables that the program would find. */
   readonly env: Readonly<Record<string, string>>;
   readonly stdin = new PassThrough();
   readonly stdout = new PassThrough();
   readonly stderr = new PassThrough();
   readonly exit: Promise<Exit>;
   size: TerminalSize | undefined;
-  /** What the program does with a signal, with another size of its terminal, and when it is hung up. */
+  /** What the program does on a signal, on a new terminal size, and when it is hung up. */
   onSignal: (name: NodeJS.Signals) => void = (signal) => this.end({ signal });
   onResize: (size: TerminalSize) => void = () => {};
   onHangUp: () => void = () => this.end({ signal: "SIGHUP" });
@@ -41,13 +41,13 @@ export class FakeExecution implements Execution {
     return this.stdin;
   }
 
-  /** The program writes this, and waits for who reads it. */
+  /** Writes this as the program, and waits until it is read. */
   async write(text: string | Buffer, stream: "stdout" | "stderr" = "stdout"): Promise<void> {
     const to = this.spec.terminal ? this.stdout : this[stream];
     await writeTo(to, text);
   }
 
-  /** The program ends. */
+  /** Ends the program. */
   end({ code = null, signal }: { code?: number | null; signal?: string }): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
@@ -78,7 +78,7 @@ export class FakeExecution implements Execution {
   }
 }
 
-/** As of a driver that cannot send any. */
+/** Returns the execution as a driver would that cannot send signals. */
 export function withoutSignals(execution: Execution): Execution {
   const { stdin, stdout, stderr, exit } = execution;
   const { resize, close } = { resize: execution.resize.bind(execution), close: execution.close.bind(execution) };

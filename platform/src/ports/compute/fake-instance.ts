@@ -10,12 +10,12 @@ import { ExecRefused } from "./refusal.ts";
 import type { GpuStats, Stats } from "./stats.ts";
 import type { DiskWriter } from "./writers.ts";
 
-/** What it was given on the machine. */
+/** What the instance was given on the machine. */
 export interface FakePlace {
   gpus?: readonly Gpu[];
   address?: string | undefined;
   published?: readonly Published[];
-  /** The boot before this one, whose disk and log it goes on with. */
+  /** The boot before this one. This boot continues its disk and its log. */
   before?: FakeInstance | undefined;
 }
 
@@ -24,18 +24,18 @@ export class FakeInstance {
   readonly spec: InstanceSpec;
   readonly gpus: readonly Gpu[];
   readonly devices: readonly string[];
-  /** In its group. */
+  /** Its address in its group. */
   readonly address: string | undefined;
-  /** Ports of the machine that lead to it. */
+  /** The ports of the machine that lead to it. */
   readonly published: readonly Published[];
-  /** What the program keeps on its own disk, by the path of the file. */
+  /** The files that the program keeps on its own disk, by path. */
   readonly disk: Map<string, string>;
   readonly whenExited: Promise<void>;
-  /** Called with every change of its state; set by the driver. */
+  /** Called at every change of its state. The driver sets this. */
   changed: () => void = () => {};
-  /** What it uses, as far as a test says so. */
+  /** What it uses, if a test says so. */
   uses: Omit<Partial<Stats>, "at"> = {};
-  /** What further programs do that are run in it; none is there unless a test says so. */
+  /** What executions in it do. By default their program does not exist (code 127). */
   onExec: (program: FakeExecution) => void = (program) => program.end({ code: 127 });
   /** What the program does when it is asked to end. */
   onAsk: () => void = () => this.exit({ code: 0 });
@@ -83,13 +83,13 @@ export class FakeInstance {
     return { ...about, ...(devices.length > 0 && { devices }), ...(this.#exit ? { exit: this.#exit } : place) };
   }
 
-  /** The program writes these texts; lines end where the texts say so. */
+  /** Writes these texts as the program. Lines end only where the texts contain line ends. */
   write(...texts: string[]): void {
     this.#text += texts.join("");
     this.#stir();
   }
 
-  /** The program takes connections to this port from now on. */
+  /** From now on the program accepts connections to this port. */
   listen(port: number, connected: (connection: Duplex) => void): void {
     this.#listening.set(port, connected);
   }
@@ -98,7 +98,7 @@ export class FakeInstance {
     return !this.exited && this.#listening.has(port);
   }
 
-  /** The program acts later: not once it has ended, and after the thaw if it is frozen then. */
+  /** Makes the program act later: never after it has ended, and only after the thaw if it is frozen then. */
   after(delayMs: number, act: () => void): void {
     const timer = this.#clock.after(delayMs, () => {
       this.#timers.delete(timer);
@@ -107,7 +107,7 @@ export class FakeInstance {
     this.#timers.add(timer);
   }
 
-  /** Workers have their disks in memory. What a volume holds is not counted here. */
+  /** A worker without mounts is left out, since its disk is in memory. Files on a volume are not counted here. */
   asWriter(): DiskWriter[] {
     const { kind, mounts = [] } = this.spec;
     if (kind === "worker" && mounts.length === 0) return [];
@@ -132,7 +132,7 @@ export class FakeInstance {
     this.changed();
   }
 
-  /** Lets go of everything, without a word to anybody. */
+  /** Releases everything without telling anyone. */
   end(): void {
     this.changed = () => {};
     this.exit({ signal: "SIGKILL" });
@@ -163,7 +163,7 @@ export class FakeInstance {
     return this.connect(port);
   }
 
-  /** To whatever port the program listens on. */
+  /** Connects to any port that the program listens on. */
   connect(port: number): Duplex {
     const connected = this.#listening.get(port);
     if (!connected || this.#exit) throw new Error(`nobody listens on port ${port} of ${this.id}`);
@@ -173,7 +173,7 @@ export class FakeInstance {
       this.#connections.delete(far);
       near.destroy();
     });
-    // What was said before both sides were done is still to be heard.
+    // If both sides had finished, data that was sent before must still arrive.
     near.on("close", () => {
       if (!near.readableEnded || !near.writableFinished) far.destroy();
     });
@@ -232,7 +232,7 @@ export class FakeInstance {
   }
 }
 
-/** Shorter than the longest line by a factor that the longest characters in UTF-8 cannot make up for. */
+/** A character takes at most four bytes in UTF-8, so a piece of this length never exceeds the longest line. */
 const LONGEST_PIECE = LONGEST_LINE / 4;
 
 function cut(line: string): string[] {

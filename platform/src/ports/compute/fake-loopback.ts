@@ -1,4 +1,4 @@
-/** The loopback of instances of the fake driver: all that their programs listen on. */
+/** The loopback of the fake driver's instances. It reaches every port that their programs listen on. */
 import type { Duplex } from "node:stream";
 import type { FakeInstance } from "./fake-instance.ts";
 import { dialFirst, type Loopback, type LoopbackTarget, notReached } from "./loopback.ts";

@@ -1,4 +1,4 @@
-/** Networks of the fake driver: addresses that nobody really has, of a range for each network or, as clusters do it, of each box, known by name. */
+/** Networks of the fake driver, with invented addresses: from a range for each network or, as in clusters, from each box. */
 import { type InstanceSpec, ONLY_BOX } from "./compute.ts";
 import type { FakeInstance } from "./fake-instance.ts";
 import {
@@ -20,15 +20,15 @@ import {
 } from "./groups.ts";
 import { addressesIn, rangesFor } from "./network-ranges.ts";
 
-/** What is on the machine, which the next process finds too. */
+/** The networks on the machine, which the next process finds too. */
 export class FakeNetworkBook {
-  /** What is reserved, by the key of the group. */
+  /** The reserved networks, by the key of their group. */
   readonly reserved = new Map<string, ReservedNetwork>();
-  /** Ranges of addresses that somebody else has. */
+  /** Address ranges that something else uses. */
   readonly strangers = new Set<string>();
   readonly #boxes = new Map<string, number>();
 
-  /** The same for as long as there are boxes, wherever it stands among them. */
+  /** Returns a number for the box that stays the same, wherever the box stands in the list. */
   numberOf(box: string): number {
     const number = this.#boxes.get(box) ?? this.#boxes.size;
     this.#boxes.set(box, number);
@@ -38,9 +38,9 @@ export class FakeNetworkBook {
 
 export interface FakeNetworksParts {
   book: FakeNetworkBook;
-  /** Addresses are learnt when a member runs; what is told before are names. */
+  /** True when addresses become known only when a member runs. Until then members have names. */
   byName: boolean;
-  /** All that are in a group, ended or not. */
+  /** All instances that are in a group, ended or not. */
   members: () => readonly FakeInstance[];
   mayFail: () => void;
 }
@@ -86,12 +86,12 @@ export class FakeNetworks implements Networks {
     if (this.#membersOf(key).length === 0) this.#reserved.delete(key);
   }
 
-  /** The driver knows nothing of what was reserved, as after its data was lost. */
+  /** Forgets all reservations, as if the driver's data were lost. */
   forget(): void {
     this.#reserved.clear();
   }
 
-  /** Where a new member is. */
+  /** Chooses the address of a new member. */
   choose(spec: InstanceSpec, before?: FakeInstance): string {
     const group = spec.group!;
     checkMembership(group);
@@ -108,7 +108,7 @@ export class FakeNetworks implements Networks {
     return host ?? before?.address ?? this.#besides(fellows);
   }
 
-  /** The member that an address or a name means to an instance. */
+  /** Returns the member that an address or a name means to this instance. */
   reachedBy(from: FakeInstance, host: string): FakeInstance | undefined {
     const fellows = from.spec.group ? this.#membersOf(keyOf(from.spec)!) : [];
     return fellows.find((one) => one.address === host || this.#namesOf(one).includes(host));
@@ -130,7 +130,7 @@ export class FakeNetworks implements Networks {
     throw noRangeFree();
   }
 
-  /** One that nobody has: each group for which nothing is reserved has a range of its own. */
+  /** Returns a free address. Each group without a reserved network has a range of its own. */
   #besides(fellows: readonly FakeInstance[]): string {
     const lastOf = (address: string) => Number(address.split(".")[3]);
     const ranges = new Set(this.#parts.members().map(({ address }) => Number(address!.split(".")[2])));
@@ -138,7 +138,7 @@ export class FakeNetworks implements Networks {
     return `10.0.${range}.${1 + Math.max(0, ...fellows.map(({ address }) => lastOf(address!)))}`;
   }
 
-  /** Each box has addresses of its own, and whoever begins anew gets another one. */
+  /** Each box has its own addresses, and every new start gets another one. */
   #inBox({ box }: InstanceSpec): string {
     const number = this.#parts.book.numberOf(box ?? ONLY_BOX);
     const taken = new Set(this.#parts.members().map(({ address }) => address));

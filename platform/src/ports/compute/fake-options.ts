@@ -1,4 +1,4 @@
-/** What the fake driver is told: what its machine has, what it can, and what programs do there. */
+/** The options of the fake driver: what its machine has, what the driver can do, and what programs do there. */
 import type { Ability } from "./abilities.ts";
 import { type Box, type Facts, type Gpu, type InstanceSpec, ONLY_BOX } from "./compute.ts";
 import type { FakeInstance } from "./fake-instance.ts";
@@ -7,13 +7,13 @@ import type { FakeRegistry } from "./fake-registry.ts";
 import type { FakeStorage, FakeVolumes } from "./fake-volumes.ts";
 import type { PortRange } from "./publish.ts";
 
-/** What programs do when they are started: called once for each, and free to act on the instance later too. */
+/** What programs do when they are started. It is called once for each, and may act on the instance later too. */
 export type Behaviour = (instance: FakeInstance, spec: InstanceSpec) => void;
 
-/** What it can and how it is: all of it, unless something else is said. */
+/** What the driver can do. By default it has all abilities and facts, see `CAN`. */
 export type FakeCan = Record<Ability | keyof Facts | "volumeSizes" | "freshEnv" | "execSignals", boolean> & {
   sharedVolumes: boolean;
-  /** What it starts again must mount a volume. */
+  /** Whether an instance must mount a volume to be started again. */
   needsVolume: boolean;
 };
 
@@ -40,26 +40,26 @@ export const CAN: FakeCan = {
 };
 
 export interface FakeOptions {
-  /** Of its only box, or of several. */
+  /** The capacity of its only box, or several boxes. */
   capacity?: Partial<Box> | readonly Box[];
   can?: Partial<FakeCan>;
   linkHost?: string;
   behaviour?: Behaviour;
-  /** It plays a cluster: it accepts starts, brings images by itself, and begins programs later. */
+  /** The driver plays a cluster: it accepts starts, fetches images itself, and begins programs later. */
   isCluster?: boolean;
   registry?: FakeRegistry;
-  /** What volumes hold; machines with shared storage have the same. */
+  /** What volumes hold. Machines with shared storage get the same object. */
   storage?: FakeStorage;
-  /** What is known of networks from a process before. */
+  /** The networks that an earlier process left. */
   networks?: FakeNetworkBook;
-  /** Of members: of a range for each network, told before they run, or of the boxes that they are begun in, as a cluster has them. */
+  /** Addresses of members: from a range per network, known before they run, or from the box in which they begin, as in a cluster. */
   addresses?: "of a range" | "of boxes";
-  /** Those of a machine that has several drivers, in place of its own. */
+  /** The volumes of a machine with several drivers, instead of the driver's own. */
   volumes?: FakeVolumes;
   publishedPorts?: PortRange;
 }
 
-/** A program that writes these lines and exits this long after its start. */
+/** A program that writes these lines, and exits this long after its start. */
 export function exitsAfter(afterMs: number, code = 0, lines: readonly string[] = []): Behaviour {
   return (instance) => {
     instance.write(...lines.map((line) => `${line}\n`));
@@ -78,7 +78,7 @@ export const devicesOf = (box: Box): Gpu[] =>
     Array.from({ length: count }, (_, n) => ({ id: `${box.id}/${type}/${n}`, type, virtual })),
   );
 
-/** What can be made to fail. */
+/** The calls that can be made to fail. */
 export type Verb =
   | "capacity"
   | "prepare"

@@ -1,4 +1,4 @@
-/** Ports of the fake driver's machine: those that its instances publish, and those that they share where nobody has a network of his own. */
+/** The ports of the fake driver's machine: those that instances publish, and those they share if they have no network of their own. */
 import type { Duplex } from "node:stream";
 import { type InstanceSpec, StartRefused } from "./compute.ts";
 import type { FakeInstance } from "./fake-instance.ts";
@@ -7,13 +7,13 @@ import { checkPublish, choosePorts, type PortRange, type Publish, type Published
 export interface FakePortsParts {
   range: PortRange;
   ownNetwork: boolean;
-  /** Why nothing is published; undefined where it is. */
+  /** Why ports cannot be published; undefined if they can. */
   cannotPublish: string | undefined;
   running: () => readonly FakeInstance[];
 }
 
 export class FakePorts {
-  /** Ports that somebody else has. */
+  /** Ports that something else uses. */
   readonly strangers = new Set<number>();
   readonly #parts: FakePortsParts;
 
@@ -21,7 +21,7 @@ export class FakePorts {
     this.#parts = parts;
   }
 
-  /** Of instances that share the machine's network no two listen on the same. */
+  /** Two instances that share the machine's network cannot listen on the same port. */
   check({ ports }: InstanceSpec): void {
     if (this.#parts.ownNetwork) return;
     const taken = this.#parts.running().flatMap(({ spec }) => spec.ports);
@@ -36,7 +36,7 @@ export class FakePorts {
     return choosePorts(publish, range, { taken: new Set([...used, ...this.strangers]), from: 0 });
   }
 
-  /** A connection from outside. Rejects when no instance is reached there. */
+  /** Connects from outside. Rejects when no instance publishes this port. */
   async reach(outside: number): Promise<Duplex> {
     for (const instance of this.#parts.running()) {
       const way = instance.published.find((one) => one.outside === outside);

@@ -1,4 +1,4 @@
-/** What the fake driver has accepted and not begun, when it plays a cluster: images are brought, room is waited for, and then it begins or is refused. */
+/** Starts that the fake driver has accepted, when it plays a cluster: they wait for images and room, and then begin or are refused. */
 import type { Clock } from "../../kernel/clock.ts";
 import { floating } from "../../kernel/floating.ts";
 import type { Instance, InstanceSpec } from "./instance.ts";
@@ -16,12 +16,12 @@ export interface FakeQueueParts {
   clock: Clock;
   begin: (id: string, spec: InstanceSpec) => Promise<Instance>;
   tell: (instance: Instance) => void;
-  /** Whether there was a boot before. */
+  /** Whether the instance has had an earlier boot. */
   hasEnded: (id: string) => boolean;
 }
 
 export class FakeQueue {
-  /** How long it takes to bring an image. */
+  /** How long it takes to fetch an image. */
   pullMs = 0;
   readonly #parts: FakeQueueParts;
   readonly #accepted = new Map<string, Accepted>();
@@ -32,19 +32,19 @@ export class FakeQueue {
     this.#parts = parts;
   }
 
-  /** While there is a reason, nothing begins; what was accepted waits for that. */
+  /** While there is a reason, nothing begins, and accepted starts wait with this reason. */
   holdFor(reason: string | undefined): void {
     this.#noRoom = reason;
     this.#room.resolve();
     this.#room = Promise.withResolvers();
   }
 
-  /** Whatever waits now never begins. */
+  /** Refuses everything that waits now. */
   refuseAll(refusal: StartRefused): void {
     for (const one of this.#accepted.values()) this.#refuse(one, refusal);
   }
 
-  /** Those that wait and mount a volume. */
+  /** Returns the waiting instances that mount a volume. */
   usersOf(volume: string): string[] {
     const mounts = ({ spec, refusal }: Accepted) => !refusal && spec.mounts?.some((mount) => mount.volume === volume);
     return [...this.#accepted.values()].filter(mounts).map(({ id }) => id);
@@ -67,7 +67,7 @@ export class FakeQueue {
     return viewOf(one);
   }
 
-  /** It never begins. */
+  /** The waiting start is refused and never begins. */
   stop(id: string): void {
     const one = this.#accepted.get(id);
     if (one && !one.refusal) this.#refuse(one, new StartRefused("it was stopped before it began"));
@@ -77,7 +77,7 @@ export class FakeQueue {
     this.#accepted.delete(id);
   }
 
-  /** What the process before this one had accepted. */
+  /** Takes over what an earlier process had accepted. */
   takeOver(before: FakeQueue): void {
     this.pullMs = before.pullMs;
     this.#noRoom = before.#noRoom;
@@ -87,7 +87,7 @@ export class FakeQueue {
   }
 
   async #serve(one: Accepted): Promise<void> {
-    // After whoever asked has heard that it was accepted.
+    // The caller must learn first that its start was accepted.
     await Promise.resolve();
     if (this.pullMs > 0) {
       this.#wait(one, `pulling image ${one.spec.image}`);
@@ -115,7 +115,7 @@ export class FakeQueue {
     if (!this.#isWaiting(one)) return;
     one.refusal = refusal;
     const told = viewOf(one);
-    // One that was to be started again stays ended as it was.
+    // An instance that was to be started again stays ended as it was.
     if (this.#parts.hasEnded(one.id)) this.#accepted.delete(one.id);
     this.#parts.tell(told);
   }

@@ -1,4 +1,4 @@
-/** The registry of the fake driver: images that a test puts there, with or without a password, and times when it is away. */
+/** The registry of the fake driver: it holds images that a test puts there, may need a password, and can be made unreachable. */
 import { createHash } from "node:crypto";
 import { type RegistryCredential, StartRefused } from "./compute.ts";
 import { exactly, type ImageReference, parseReference } from "./image-reference.ts";
@@ -11,19 +11,19 @@ interface Repository {
 }
 
 export class FakeRegistry {
-  /** Why it cannot be asked, while it cannot. */
+  /** Why it cannot be reached now; undefined when it can. */
   away: string | undefined;
-  /** While true it takes questions and answers none. */
+  /** While true, it takes requests and never answers. */
   silent = false;
-  /** What it does at a pull until all is sent; everything comes at once by default. */
+  /** Runs during a pull until everything is sent. By default everything arrives at once. */
   pace: ((bringing: Bringing) => Promise<void>) | undefined;
-  /** Every reference that was asked for, in order. */
+  /** Every reference that was looked up, in order. */
   readonly asked: string[] = [];
-  /** What was brought to the machine of the driver. */
+  /** The images that the driver's machine has. */
   readonly #here = new Set<string>();
   readonly #repositories = new Map<string, Repository>();
 
-  /** Makes a tag mean this content from now on, and the repository need this credential. Returns the exact reference. */
+  /** Makes a tag point to this content, and the repository need this credential. Returns the exact reference. */
   put(image: string, content: string, credential?: RegistryCredential): string {
     const reference = parseReference(image);
     const digest = `sha256:${createHash("sha256").update(content).digest("hex")}`;
@@ -40,12 +40,12 @@ export class FakeRegistry {
     return this.#repositories.has(repository);
   }
 
-  /** Sends an image that the machine does not have. */
+  /** Sends an image, unless the machine has it. */
   async send(image: string, bringing: Bringing): Promise<void> {
     if (this.has(parseReference(image)) && !this.#here.has(image)) await this.pace?.(bringing);
   }
 
-  /** The machine has this exact image from now on. Returns why that cannot be. */
+  /** Puts this exact image on the machine. Returns why that is impossible, or undefined. */
   bring(image: string): string | undefined {
     const reference = parseReference(image);
     if (!this.has(reference) || this.#here.has(image)) return undefined;

@@ -1,4 +1,4 @@
-/** The volumes of the fake driver: what they hold is in memory. */
+/** The volumes of the fake driver. Their contents are in memory. */
 import type { Clock } from "../../kernel/clock.ts";
 import type { Files } from "../files/files.ts";
 import { MemoryFiles } from "../files/memory-files.ts";
@@ -25,7 +25,7 @@ interface Kept extends Volume {
   files: MemoryFiles;
 }
 
-/** What a machine holds, whichever process of the server looks at it. */
+/** What a machine holds. It outlives the server's process. */
 export type FakeStorage = Map<string, Kept>;
 
 type Kind = Pick<Volumes, "sizes" | "shared">;
@@ -52,7 +52,7 @@ export class FakeVolumes implements Volumes {
     this.#storage.set(volume.id, { ...volume, files });
   }
 
-  /** The server holds itself to a size, whether or not something holds programs to it. */
+  /** The server itself keeps to the size, even if nothing enforces it for programs. */
   #bytesLeft(id: string): number {
     const { files, sizeGb } = this.#known(id);
     return sizeGb * GB - files.usedBytes;
@@ -95,7 +95,7 @@ export class FakeVolumes implements Volumes {
     if (missing) throw new StartRefused(notHere(missing.volume), { reason: "volume-missing" });
   }
 
-  /** A program writes a file; false where there is no room for it. */
+  /** Writes a file as a program. Returns false if there is no room. */
   write(id: string, file: string, text: string): boolean {
     const { files } = this.#known(id);
     const freed = Buffer.byteLength(files.read(file) ?? "");

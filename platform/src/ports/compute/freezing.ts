@@ -1,6 +1,6 @@
-/** The ability to stop the program of an instance where it is, and to let it go on. */
+/** The ability to pause the program of an instance, and to let it continue. */
 export interface Freezing {
-  /** Stops the program without telling it. */
+  /** Pauses the program without telling it. */
   freeze(id: string): Promise<void>;
   thaw(id: string): Promise<void>;
 }

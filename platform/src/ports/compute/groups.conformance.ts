@@ -1,4 +1,4 @@
-/** What every Compute does about groups: members reach each other by address and name, and nobody else reaches them. */
+/** What every Compute guarantees about groups: members reach each other by address and name, and nobody else reaches them. */
 import { describe, expect, test } from "vitest";
 import { type InstanceSpec, StartRefused } from "./compute.ts";
 import {
@@ -19,7 +19,7 @@ const LISTENS: Step[] = [{ echoOn: PORT }];
 const calls = (...hosts: string[]): Step[] => hosts.map((call) => ({ call, port: PORT }));
 const within = (id: string, name: string, more: Partial<InstanceSpec> = {}) => ({ group: { id, name }, ...more });
 
-/** A member that listens, and its address. */
+/** Starts a member that listens, and returns its address. */
 async function listening(world: World, more: Partial<InstanceSpec>): Promise<{ id: string; address: string }> {
   const id = await world.start(LISTENS, more);
   await linesOf(world.compute, id, { limit: 1 });

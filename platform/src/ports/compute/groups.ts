@@ -1,63 +1,66 @@
-/** Groups of instances that reach each other, and that nobody else reaches: who belongs to one, and under which name. */
+/** Groups of instances that reach each other and that nobody else reaches: who belongs to one, and under which name. */
 import { createHash } from "node:crypto";
 import { StartRefused } from "./refusal.ts";
 
 export interface Membership {
-  /** Of the account's: another account's group of the same id is another group. */
+  /** Unique within the account. The same id in another account is another group. */
   id: string;
-  /** Under which the others find it, such as `node-0`; nobody else's in the group. */
+  /** The name by which the others find it, such as `node-0`. It is unique in the group. */
   name: string;
-  /** Full names, such as `node-0.example.internal`, under which they find it as well. */
+  /** Full names by which the others also find it, such as `node-0.example.internal`. */
   fullNames?: readonly string[];
-  /** It is where the network that was reserved says, and refused where none was. Other groups come with their first member and go with their last. */
+  /**
+   * True when its place comes from a reserved network; without a reservation its start is refused. Other groups appear with their first
+   * member and vanish with their last.
+   */
   isReserved?: boolean;
 }
 
-/** What a network is known by. */
+/** Identifies a network. */
 export interface NetworkName {
   account: string;
   id: string;
 }
 
 export interface NetworkAsk extends NetworkName {
-  /** Of all members: of several drivers on a machine, it says which one has them. */
+  /** The image of all members. If a machine has several drivers, it says which one has them. */
   image: string;
-  /** Of all that may ever be members. */
+  /** The names of all instances that may ever be members. */
   names: readonly string[];
-  /** The range that it had, as far as that is known: it has the same again, unless somebody else uses it by now. */
+  /** The range that the network had before, if known. It gets the same range again, unless something else uses it by now. */
   range?: string | undefined;
 }
 
 export interface Network {
-  /** Of which all addresses are, such as `10.1.2.0/24`; absent where they are of none or several. */
+  /** The range of all addresses, such as `10.1.2.0/24`. Absent if there is no single range. */
   range?: string;
   /**
-   * Where the others reach each member, in the order of the names that were asked for: an address or, where addresses are learnt only when
-   * a member runs, a name. They hold for as long as the network is reserved, also for members that have not begun.
+   * Where the others reach each member, in the order of the names asked for: an address or, if addresses are known only when a member runs,
+   * a name. They stay valid as long as the network is reserved, also for members that have not begun.
    */
   hosts: readonly string[];
 }
 
-/** The ability to give instances networks of their own, in which members reach each other by address and name, and which nobody else reaches. */
+/** The ability to give instances their own networks: members reach each other by address and name, and nobody else reaches them. */
 export interface Networks {
-  /** What a member with this image sees its network as. */
+  /** Returns the name of the network interface that a member with this image sees. */
   interfaceOf(image: string): string;
   /**
-   * Durable once it resolves: whoever asks again, in this process or the next, is told the same, whether or not a member is there, until it is
-   * released. Throws StartRefused, also for names that are not among those that it was reserved for.
+   * Durable once it resolves: asking again, in this process or the next, returns the same until the network is released, with or without
+   * members. Throws StartRefused, also for names that it was not reserved for.
    */
   reserve(ask: NetworkAsk): Promise<Network>;
-  /** All that are reserved. */
+  /** Returns all reserved networks. */
   list(): Promise<NetworkName[]>;
-  /** Gives it back. One that has a member, ended or not, stays; one that is unknown is no error. */
+  /** Gives the network back. One with a member, ended or not, stays. An unknown one is no error. */
   release(network: NetworkName): Promise<void>;
 }
 
-/** In a network that is reserved. */
+/** The most names in a reserved network. */
 const MOST_NAMES = 250;
 
 const ID = /^[a-z0-9][a-z0-9-]{0,63}$/i;
-/** A label of a host name. */
+/** One label of a host name. */
 const NAME = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 
 const MOST_FULL_NAMES = 8;
@@ -66,7 +69,7 @@ const LONGEST_NAME = 253;
 export const SHARED_NETWORK =
   "instances share the machine's network here: a group cannot be kept apart from anybody else";
 
-/** Refuses what cannot be a member. */
+/** Refuses a membership that is not valid. */
 export function checkMembership({ id, name, fullNames = [] }: Membership): void {
   checkId(id);
   checkName(name);
@@ -77,7 +80,7 @@ export function checkMembership({ id, name, fullNames = [] }: Membership): void 
     throw new StartRefused(`'${odd}' is no full name of ${name}: it begins with it, such as ${name}.example.internal`);
 }
 
-/** Refuses what cannot be reserved. */
+/** Refuses a reservation that is not valid. */
 export function checkAsk({ id, names }: NetworkAsk): void {
   checkId(id);
   for (const name of names) checkName(name);
@@ -95,7 +98,7 @@ function checkName(name: string): void {
     throw new StartRefused(`'${name}' is no name in a group: use small letters, digits and dashes, such as node-0`);
 }
 
-/** Refuses a member that cannot be beside these of its group. */
+/** Refuses a member whose name another member of the group has. */
 export function checkFellows(member: Membership, fellows: readonly Pick<Membership, "name">[]): void {
   if (fellows.some(({ name }) => name === member.name)) throw nameTaken(member);
 }
@@ -105,20 +108,20 @@ export interface ReservedNetwork extends NetworkName, Network {
   names: readonly string[];
 }
 
-/** What is told of one that is reserved, to whoever asks for these names. */
+/** Returns what a driver tells about a reserved network to a caller that asks for these names. */
 export function toldOf({ id, range, names, hosts }: ReservedNetwork, asked: readonly string[]): Network {
   const told = asked.map((name) => hostIn({ id, names, hosts }, name));
   return { ...(range !== undefined && { range }), hosts: told };
 }
 
-/** Where a member of it is reached. */
+/** Returns where a member of the network is reached. */
 export function hostIn({ id, names, hosts }: Pick<ReservedNetwork, "id" | "names" | "hosts">, name: string): string {
   const host = hosts[names.indexOf(name)];
   if (host === undefined) throw unavailable(`network ${id} was not reserved for a member ${name}`);
   return host;
 }
 
-/** Refuses a member whose network was to be reserved and is not. */
+/** Refuses a member whose network should be reserved but is not. */
 export function checkReserved({ id, isReserved }: Membership, network: ReservedNetwork | undefined): void {
   if (isReserved && !network) throw unavailable(`network ${id} is not reserved`);
 }
@@ -129,7 +132,7 @@ export const noRangeFree = () => unavailable("no private range of addresses is f
 
 const unavailable = (text: string) => new StartRefused(text, { reason: "network-unavailable" });
 
-/** Beginning with its own name, it is nobody else's either, nor that of anybody outside. */
+/** A full name begins with the member's own name, so it can belong neither to another member nor to anyone outside. */
 function isFullName(full: string, name: string): boolean {
   const labels = full.split(".");
   return (
@@ -137,11 +140,13 @@ function isFullName(full: string, name: string): boolean {
   );
 }
 
-/** All names of a member. */
+/** Returns all names of a member. */
 export const namesOf = ({ name, fullNames = [] }: Membership): string[] => [name, ...fullNames];
 
 const nameTaken = ({ id, name }: Membership) => new StartRefused(`group ${id} has a member ${name} already`);
 
-/** By which drivers tell groups apart, in hexadecimal digits: nobody can choose an id so that it is another account's group. */
+/**
+ * The key by which drivers tell groups apart, as hexadecimal digits. It includes the account, so no id can lead to another account's group.
+ */
 export const groupKey = (account: string, { id }: Pick<Membership, "id">): string =>
   createHash("sha256").update(`${account}\0${id}`).digest("hex");

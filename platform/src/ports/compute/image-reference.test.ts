@@ -1,4 +1,4 @@
-/** References of images are read as engines read them. */
+/** References to images are read as container engines read them. */
 import { expect, test } from "vitest";
 import { exactly, isReference, isSame, parseReference } from "./image-reference.ts";
 

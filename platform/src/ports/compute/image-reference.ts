@@ -1,18 +1,18 @@
-/** References of container images, read as every engine reads them: `registry/path:tag`, `path@sha256:…` and what is left out of them. */
+/** References to container images, read as every engine reads them: `registry/path:tag`, `path@sha256:…`, and with parts left out. */
 
 export interface ImageReference {
-  /** Registry and path, as they were written. */
+  /** Registry and path as they were written. */
   name: string;
-  /** The same with what was left out: one repository has many spellings. */
+  /** The name with the left-out parts filled in, since one repository has many spellings. */
   repository: string;
-  /** Undefined where a digest says more than any tag. */
+  /** Undefined if there is a digest, which takes precedence over a tag. */
   tag: string | undefined;
   digest: string | undefined;
 }
 
 const DOCKER_HUB = "docker.io";
 const DIGEST = /^(.+)@([a-z0-9]+:[0-9a-f]{32,128})$/;
-/** Behind the last slash: a colon before it is that of a port. */
+/** A tag comes after the last slash. A colon before that belongs to a port. */
 const TAG = /^(.+):([^/:]+)$/;
 
 export function parseReference(image: string): ImageReference {
@@ -27,7 +27,7 @@ export function parseReference(image: string): ImageReference {
   };
 }
 
-/** What stands before the first slash is a registry when it looks like a host; else the path is one of Docker Hub. */
+/** The part before the first slash is a registry if it looks like a host. Otherwise the path is on Docker Hub. */
 function repositoryOf(name: string): string {
   const [first, ...rest] = name.split("/");
   const isHost = rest.length > 0 && (/[.:]/.test(first!) || first === "localhost");
@@ -39,11 +39,11 @@ function repositoryOf(name: string): string {
 
 const LONGEST = 512;
 
-/** Whether a text can be put into a request to an engine without meaning something else there. */
+/** Whether a text can go into a request to an engine without gaining another meaning there. */
 export const isReference = (image: string): boolean =>
   image.length <= LONGEST && /^[\w.:@/-]+$/.test(image) && !/(^|\/)\.{0,2}(\/|$)/.test(image);
 
-/** The reference that means this one image for ever. */
+/** Returns the reference that always means this one image. */
 export const exactly = ({ name }: ImageReference, digest: string) => `${name}@${digest}`;
 
 /** Whether two references mean the same tag or digest of the same repository. */

@@ -1,4 +1,4 @@
-/** What every Compute knows of images: whose word opens one, and what a registry says of it. */
+/** What every Compute knows about images: where one comes from, and what a registry says about it. */
 import { describe, expect, test } from "vitest";
 import { StartRefused } from "./compute.ts";
 import { bring, linesOf, needs, type OpenedCompute, openWorld, startOn } from "./conformance-world.ts";

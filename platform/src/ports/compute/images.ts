@@ -1,64 +1,67 @@
-/** What a driver knows of images: who put one on its machine, and what a registry says of a reference. It decides nothing. */
+/** What a driver knows about images: who put one on its machine, and what a registry says about a reference. It decides nothing. */
 import { StartRefused } from "./refusal.ts";
 
-/** Opens a private registry. Never shown and never logged. */
+/** The login for a private registry. It is never shown and never logged. */
 export interface RegistryCredential {
   username: string;
   password: string;
 }
 
 /**
- * `operator`: it has this name on the machine because the operator gave it that, by loading, importing, building or naming it.
- * `registry`: everything else, be it here or not; no driver ever gives a name to what it brought from a registry.
+ * `operator`: the operator gave the image this name on the machine, by loading, importing, building or tagging it. `registry`: everything
+ * else, on the machine or not. A driver never names what it fetched from a registry.
  */
 export type ImageOrigin = "operator" | "registry";
 
 export interface Lookup {
   credential?: RegistryCredential | undefined;
-  /** No answer counts any more once this aborts. */
+  /** Once this aborts, an answer no longer counts. */
   signal: AbortSignal;
 }
 
-/** What of an image came from its registry; the total is that of the layers whose sizes are known by now. */
+/** How much of an image has arrived from its registry. The total covers the layers whose sizes are known so far. */
 export interface Arrived {
   bytes: number;
   total: number;
-  /** The registry has nothing more to send: the rest is work of the machine. */
+  /** True when the registry has sent everything, and the rest is work for the machine. */
   isAll: boolean;
 }
 
 export interface Bringing {
   progress: (line: string) => void;
-  /** Told at every piece: a registry that sends nothing is known by the silence. */
+  /** Called for every piece, so that silence shows that a registry sends nothing. */
   arrived?: ((arrived: Arrived) => void) | undefined;
   credential?: RegistryCredential | undefined;
 }
 
-/** The ability to bring an image before the instance that needs it. */
+/** The ability to fetch an image before the instance that needs it starts. */
 export interface Preparing {
-  /** Brings an exact image to the box where it will run, telling its progress. Nothing to do when one of that name is there. Throws StartRefused. */
+  /**
+   * Fetches an exact image to the box where it will run, and reports progress. Does nothing if an image with that name is there. Throws
+   * StartRefused.
+   */
   prepare(image: string, box: string, bringing: Bringing): Promise<void>;
 }
 
 export interface ImageFacts {
   originOf(image: string): Promise<ImageOrigin>;
   /**
-   * Asks the registry, which is the proof that this credential, or anybody where there is none, may pull the image. Resolves with the exact
-   * reference, by digest, of what the image is now; nothing is brought yet. Throws ImageDenied, StartRefused where there is no such image,
-   * and RegistryAway.
+   * Asks the registry, which proves that this credential (or, without one, anyone) may pull the image. Resolves with the exact reference,
+   * by digest, of the image's present content. It does not fetch the image. Throws ImageDenied, RegistryAway, and StartRefused if there is
+   * no such image.
    */
   lookUp(image: string, lookup: Lookup): Promise<string>;
 }
 
-/** The registry answered, and does not let this credential pull the image. */
+/** The registry answered that this credential may not pull the image. */
 export class ImageDenied extends StartRefused {
   override readonly reason = "image-denied";
 }
 
-/** The registry did not answer, or not with yes or no. */
+/** The registry did not answer, or answered neither yes nor no. */
 export class RegistryAway extends Error {}
 
-/** Of a driver whose images are the machine's own files: a rule above it says for whom they run. */
+/** For a driver whose images are the machine's own files. A rule above the driver decides who may run them. */
 export const machinesOwn: ImageFacts = {
   originOf: async () => "operator",
   lookUp: async (image) => {

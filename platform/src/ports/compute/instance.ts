@@ -1,4 +1,4 @@
-/** An instance: what is asked for, and what is told of it. */
+/** An instance: what a caller asks for, and what the driver reports about it. */
 import type { Exit } from "./exit.ts";
 import type { Membership } from "./groups.ts";
 import type { RegistryCredential } from "./images.ts";
@@ -6,7 +6,7 @@ import type { Publish, Published } from "./publish.ts";
 import type { StartRefused } from "./refusal.ts";
 import type { Mount } from "./volumes.ts";
 
-/** Workers end with the server that runs them; Pods and members of clusters stay. */
+/** Workers end with their server. Pods and members of clusters stay. */
 export type InstanceKind = "worker" | "pod" | "member";
 
 export interface InstanceSpec {
@@ -16,24 +16,24 @@ export interface InstanceSpec {
   owner: string;
   /** `host:/abs/dir`, or the reference of a container image. */
   image: string;
-  /** What opens the registry of the image, for a driver that brings images by itself. */
+  /** The login for the image's registry, for a driver that fetches images by itself. */
   credential?: RegistryCredential | undefined;
   entrypoint: readonly string[];
   cmd: readonly string[];
-  /** Complete and resolved: the driver adds only what the program's place needs, such as `PATH`. */
+  /** Complete and resolved. The driver adds only what the program's surroundings need, such as `PATH`. */
   env: Readonly<Record<string, string>>;
   limits: InstanceLimits;
-  /** GPUs that are this instance's alone; which devices they are is the driver's choice. */
+  /** GPUs that only this instance uses. The driver chooses the devices. */
   gpu?: GpuWish;
-  /** The box of `capacity()` that it was given room on; a driver of a single box needs none. */
+  /** The box of `capacity()` in which it was given room. A driver with a single box needs none. */
   box?: string;
-  /** Ports that `dial` may reach. */
+  /** The ports that `dial` may reach. */
   ports: readonly number[];
-  /** Ports that anybody reaches at the machine's addresses, where the driver has `publishing`. */
+  /** Ports that anyone can reach at the machine's addresses, if the driver has `publishing`. */
   publish?: readonly Publish[];
-  /** Of volumes that are there, where the driver has `volumes`. */
+  /** Mounts of existing volumes, if the driver has `volumes`. */
   mounts?: readonly Mount[];
-  /** Where the driver has `networks`. */
+  /** Its group, if the driver has `networks`. */
   group?: Membership;
 }
 
@@ -44,8 +44,9 @@ export interface InstanceLimits {
 }
 
 /**
- * pending: the driver has accepted it and not begun: it looks for room, or brings the image. refused: it accepted it, and will never begin it.
- * Drivers that know at once what there is room for have neither: their starts resolve with a program that runs, or are refused.
+ * pending: the driver has accepted the instance but not begun it; it looks for room or fetches the image. refused: the driver accepted it,
+ * and will never begin it. A driver that knows at once what there is room for uses neither: its starts resolve with a running program, or
+ * are refused.
  */
 export type InstanceState = "pending" | "running" | "frozen" | "exited" | "refused";
 
@@ -54,25 +55,25 @@ export interface Instance {
   kind: InstanceKind;
   owner: string;
   state: InstanceState;
-  /** When its program was begun; while it is pending or refused, when it was accepted. */
+  /** When its program began. While it is pending or refused, when it was accepted. */
   startedAt: number;
-  /** Of one that is pending: what it waits for, in words for people. */
+  /** What a pending instance waits for, in words for people. */
   waitsFor?: string;
   /**
-   * Of one that is refused: what its start would have been refused with, had it been known then. It stays refused until it is removed; one that
-   * was to be started again is told as refused, and has ended as before.
+   * Why an accepted instance was refused: the error that its start would have thrown, had the driver known it then. It stays refused until
+   * it is removed. An instance that was to be started again is reported as refused once, and stays ended.
    */
   refusal?: StartRefused;
-  /** Where the other members of its group reach it, while it runs. */
+  /** Where the other members of its group reach it while it runs. */
   address?: string;
   exit?: Exit;
-  /** GPUs that it holds, by the names that the driver has for them; absent where it has none or the driver cannot tell. */
+  /** The GPUs that it holds, by the driver's names. Absent if it has none, or if the driver cannot tell. */
   devices?: readonly string[];
-  /** Where what it publishes is reached: the same for as long as it has not ended. Absent when it publishes nothing. */
+  /** Where its published ports are reached. It stays the same until the instance ends. Absent when it publishes nothing. */
   published?: readonly Published[];
 }
 
-/** So many GPUs of one type, as the catalog names it. */
+/** A number of GPUs of one type, as the catalog names it. */
 export interface GpuWish {
   type: string;
   count: number;

@@ -1,4 +1,4 @@
-/** What every Compute does about connections to an instance's own loopback. */
+/** What every Compute guarantees about connections to an instance's own loopback. */
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { describe, expect, test } from "vitest";
@@ -7,13 +7,13 @@ import { linesOf, needs, type OpenedCompute, openWorld } from "./conformance-wor
 import { dialLoopback } from "./dial-loopback.ts";
 import type { LoopbackTarget } from "./loopback.ts";
 
-/** A port of its own for each test: some drivers share the machine's network, and tests run beside each other. */
+/** Each test gets a port of its own, since some drivers share the machine's network and tests run in parallel. */
 const ports = (function* () {
   for (let port = 31_000 + (process.pid % 1_000); ; port += 7) yield port;
 })();
 const newPort = () => ports.next().value;
 
-/** As programs listen that are not meant for the world. */
+/** The program listens only on the loopback, like programs that are not meant for outsiders. */
 const INSIDE = { env: { LISTEN_HOST: "127.0.0.1" } };
 
 async function echo(compute: Compute, id: string, target: LoopbackTarget, text: string): Promise<string> {

@@ -1,4 +1,4 @@
-/** Which addresses are those of a loopback: every other way to write one is refused, since names are looked up by nobody. */
+/** Which addresses are loopback addresses. All other spellings are refused, since no name is ever resolved. */
 import { expect, test } from "vitest";
 import { dialFirst, loopbackAddress, placesOf } from "./loopback.ts";
 

@@ -1,34 +1,34 @@
-/** The loopback of an instance's own network, as one small ability of a driver: whatever listens there is reached, whether or not the instance names its port. */
+/** A driver's ability to reach anything that listens on an instance's loopback, even on ports that the instance does not name. */
 import { isIPv4, isIPv6 } from "node:net";
 import type { Duplex } from "node:stream";
 
 export interface LoopbackTarget {
   port: number;
-  /** An address of the loopback; without one, `127.0.0.1` and then `::1`. */
+  /** A loopback address. If absent, `127.0.0.1` is tried first, then `::1`. */
   host?: string;
 }
 
-/** For who may run programs in an instance, and so reaches the same from inside it. */
+/** For callers that may run programs in an instance, and so could reach the same from inside. */
 export interface Loopback {
   /**
-   * A connection as a program inside the instance would make it, and never one to a loopback that is not its own. Rejects with the reason when
-   * nobody of the instance listens there, and for what is no address of a loopback.
+   * Connects as a program inside the instance would, and never to another loopback. Rejects with the reason when nothing in the instance
+   * listens there, or when the address is not a loopback address.
    */
   dial(id: string, target: LoopbackTarget): Promise<Duplex>;
 }
 
 const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
-/** `::1`, however it is written; what it is written in was checked before. */
+/** Matches every spelling of `::1`. The caller has checked that the text is an IPv6 address. */
 const LOOPBACK_V6 = /^[0:]*:0*1$/;
 
-/** The one way in which an address of the loopback is written from here on; undefined for what is none. Names are not looked up. */
+/** Returns a loopback address in its one standard spelling, or undefined for anything else. Names are not resolved. */
 export function loopbackAddress(host: string): string | undefined {
   const address = MAPPED.exec(host)?.[1] ?? host;
   if (isIPv4(address)) return address.startsWith("127.") ? address : undefined;
   return isIPv6(address) && LOOPBACK_V6.test(address) ? "::1" : undefined;
 }
 
-/** Where to try, in this order. Throws for what is no port, or no address of a loopback. */
+/** Returns the places to try, in order. Throws if the port or the address is not valid. */
 export function placesOf({ port, host }: LoopbackTarget): { host: string; port: number }[] {
   if (!Number.isInteger(port) || port < 1 || port > 65_535) throw new Error(`${port} is no port`);
   if (host === undefined) return ["127.0.0.1", "::1"].map((one) => ({ host: one, port }));
@@ -37,7 +37,7 @@ export function placesOf({ port, host }: LoopbackTarget): { host: string; port: 
   return [{ host: address, port }];
 }
 
-/** The first place of a target that somebody listens at; without one, what the first said. */
+/** Connects to the first place of a target that answers. If none does, it throws the first error. */
 export async function dialFirst(
   target: LoopbackTarget,
   dial: (place: { host: string; port: number }) => Promise<Duplex>,
@@ -53,6 +53,6 @@ export async function dialFirst(
   throw first;
 }
 
-/** In the words that people read. */
+/** The error in words for people. */
 export const notReached = (id: string, { port }: LoopbackTarget, why: string, cause?: unknown) =>
   new Error(`port ${port} of the loopback of ${id} cannot be reached: ${why}`, { cause });

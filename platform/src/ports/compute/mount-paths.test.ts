@@ -1,4 +1,4 @@
-/** A container gives way to a volume wherever it is wanted; a program on the host has folders that no volume may hide. */
+/** In a container a volume can be mounted nearly anywhere; on the host, some folders must not be hidden by a volume. */
 import { describe, expect, test } from "vitest";
 import { HOST_RESERVED, plainPath, refusedPath } from "./mount-paths.ts";
 

@@ -1,27 +1,29 @@
-/** Where a program can see a volume. */
+/** Where a program may see a volume. */
 import { posix } from "node:path";
 
-/** What the kernel shows of itself. */
+/** Folders in which the kernel shows itself. */
 const KERNEL = ["/proc", "/sys", "/dev"];
 
-/** Links into `/usr` on most machines, and folders on some. */
+/** On most machines these are links into `/usr`; on some they are folders. */
 export const SYSTEM_FOLDERS = ["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
 
-/** Where the folder of a `host` image is, and where its program begins. */
+/** The path of a `host` image's folder, in which its program starts. */
 export const APP = "/app";
 
-/** What a program of a `host` image sees there is the machine's, the image's or ours. */
+/** Folders that a program of a `host` image sees from the machine, from the image or from Millrace. */
 export const HOST_RESERVED = ["/usr", "/etc", "/opt", "/node_modules", "/var", APP, ...SYSTEM_FOLDERS];
 
-/** Control characters would end an argument of what builds the sandbox, and a comma begins a further option of a mount in Podman. */
+/** A control character would end an argument of the sandbox builder, and a comma would begin another mount option in Podman. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
 const UNSAYABLE = /[\0-\x1f\x7f,]/;
 const LONGEST_NAME = 255;
 
-/** Without a slash at its end, doubled slashes and steps back. */
+/** Removes a slash at the end, doubled slashes and `..` steps. */
 export const plainPath = (path: string): string => posix.normalize(path).replace(/(.)\/$/, "$1");
 
-/** Why a program cannot see a volume at this path; undefined where it can. `reserved`: places that the driver shows itself. */
+/**
+ * Returns why a program cannot see a volume at this path, or undefined if it can. `reserved` lists folders that the driver itself provides.
+ */
 export function refusedPath(path: string, reserved: readonly string[]): string | undefined {
   const plain = plainPath(path);
   const choose = "choose a folder of its own, such as /workspace";

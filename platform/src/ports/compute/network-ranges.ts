@@ -1,16 +1,19 @@
-/** Ranges of addresses for networks that are reserved, for drivers that give each a range of its own. */
+/** Address ranges for reserved networks, for drivers that give each network a range of its own. */
 import { createHash } from "node:crypto";
 import { addressOf, overlap, parseSubnet, type Subnet, sizeOf, subnetText } from "../../kernel/subnet.ts";
 
 const PRIVATE = parseSubnet("10.0.0.0/8")!;
-/** With room for all members that a network may have. */
+/** A range of this size has room for all members that a network may have. */
 const BITS = 24;
-/** So many that turn out to be somebody's are tried: more would hardly help. */
+/** How many ranges are tried if others are in use. Trying more would hardly help. */
 const MOST_TRIES = 64;
-/** The first addresses of a range: its own name, and the machine's end where it has one. */
+/** The first two addresses are the range's own and, if there is one, the machine's end. */
 const FIRST_MEMBER = 2;
 
-/** Those to try for a network, first the one that it had. Where the others begin, its key says: no two installations begin alike. */
+/**
+ * Yields the ranges to try for a network, first the one it had. The others depend on its key, so two installations do not start with the
+ * same ones.
+ */
 export function* rangesFor(key: string, before: string | undefined): Generator<string> {
   if (before !== undefined && isRange(before)) yield before;
   const size = 2 ** (32 - BITS);
@@ -21,7 +24,7 @@ export function* rangesFor(key: string, before: string | undefined): Generator<s
   }
 }
 
-/** A range that somebody kept may be anything by now. */
+/** A range that was stored elsewhere may be any text by now. */
 function isRange(text: string): boolean {
   const subnet = parseSubnet(text);
   return subnet?.bits === BITS && subnet.base % sizeOf(subnet) === 0 && overlap(subnet, PRIVATE);
@@ -30,6 +33,6 @@ function isRange(text: string): boolean {
 export const isFreeOf = (range: string, used: readonly Subnet[]): boolean =>
   !used.some((one) => overlap(one, parseSubnet(range)!));
 
-/** The addresses of so many members, the same for ever. */
+/** Returns the addresses of this many members. They are always the same. */
 export const addressesIn = (range: string, members: number): string[] =>
   Array.from({ length: members }, (_, n) => addressOf(parseSubnet(range)!, FIRST_MEMBER + n));

@@ -1,4 +1,4 @@
-/** What every Compute does about networks that are reserved: where members are is known before the first of them runs, and stays so. */
+/** What every Compute guarantees about reserved networks: members' addresses are known before the first one runs, and do not change. */
 import { isIPv4 } from "node:net";
 import { describe, expect, test } from "vitest";
 import { overlap, parseSubnet } from "../../kernel/subnet.ts";
@@ -128,7 +128,7 @@ export function networksConformance(name: string, open: () => Promise<OpenedComp
       expect(next).toMatchObject({ range, hosts: first.hosts });
       const third = await world.reserve({ names: NAMES, range });
       expect(third.range).not.toBe(range);
-      // What somebody kept for long may mean nothing.
+      // A range that a caller stored long ago may be invalid.
       for (const odd of ["10.1.2.0", "10.1.2.8/24", "8.8.8.0/24", "what"])
         expect((await world.reserve({ names: NAMES, range: odd })).range).not.toBe(odd);
     });

@@ -1,4 +1,4 @@
-/** What every Compute does about the place of an instance: its network, its devices, its limits. */
+/** What every Compute guarantees about the place of an instance: its network, its devices, its limits. */
 import { once } from "node:events";
 import { describe, expect, test } from "vitest";
 import type { Compute } from "./compute.ts";
@@ -14,7 +14,7 @@ import {
   startOn,
 } from "./conformance-world.ts";
 
-/** A port of its own for each test: some drivers share the machine's network, and tests run beside each other. */
+/** Each test gets a port of its own, since some drivers share the machine's network and tests run in parallel. */
 const ports = (function* () {
   for (let port = 20_000 + (process.pid % 10_000); ; port += 10) yield port;
 })();

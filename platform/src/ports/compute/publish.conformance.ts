@@ -1,4 +1,4 @@
-/** What every Compute does about ports that are to be reached from outside. */
+/** What every Compute guarantees about ports that can be reached from outside. */
 
 import { once } from "node:events";
 import { describe, expect, type TestContext, test } from "vitest";
@@ -18,7 +18,7 @@ async function openPublishing(context: TestContext, open: () => Promise<OpenedCo
   return world;
 }
 
-/** An instance that listens, and where it is reached. */
+/** Starts an instance that listens, and returns where it is reached. */
 async function startPublished(world: World, port = PORT) {
   const id = world.id();
   const instance = await startOn(world.compute, id, world.spec([{ echoOn: port }], { publish: [{ port }] }));
@@ -44,7 +44,7 @@ export function publishConformance(name: string, open: () => Promise<OpenedCompu
       const compute = await world.reopen();
       expect((await found(compute, id))?.published).toEqual([{ inside: PORT, outside }]);
       expect(await echo(world, outside, "again")).toBe("again");
-      // Published is another thing than dialled by the server.
+      // Publishing a port does not let the server dial it.
       await expect(compute.dial(id, PORT)).rejects.toThrow(String(PORT));
     });
 

@@ -1,4 +1,4 @@
-/** Which ports of a machine are chosen, and which are not. */
+/** Which ports of a machine are chosen for publishing. */
 import { expect, test } from "vitest";
 import { choosePorts, halves, PortTaken } from "./publish.ts";
 

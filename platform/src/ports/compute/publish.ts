@@ -1,20 +1,20 @@
-/** Ports of instances that anybody reaches at the machine's own addresses. */
+/** Ports of instances that anyone can reach at the machine's own addresses. */
 import { StartRefused } from "./refusal.ts";
 
-/** A port that is to be reached from outside, by TCP. */
+/** A TCP port that should be reachable from outside. */
 export interface Publish {
   port: number;
-  /** Where, if that matters: one of the driver's range. The start is refused with PortTaken when it is somebody's. */
+  /** The wanted port of the machine, from the driver's range. If it is in use, the start is refused with PortTaken. */
   outside?: number;
 }
 
-/** Who connects to `outside` of the machine reaches `inside` of the instance. */
+/** A connection to the machine's port `outside` reaches the instance's port `inside`. */
 export interface Published {
   inside: number;
   outside: number;
 }
 
-/** Where a driver chooses the outside ports from; both ends belong to it. */
+/** The range from which a driver chooses outside ports. Both ends are included. */
 export interface PortRange {
   first: number;
   last: number;
@@ -22,11 +22,11 @@ export interface PortRange {
 
 /** The ability to publish ports. */
 export interface Publishing {
-  /** Where those of instances of this image are published; undefined where no such instance can publish any. */
+  /** Returns the range for instances of this image; undefined if such an instance cannot publish ports. */
   rangeFor(image: string): PortRange | undefined;
 }
 
-/** A port of the machine that was wished for is somebody else's. */
+/** The wanted port of the machine is in use. */
 export class PortTaken extends StartRefused {
   readonly outside: number;
 
@@ -38,7 +38,7 @@ export class PortTaken extends StartRefused {
 
 export const PUBLISHED_PORTS: PortRange = { first: 20_000, last: 29_999 };
 
-/** For two drivers on one machine, of which neither knows what the other chooses. */
+/** Splits the range for two drivers on one machine, since neither knows what the other chooses. */
 export function halves({ first, last }: PortRange): [PortRange, PortRange] {
   const middle = Math.floor((first + last) / 2);
   return [
@@ -47,10 +47,10 @@ export function halves({ first, last }: PortRange): [PortRange, PortRange] {
   ];
 }
 
-/** One instance publishes no more. */
+/** The most ports that one instance can publish. */
 export const MOST_PUBLISHED = 64;
 
-/** Refuses what no driver publishes, and everything where this one cannot. */
+/** Refuses a list that no driver publishes, and any port if this driver cannot publish (`cannot` says why). */
 export function checkPublish(publish: readonly Publish[] = [], cannot?: string): void {
   if (publish.length > 0 && cannot !== undefined)
     throw new StartRefused(`no port can be published here: ${cannot}`, { reason: "network-unavailable" });
@@ -66,8 +66,8 @@ export function checkPublish(publish: readonly Publish[] = [], cannot?: string):
 }
 
 /**
- * An outside port for each: the one that was wished for, or one of those that are not taken. `from` is where to begin to look, so that a port that was just given back is not the
- * next one's: who still knocks at it would reach a stranger.
+ * Chooses an outside port for each port: the wanted one, or a free one. `from` says where the search begins, so that a port that was just
+ * released is not used again at once: clients that still connect to it would reach another instance.
  */
 export function choosePorts(
   publish: readonly Publish[],
@@ -91,7 +91,7 @@ export function choosePorts(
   });
 }
 
-/** Those that are not taken, from where it is said on and round again. */
+/** Yields the free ports, beginning at `from` and wrapping around. */
 export function* freePorts(
   { first, last }: PortRange,
   { taken, from }: { taken: ReadonlySet<number>; from: number },
@@ -104,7 +104,7 @@ export function* freePorts(
   return undefined;
 }
 
-/** For an instance that is started again: the ports of the machine that it had are wished for. */
+/** Asks for the same outside ports again, for an instance that is started again. */
 export const asBefore = (publish: readonly Publish[] = [], before: readonly Published[] = []): Publish[] =>
   publish.map(({ port, outside = before.find(({ inside }) => inside === port)?.outside }) => ({
     port,

@@ -1,9 +1,9 @@
-/** The refusal of the compute port. */
+/** The errors with which the compute port refuses. */
 import type { StartCode } from "../../kernel/reasons/starts.ts";
 
-/** An instance cannot be started as it is asked for: trying the same again will not help before something else changes. */
+/** The instance cannot be started as asked. Trying again does not help until something else changes. */
 export class StartRefused extends Error {
-  /** The code of why, for programs. */
+  /** The reason as a code for programs. */
   readonly reason: StartCode;
 
   constructor(message: string, options: ErrorOptions & { reason?: StartCode } = {}) {
@@ -12,10 +12,10 @@ export class StartRefused extends Error {
   }
 }
 
-/** The box that it was given room in is not there any more, or its room is not: elsewhere it may start. */
+/** The box that it was given, or the room in it, is gone. It may start elsewhere. */
 export class PlaceGone extends StartRefused {}
 
-/** No program can be run beside that of an instance, or not this one. */
+/** No further program can run in this instance, or not this one. */
 export class ExecRefused extends Error {}
 
 export const nothingLeft = (id: string) => `nothing is left of instance ${id}: it cannot go on where it was`;

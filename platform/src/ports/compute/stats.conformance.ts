@@ -1,4 +1,4 @@
-/** What every Compute says about what an instance uses. */
+/** What every Compute reports about what an instance uses. */
 
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, type TestContext, test } from "vitest";
@@ -11,7 +11,7 @@ const LIMITS = { vcpu: 1, memoryMb: 256, diskGb: 1 };
 
 export function statsConformance(name: string, open: () => Promise<OpenedCompute>): void {
   describe.concurrent(`${name} says what an instance uses`, () => {
-    /** An instance that has done these steps and stays. */
+    /** Starts an instance that has done these steps and stays. */
     async function openInstance(context: TestContext, steps: readonly Step[], more = {}) {
       const world = await openWorld(open);
       if (!world.compute.stats) {

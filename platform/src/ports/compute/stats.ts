@@ -2,31 +2,31 @@
 
 /** The ability to tell what instances use. */
 export interface Metering {
-  /** Undefined when it has ended or never was. Cheap enough to be asked for each second. */
+  /** Returns undefined if the instance has ended or never existed. Cheap enough to call every second. */
   of(id: string): Promise<Stats | undefined>;
 }
 
-/** What is not known is absent, and never 0. */
+/** Unknown values are absent, never 0. */
 export interface Stats {
-  /** When it was so. */
+  /** When this was measured. */
   at: number;
-  /** Processor time that its programs have used since its start, of all processors together. Only ever grows: two make a percentage. */
+  /** CPU time that its programs have used since its start, on all processors. It only grows, so two measurements give a percentage. */
   cpuMs?: number;
-  /** Without what of its files is kept in memory only because there is room. */
+  /** Memory in use, without the file cache that the kernel could drop. */
   memoryBytes?: number;
   memoryLimitBytes?: number;
-  /** What it has written to its own disk: neither its image nor volumes. May be as old as a minute. */
+  /** What it has written to its own disk, without its image and volumes. The value may be up to a minute old. */
   diskBytes?: number;
-  /** One for each of its GPUs. */
+  /** One entry for each of its GPUs. */
   gpus: readonly GpuStats[];
 }
 
 export interface GpuStats {
-  /** The device. */
+  /** The device's id. */
   id: string;
-  /** Made up: nothing of it can be measured. */
+  /** A virtual device: nothing about it can be measured. */
   virtual: boolean;
-  /** From 0 to 100. */
+  /** A number from 0 to 100. */
   utilisationPercent?: number;
   memoryBytes?: number;
   memoryTotalBytes?: number;

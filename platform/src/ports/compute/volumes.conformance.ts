@@ -1,4 +1,4 @@
-/** What every Compute does about volumes: storage with a place and a size, which outlives instances. */
+/** What every Compute guarantees about volumes: storage with a place and a size that outlives instances. */
 import { describe, expect, test } from "vitest";
 import { put, read } from "../files/files.conformance.ts";
 import { StartRefused } from "./compute.ts";

@@ -1,4 +1,4 @@
-/** The volumes of a machine: storage that outlives instances, seen by every instance that mounts it and by no other. */
+/** The volumes of a machine: storage that outlives instances. Only instances that mount a volume see it. */
 import type { Files } from "../files/files.ts";
 import { plainPath, refusedPath } from "./mount-paths.ts";
 import { StartRefused } from "./refusal.ts";
@@ -6,53 +6,56 @@ import { StartRefused } from "./refusal.ts";
 /** All instances that name the same volume share it. */
 export interface Mount {
   volume: string;
-  /** Where the program sees it: absolute, and outside the system's own folders. */
+  /** The path at which the program sees it: absolute, and outside the system's own folders. */
   path: string;
 }
 
 export interface Volume {
   id: string;
   sizeGb: number;
-  /** On the storage that several machines have, and not on this one's disk. Only where `Volumes.shared`. */
+  /** True for a volume on storage that several machines share, instead of this machine's disk. Only possible if `Volumes.shared`. */
   shared?: boolean;
 }
 
-/** A volume as it is. */
+/** A volume that exists. */
 export interface FoundVolume extends Volume {
-  /** Programs cannot write more to it than its size. */
+  /** Whether its size stops programs from writing more. */
   sizeEnforced: boolean;
 }
 
 export interface VolumeUsage {
   sizeGb: number;
-  /** What it holds, as it was counted some seconds ago at most; absent where there is too much to count in time. */
+  /** How much it holds, as counted at most some seconds ago. Absent if there is too much to count in time. */
   usedBytes?: number;
 }
 
 /** The ability to give programs volumes. */
 export interface Volumes {
-  /** Programs cannot write more to a volume than its size; without it what they wrote is told, and nothing stops them. */
+  /** Whether a volume's size stops programs from writing more. Without this, usage is only reported. */
   readonly sizes: boolean;
-  /** There is storage that other machines have too. */
+  /** Whether there is storage that other machines share. */
   readonly shared: boolean;
-  /** Idempotent by id: one that is there stays as it is. Throws VolumeRefused for a name or size that cannot be one. */
+  /** Idempotent by id: an existing volume stays unchanged. Throws VolumeRefused for an invalid name or size. */
   create(volume: Volume): Promise<void>;
-  /** Throws VolumeRefused where that would be less than it has, or where there is no such volume. */
+  /** Throws VolumeRefused if the new size is smaller, or if there is no such volume. */
   grow(id: string, sizeGb: number): Promise<void>;
-  /** With all that it holds. Throws VolumeRefused while an instance that has not ended mounts it; unknown ones are no error. */
+  /**
+   * Removes the volume with everything on it. Throws VolumeRefused while an instance that has not ended mounts it. Unknown ones are no
+   * error.
+   */
   remove(id: string): Promise<void>;
-  /** Throws VolumeRefused where there is no such volume. Never holds up anything else, however much there is to count. */
+  /** Throws VolumeRefused if there is no such volume. It never blocks anything else, however much there is to count. */
   usage(id: string): Promise<VolumeUsage>;
   list(): Promise<FoundVolume[]>;
   find(id: string): Promise<FoundVolume | undefined>;
-  /** What is on it, for the server itself, whether an instance mounts it or not; undefined where there is no such volume. */
+  /** Gives the server itself access to the volume's files, mounted or not. Undefined if there is no such volume. */
   files(id: string): Promise<Files | undefined>;
 }
 
-/** What is asked of a volume cannot be. */
+/** The volume cannot be what was asked for. */
 export class VolumeRefused extends Error {}
 
-/** A folder of the machine and where the program sees it. */
+/** A folder of the machine, and the path at which the program sees it. */
 export interface MountedFolder {
   source: string;
   path: string;
@@ -82,7 +85,7 @@ export function refuseIfUsed(id: string, users: readonly string[]): void {
   if (users.length > 0) throw new VolumeRefused(`volume ${id} is mounted by ${users.slice(0, 3).join(", ")}`);
 }
 
-/** Refuses what cannot be mounted. `reserved`: places of the system that this driver shows itself. */
+/** Refuses mounts that are not possible. `reserved` lists system folders that this driver itself provides. */
 export function checkMounts(mounts: readonly Mount[], reserved: readonly string[] = []): void {
   for (const mount of mounts) check(mount, reserved);
   const twice = mounts.find(({ path }, i) => mounts.findIndex((other) => other.path === path) !== i);

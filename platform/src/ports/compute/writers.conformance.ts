@@ -1,4 +1,4 @@
-/** What every Compute does about instances that fill the disk of the data folder. */
+/** What every Compute guarantees about instances that fill the disk of the data folder. */
 import { describe, expect, test } from "vitest";
 import {
   againOn,

@@ -1,24 +1,24 @@
-/** Which instances write to the disk that the data folder is on, and how one is ended that would take the last of it. */
+/** Which instances write to the disk of the data folder, and how to end one that would fill it. */
 
 /** An instance that has not ended and can write to that disk. */
 export interface DiskWriter {
   id: string;
-  /** What it has taken of that disk so far; absent where nobody can tell at once. */
+  /** How much of that disk it uses so far. Absent if that cannot be known at once. */
   bytes?: number;
 }
 
-/** The ability to tell who writes there. */
+/** The ability to report which instances write there. */
 export interface DiskWriters {
-  /** Cheap enough to be asked several times a second. */
+  /** Cheap enough to call several times a second. */
   list(): Promise<DiskWriter[]>;
   /**
-   * Ends it at once. Resolves when nothing of it writes any more, also nothing that the kernel still had to write for it. Its own disk is
-   * freed then, or when it is removed. Its `exit` has this reason and is final. Unknown and ended ones are no error.
+   * Ends the instance at once. Resolves when it writes nothing more, including data that the kernel still had to write for it. Its own disk
+   * is freed then, or when it is removed. Its `exit` has this reason and is final. Unknown and ended instances are no error.
    */
   end(id: string, reason: string): Promise<void>;
 }
 
-/** Those of several drivers of one machine. */
+/** Joins the writers of several drivers of one machine. */
 export function writersOf(drivers: readonly { readonly writers?: DiskWriters | undefined }[]): DiskWriters | undefined {
   const all = drivers.flatMap(({ writers = [] }) => writers);
   if (all.length === 0) return undefined;

@@ -1,4 +1,4 @@
-/** Files in memory keep the port's promises. */
+/** Files in memory keep the port's guarantees. */
 import { expect, test } from "vitest";
 import { filesConformance, type OpenedFiles, put } from "./files.conformance.ts";
 import { MemoryFiles } from "./memory-files.ts";
@@ -14,7 +14,7 @@ async function setup(): Promise<OpenedFiles> {
       link: async (path) => files.putOdd(path),
       pipe: async (path) => files.putOdd(path),
       date: async (path, seconds) => files.date(path, seconds * 1000),
-      // Every name in memory is a text.
+      // In memory every name is valid text.
       writeBadName: async () => {},
       names: async (folder) => files.names(folder),
     },

@@ -1,8 +1,8 @@
-/** What every Limits does: the definition of the port, run against each adapter. */
+/** What every Limits guarantees. This suite defines the port and runs against each adapter. */
 import { describe, expect, test } from "vitest";
 import type { Limits, Verdict, WindowPolicy } from "./limits.ts";
 
-/** Limits opened for one test; disposing them removes their data too. */
+/** Limits opened for one test. Disposing of them also removes their data. */
 export interface OpenedLimits extends AsyncDisposable {
   limits: Limits;
 }
@@ -116,12 +116,12 @@ export function limitsConformance(name: string, open: () => Promise<OpenedLimits
   });
 }
 
-/** Each request sees the count that it made itself. */
+/** Returns the remaining count that each allowed request saw. Each sees the count that it caused itself. */
 export function allowedRemainders(verdicts: Verdict[]): number[] {
   return verdicts.filter(({ allowed }) => allowed).map(({ windows }) => windows[0]!.remaining);
 }
 
-/** One user's requests at these moments, one after another. */
+/** Takes one user's requests at these moments, one after another. */
 async function takeInTurn(limits: Limits, policy: WindowPolicy[], moments: number[]): Promise<Verdict[]> {
   const verdicts: Verdict[] = [];
   for (const moment of moments) verdicts.push(await limits.take("u", policy, START + moment));

@@ -9,31 +9,31 @@ export interface WindowPolicy {
 export interface WindowState {
   name: string;
   remaining: number;
-  /** Milliseconds until the window is over and counting begins anew. */
+  /** Milliseconds until the window ends and counting begins anew. */
   resetMs: number;
 }
 
 export interface Verdict {
   allowed: boolean;
-  /** One entry per policy, in its order. */
+  /** One entry per policy, in the same order. */
   windows: WindowState[];
 }
 
 export interface Limits extends AsyncDisposable {
   /**
-   * Counts one request against every window, or, when any of them is used up, against none. A window begins with the first
-   * request counted in it. However many nodes ask at once, no window lets through more than its quota.
+   * Counts one request in every window or, if any window is used up, in none. A window begins with its first counted request. However many
+   * nodes ask at once, no window allows more than its quota.
    */
   take(user: string, policy: readonly WindowPolicy[], now: number): Promise<Verdict>;
 }
 
-/** A window as it is kept. */
+/** A window as an adapter keeps it. */
 export interface Counter {
   startedAt: number;
   used: number;
 }
 
-/** The rule itself: what the counters say now, and what they become when the request is let through. */
+/** The rule itself: decides about the request, and returns the counters after it. */
 export function judge(
   policy: readonly WindowPolicy[],
   counters: readonly (Counter | undefined)[],
@@ -45,7 +45,7 @@ export function judge(
   return { verdict: verdictOf(policy, allowed, after, now), counters: after };
 }
 
-/** What a caller is told, from the counters as they are after its request. */
+/** Makes the verdict for a caller from the counters after its request. */
 export function verdictOf(
   policy: readonly WindowPolicy[],
   allowed: boolean,
@@ -61,8 +61,8 @@ export function verdictOf(
 }
 
 /**
- * A window that is over, or that a clock set back has put into the future, begins anew. So does one in which nothing was
- * counted: the request that would have been its first was refused by another window.
+ * A window begins anew when it is over, or when the clock was set back and puts its start into the future. So does a window in which
+ * nothing was counted, because another window refused its first request.
  */
 function currentCounter(counter: Counter | undefined, lengthMs: number, now: number): Counter {
   const runs = counter && counter.used > 0 && counter.startedAt <= now && now < counter.startedAt + lengthMs;

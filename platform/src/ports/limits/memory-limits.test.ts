@@ -1,4 +1,4 @@
-/** Limits in memory keep the port's promises. */
+/** Limits in memory keep the port's guarantees. */
 import { limitsConformance } from "./limits.conformance.ts";
 import { MemoryLimits } from "./memory-limits.ts";
 

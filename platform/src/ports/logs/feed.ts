@@ -1,17 +1,17 @@
-/** The newest lines of one stream, in blocks that all of its readers share: none of them costs a line more than once. */
+/** The newest lines of one stream, in blocks that all of its readers share, so that each line takes memory only once. */
 import { Allowance } from "../../kernel/allowance.ts";
 import type { Clock, Timer } from "../../kernel/clock.ts";
 import type { LogLine, LogSource } from "./logs.ts";
 
-/** Lines of a block, and their characters: nobody deals with more in one go. */
+/** The most lines and characters in a block, so that no reader handles more at once. */
 const BLOCK_LINES = 1024;
 const BLOCK_CHARACTERS = 65_536;
-/** What a line costs in memory beside its text. */
+/** What a line costs in memory in addition to its text. */
 const LINE_COST = 256;
-/** What is held for the readers of one stream, and of all streams together. Readers who are further behind skip the rest. */
+/** How much is held for the readers of one stream, and of all streams together. Readers that fall further behind skip lines. */
 const MOST_OF_STREAM = 512 * 1024;
 const MOST_OF_ALL = 64 * 1024 * 1024;
-/** Lines that come faster are gathered: every block wakes every reader. */
+/** Every block wakes every reader, so lines that come faster are gathered. */
 const BLOCKS = { perSecond: 20, atOnce: 40 };
 
 export class LogBlock {
@@ -32,7 +32,7 @@ export class LogBlock {
     return this.lines.at(-1)!.sequence;
   }
 
-  /** Those of a source, or all; the same array for everybody who asks. */
+  /** Returns the lines of one source, or all. Everyone gets the same array. */
   of(source: LogSource | undefined): LogLine[] {
     if (source === undefined) return this.lines;
     const known = this.#ofSource.get(source) ?? this.lines.filter((line) => line.source === source);
@@ -40,7 +40,7 @@ export class LogBlock {
     return known;
   }
 
-  /** What of it a reader who has come this far has still to get. */
+  /** Returns the part of the block that a reader at this sequence has not seen. */
   beyond(sequence: number): LogBlock {
     return this.first > sequence ? this : new LogBlock(this.lines.filter((line) => line.sequence > sequence));
   }
@@ -58,7 +58,7 @@ export function blocksOf(lines: readonly LogLine[]): LogBlock[] {
   return blocks;
 }
 
-/** What all feeds hold together. */
+/** How much all feeds hold together. */
 export interface Held {
   size: number;
 }
@@ -74,7 +74,7 @@ export class Feed implements Disposable {
   #gatheredSize = 0;
   #resting: Timer | undefined;
 
-  /** `sealed` is called when there is a further block. */
+  /** `sealed` is called when there is a new block. */
   constructor(parts: { clock: Clock; held: Held; sealed: () => void }) {
     this.#clock = parts.clock;
     this.#held = parts.held;
@@ -87,15 +87,15 @@ export class Feed implements Disposable {
     if (!this.#resting || this.#gatheredSize > MOST_OF_STREAM) this.#seal();
   }
 
-  /** The first block with lines behind this one. */
+  /** Returns the first block that has lines after this sequence. */
   after(sequence: number): LogBlock | undefined {
-    // Most readers have come nearly to the end.
+    // The search starts at the end, since most readers are nearly there.
     let index = this.#blocks.length;
     while (index > 0 && this.#blocks[index - 1]!.last > sequence) index--;
     return this.#blocks[index];
   }
 
-  /** Whether a reader who has come this far misses nothing that is held here. */
+  /** Whether a reader at this sequence can continue from here without missing a line. */
   reaches(sequence: number): boolean {
     return this.#blocks.length > 0 && this.#blocks[0]!.first <= sequence + 1;
   }
@@ -125,7 +125,7 @@ export class Feed implements Disposable {
     if (this.#gathered.length > 0) this.#seal();
   }
 
-  /** The oldest go; the newest one stays for readers who wait. */
+  /** Drops the oldest blocks. The newest block stays for readers that wait. */
   #drop(): void {
     while (this.#blocks.length > 1 && (this.#size > MOST_OF_STREAM || this.#held.size > MOST_OF_ALL))
       this.#count(-this.#blocks.shift()!.size);

@@ -1,4 +1,4 @@
-/** How every Logs is followed. */
+/** What every Logs guarantees to readers that follow a stream. */
 import { expect, test } from "vitest";
 import { turn } from "../../kernel/clock.ts";
 import { SeededRandom } from "../../kernel/random.ts";
@@ -8,13 +8,13 @@ import { type LogLine, type Logs, logSources, type Query } from "./logs.ts";
 
 const everything: Query = { from: { since: 0 } };
 
-/** A reader that takes as many lines as it is told to. */
+/** A reader that takes as many lines as a test says. */
 function reader(logs: Logs, query: Query, stream = STREAM) {
   const stop = new AbortController();
   const batches = logs.follow(stream, query, stop.signal)[Symbol.asyncIterator]();
   return {
     stop: () => stop.abort(),
-    /** Reads on until this many lines have come. */
+    /** Reads until this many lines have come. */
     async take(count: number): Promise<LogLine[]> {
       const taken: LogLine[] = [];
       while (taken.length < count) {
@@ -24,13 +24,13 @@ function reader(logs: Logs, query: Query, stream = STREAM) {
       }
       return taken;
     },
-    /** What comes next, as it comes. */
+    /** Returns the next block as it comes. */
     async block(): Promise<LogLine[]> {
       const { value, done } = await batches.next();
       if (done) throw new Error("the stream ended");
       return value;
     },
-    /** What comes until the end. */
+    /** Returns everything that comes until the end. */
     async rest(): Promise<LogLine[]> {
       const rest: LogLine[] = [];
       for (let next = await batches.next(); !next.done; next = await batches.next()) rest.push(...next.value);
@@ -198,7 +198,7 @@ export function followConformance(open: OpenLogs): void {
       const rest = [...next, ...(await follower.take(10_000 - skipped - next.length))];
       expect(texts(rest)).toEqual(Array.from({ length: 10_000 - skipped }, (_, i) => `${skipped + i}`));
       follower.stop();
-      // They are kept all the same, for those who come back for them.
+      // The skipped lines are still kept, for readers that come back for them.
       const again = reader(opened.logs, { from: { after: { ts: NOW, sequence: 1 } } });
       expect(texts((await again.take(100)).slice(0, 2))).toEqual(["0", "1"]);
     },

@@ -1,19 +1,19 @@
-/** Readers of log streams: history first, then what comes, handed to all of them from one place in memory. */
+/** Readers of log streams: each reads the history first, and then new lines, which all readers of a stream share in memory. */
 import type { Clock } from "../../kernel/clock.ts";
 import { blocksOf, Feed, type Held, type LogBlock } from "./feed.ts";
 import type { From, LogLine, LogSource, Query } from "./logs.ts";
 
-/** Lines of one stream as an adapter keeps them. */
+/** The lines of one stream as an adapter keeps them. */
 export interface KeptLines {
-  /** The newest line's sequence; 0 when there is none. */
+  /** The sequence of the newest line; 0 when there is none. */
   last: number;
-  /** Kept lines with a larger sequence, in order, slice by slice. */
+  /** Yields the kept lines with a larger sequence, in order, in slices. */
   after(sequence: number): AsyncIterable<LogLine[]>;
-  /** The sequence behind which the last `count` lines of this source are. */
+  /** Returns the sequence after which the last `count` lines of this source follow. */
   tail(count: number, source: LogSource | undefined): Promise<number>;
 }
 
-/** One reader, who waits until something has come or all is over. */
+/** One reader, which waits until there is something to read or the stream ends. */
 class Follower {
   #wake: (() => void) | undefined;
   isOver = false;
@@ -34,7 +34,7 @@ class Follower {
   }
 }
 
-/** A stream that is followed. */
+/** A stream with at least one reader. */
 interface Followed {
   feed: Feed;
   followers: Set<Follower>;
@@ -53,13 +53,13 @@ export class Followers {
     if (lines.length > 0) this.#followed.get(stream)?.feed.tell(lines);
   }
 
-  /** Ends the readers of the streams that this is true of. */
+  /** Ends the readers of the streams for which `isOver` is true. */
   end(isOver: (stream: string) => boolean): void {
     for (const [stream, { followers }] of this.#followed)
       if (isOver(stream)) for (const follower of followers) follower.end();
   }
 
-  /** `open` gives what is kept, everything that was appended before included. */
+  /** `open` returns the kept lines, including everything appended before the call. */
   async *follow(
     stream: string,
     { from, source }: Query,
@@ -99,7 +99,7 @@ export class Followers {
     }
   }
 
-  /** What was kept when the reader came, as far as it is not in memory: each reads this for itself. */
+  /** Yields lines kept before the reader came, as far as they are not in memory. Each reader reads these for itself. */
   async *#history(kept: KeptLines, feed: Feed, start: number, upTo: number): AsyncGenerator<LogBlock> {
     if (feed.reaches(start)) return;
     for await (const lines of kept.after(start))
@@ -140,7 +140,7 @@ export async function readLines(kept: KeptLines, { from, source }: Query): Promi
   return read;
 }
 
-/** The sequence behind which reading begins. */
+/** Returns the sequence after which reading begins. */
 async function startOf(kept: KeptLines, from: From, source: LogSource | undefined): Promise<number> {
   if ("tail" in from) return from.tail === 0 ? kept.last : kept.tail(from.tail, source);
   if ("since" in from) return before(kept, ({ ts }) => ts >= from.since);
@@ -149,7 +149,7 @@ async function startOf(kept: KeptLines, from: From, source: LogSource | undefine
   return before(kept, ({ ts }) => ts > seen);
 }
 
-/** Everything from the first such line on, whatever times those behind it carry: clocks may be set. */
+/** Returns the sequence before the first line that matches. Later lines may have earlier times, since clocks can be set. */
 async function before(kept: KeptLines, isFirst: (line: LogLine) => boolean): Promise<number> {
   for await (const lines of kept.after(0)) {
     const first = lines.find(isFirst);
@@ -162,7 +162,7 @@ const linesIn = (count: number) => `${count} ${count === 1 ? "line" : "lines"}`;
 const notKept = (count: number) => `${linesIn(count)} ${count === 1 ? "is" : "are"} no longer kept`;
 const skipped = (count: number) => `${linesIn(count)} skipped: they came faster than this reader reads`;
 
-/** Stands in the place of lines that a reader had still to get. It comes whichever source was asked for: it is about the reading. */
+/** Stands in for lines that a reader missed. It is sent whatever source the reader asked for, since it is about the reading itself. */
 function gapBefore({ lines, first }: LogBlock, cursor: number, words: (count: number) => string): LogLine {
   return { source: "system", ts: lines[0]!.ts, sequence: first - 1, line: words(first - cursor - 1) };
 }

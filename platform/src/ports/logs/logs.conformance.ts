@@ -1,4 +1,4 @@
-/** What every Logs does: the definition of the port, run against each adapter. */
+/** What every Logs guarantees. This suite defines the port and runs against each adapter. */
 import { describe, expect, test } from "vitest";
 import type { FakeClock } from "../../kernel/clock.ts";
 import { SeededRandom } from "../../kernel/random.ts";
@@ -10,15 +10,15 @@ export const NOW = 1_750_000_000_000;
 
 export interface OpenedLogs extends AsyncDisposable {
   logs: Logs;
-  /** That of the logs. */
+  /** The clock of the logs. */
   clock: FakeClock;
-  /** Closes the logs and opens them anew on the same data, or says why this adapter cannot. */
+  /** Closes the logs and opens them again on the same data, or says why this adapter cannot. */
   reopen: (() => Promise<Logs>) | { cannot: string };
 }
 
 export type OpenLogs = () => Promise<OpenedLogs>;
 
-/** Lines whose time is one millisecond after the other. */
+/** Makes lines whose times are one millisecond apart. */
 export function linesOf(...texts: string[]): NewLine[] {
   return texts.map((line, i) => ({ source: "container", ts: NOW + i, line }));
 }
@@ -124,7 +124,7 @@ function readCases(open: OpenLogs): void {
       opened.logs.append(STREAM, linesOf(...lines.slice(i, i + 50)));
       await opened.logs.has(STREAM);
     }
-    /** Whether exactly these are read, without printing megabytes when they are not. */
+    /** Whether exactly these lines are read. A failure does not print megabytes. */
     const isRead = async (from: From, wanted: string[]) =>
       texts(await read(opened.logs, from)).join("\n") === wanted.join("\n");
     expect(await isRead({ tail: 5000 }, lines)).toBe(true);

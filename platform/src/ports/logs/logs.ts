@@ -1,4 +1,4 @@
-/** The logs port: lines of workers and Pods and what the platform says about them, in order, kept for a while. */
+/** The logs port: keeps lines of workers and Pods, and what the platform says about them, in order and for some time. */
 
 export const logSources = ["container", "system"] as const;
 export type LogSource = (typeof logSources)[number];
@@ -10,13 +10,13 @@ export interface NewLine {
 }
 
 export interface LogLine extends NewLine {
-  /** Grows by one with every line of its stream; together with `ts` it is the line's id. */
+  /** Grows by one with every line of its stream. Together with `ts` it is the line's id. */
   sequence: number;
 }
 
 /**
- * Where reading begins: with the last lines, with the first of that time or later, or behind a line already seen. Of a line whose
- * sequence is not known here, and of one named by its time alone, the time counts.
+ * Where reading begins: at the last lines, at the first line of that time or later, or after a line that was seen. If the sequence of that
+ * line is not known here, or not given, its time counts.
  */
 export type From = { tail: number } | { since: number } | { after: { ts: number; sequence?: number } };
 
@@ -27,33 +27,36 @@ export interface Query {
 
 /** A stream is named by a path such as `worker/<endpoint>/<worker>`. */
 export interface Logs extends AsyncDisposable {
-  /** Never waits and never fails the caller: under pressure or on a full disk lines are dropped, and a system line says how many. */
+  /** Never waits and never fails. Under pressure or on a full disk lines are dropped, and a system line says how many. */
   append(stream: string, lines: readonly NewLine[], position?: string): void;
-  /** The position that came with the newest lines: where the collector goes on after a restart. */
+  /** Returns the position stored with the newest lines, from which the collector continues after a restart. */
   position(stream: string): Promise<string | undefined>;
   read(stream: string, query: Query): Promise<LogLine[]>;
   /**
-   * What `read` gives, then every line as it comes, without repeating one, until `signal` aborts or the stream is removed. Lines come in
-   * blocks, and those who wait for new lines get the very same arrays: what one makes of a block can be kept for the others. Only so much
-   * waits for a reader who is slow. It skips the rest, and so it does what is no longer kept; a line in their place says how many.
+   * Yields what `read` returns and then every new line, without repeats, until `signal` aborts or the stream is removed. Lines come in
+   * blocks, and all readers that wait for new lines get the same arrays, so work on a block can be shared. Only a limited amount waits for
+   * a slow reader. It skips the rest, and lines that are no longer kept; a line in their place says how many.
    */
   follow(stream: string, query: Query, signal: AbortSignal): AsyncIterable<LogLine[]>;
   /** True while anything of this stream is kept. */
   has(stream: string): Promise<boolean>;
-  /** Removes a stream, or every stream below a path that ends in `/`, so that nothing of it is left on the disk. */
+  /** Removes a stream, or every stream below a path that ends in `/`. Nothing of it is left on disk. */
   remove(path: string): Promise<void>;
-  /** Removes streams below a path to which nothing was added since then. Others stay, however quiet. */
+  /** Removes the streams below a path to which nothing was added since `before`. All others stay, even if they are quiet. */
   expire(below: string, before: number): Promise<void>;
 }
 
 const STREAM = /^[a-zA-Z0-9_-]{1,100}(\/[a-zA-Z0-9_-]{1,100}){0,7}$/;
 
-/** Plain words between slashes: no name leads out of the folder that an adapter may keep streams in. Of another nothing is kept. */
+/**
+ * A name is plain words between slashes, so it cannot lead out of the folder in which an adapter keeps streams. Lines of other names are
+ * not kept.
+ */
 export function isStreamName(name: string): boolean {
   return STREAM.test(name);
 }
 
-/** Longer lines are continued on the next one, so that no reader has to hold more than this at once. */
+/** Longer lines are continued on the next line, so that no reader has to hold more than this at once. */
 const LONGEST_LINE = 16_384;
 
 export function cutLines(lines: readonly NewLine[]): NewLine[] {

@@ -1,4 +1,4 @@
-/** The memory logs keep the port's promises. */
+/** The memory logs keep the port's guarantees. */
 import { FakeClock } from "../../kernel/clock.ts";
 import { logsConformance } from "./logs.conformance.ts";
 import { MemoryLogs } from "./memory-logs.ts";

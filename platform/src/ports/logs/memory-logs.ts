@@ -1,4 +1,4 @@
-/** Logs in memory alone, for tests and for worlds that end with their process. */
+/** Logs that are only in memory, for tests and for installations that end with their process. */
 import { type Clock, realClock } from "../../kernel/clock.ts";
 import { Followers, type KeptLines, readLines } from "./followers.ts";
 import { cutLines, isStreamName, type LogLine, type LogSource, type Logs, type NewLine, type Query } from "./logs.ts";

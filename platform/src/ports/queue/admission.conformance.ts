@@ -1,4 +1,4 @@
-/** What every Queue asks before it loads what is long. */
+/** What every Queue does before it loads long payloads: it asks for memory. */
 import { expect, test } from "vitest";
 import { type Admit, UNCOUNTED_BYTES } from "../../kernel/body-memory.ts";
 import {
@@ -17,12 +17,12 @@ import {
 } from "./conformance-jobs.ts";
 import type { Reading } from "./queue.ts";
 
-/** Kept inline, apart, or in files, as adapters like. */
+/** Adapters may keep payloads of these lengths inline, apart, or in files. */
 const LENGTHS = [1000, 50_000, 100_000, 300_000, 1_500_000];
 
 const bodyOf = (length: number) => `{"input":"${"x".repeat(length - 12)}"}`;
 
-/** Lets in whatever it is asked for once it is opened. */
+/** Admits everything it is asked for, once the test opens it. */
 class Gate {
   readonly asked: number[] = [];
   readonly #opened = Promise.withResolvers<void>();
@@ -118,7 +118,7 @@ export function admissionConformance(open: OpenQueue): void {
     await apply(opened.queue, retry("j1"));
     gate.open();
     const { job, result } = await read;
-    // Whichever moment it is: job and result are both of it.
+    // The read may see either moment, but job and result must be of the same one.
     expect([job.state, result?.length]).toEqual(job.state === "FAILED" ? ["FAILED", length] : ["IN_QUEUE", undefined]);
   });
 }

@@ -1,4 +1,4 @@
-/** What every Queue does with changes: compare-and-set, many at once. */
+/** What every Queue guarantees about changes: they are compare-and-sets, and many can be made at once. */
 import { expect, test } from "vitest";
 import { turn } from "../../kernel/clock.ts";
 import {
@@ -260,7 +260,7 @@ export function applyConformance(open: OpenQueue): void {
   });
 }
 
-/** A change that only reports, as progress does. */
+/** A change that only reports and sets nothing, as progress does. */
 function report(id: string): JobChange {
   return { id, when: { states: ["IN_PROGRESS"], holder: "w1", attempt: 1 }, set: {} };
 }

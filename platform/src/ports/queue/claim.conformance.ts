@@ -1,4 +1,4 @@
-/** What every Queue does when workers ask for jobs. */
+/** What every Queue guarantees when workers ask for jobs. */
 
 import { expect, test } from "vitest";
 import {
@@ -111,7 +111,7 @@ export function claimConformance(open: OpenQueue): void {
     expect(await claimIds(opened.queue)).toEqual(["a", "b", "d"]);
   });
 
-  /** Kept inline, apart, or in files, as adapters like. */
+  /** Adapters may keep bodies of these lengths inline, apart, or in files. */
   const lengths = [1000, 50_000, 300_000, 1_500_000];
 
   test.for(lengths)("bodies of %i bytes: one at least, then as many as fit", async (length) => {

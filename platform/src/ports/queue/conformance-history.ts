@@ -1,4 +1,4 @@
-/** Random work on one queue by many at once, and the check that what they were told is one possible history. */
+/** Many tasks do random work on one queue at once. A check then verifies that their answers form one possible history. */
 import { expect } from "vitest";
 import { turn } from "../../kernel/clock.ts";
 import { realRandom, SeededRandom } from "../../kernel/random.ts";
@@ -19,13 +19,13 @@ interface Happening {
 }
 
 interface Options {
-  /** Repeats the choices, though not the timing of real disks and servers. */
+  /** The same seed repeats the choices, though not the timing of real disks and servers. */
   seed: number;
   tasks: number;
   steps: number;
 }
 
-/** A new one for each run, printed so that a failing run can be repeated. */
+/** Returns a new seed for each run, and prints it so that a failing run can be repeated. */
 export function printedSeed(): number {
   const given = process.env.MILLRACE_SEED;
   const seed = given === undefined ? Buffer.from(realRandom.bytes(4)).readUInt32LE() : Number(given);
@@ -47,7 +47,7 @@ export class History {
     this.#options = options;
   }
 
-  /** Has every task do its random steps, all at once. */
+  /** Lets every task do its random steps, all at once. */
   async run(): Promise<void> {
     const { tasks, steps } = this.#options;
     const names = Array.from({ length: tasks }, (_, i) => `w${i}`);
@@ -92,7 +92,7 @@ export class History {
     }
   }
 
-  /** Ends attempts that this worker holds, sometimes twice, as workers do that heard no answer. */
+  /** Ends attempts that this worker holds, sometimes twice, like a worker that got no answer. */
   async #report(queue: Queue, holder: string): Promise<void> {
     const held = [...this.#held.get(holder)!].slice(0, 3);
     const reports = held.map(([id, attempt]) => {
@@ -103,12 +103,12 @@ export class History {
     if (this.#random.chance(0.2)) reports.push(...reports.slice(0, 1));
     await this.#apply(queue, holder, reports);
     for (const [id, attempt] of held) {
-      // The job may have come back to this very worker in the meantime.
+      // The job may have come back to this same worker in the meantime.
       if (this.#held.get(holder)!.get(id) === attempt) this.#held.get(holder)!.delete(id);
     }
   }
 
-  /** Cancels, finishes or gives back what somebody else may be at work with. */
+  /** Cancels, finishes or gives back a job that another task may be working on. */
   async #interfere(queue: Queue, name: string): Promise<void> {
     const id = this.#anyJob();
     if (!id) return;
@@ -154,7 +154,7 @@ export class History {
     return this.#jobs.size === 0 ? undefined : [...this.#jobs.keys()][this.#random.below(this.#jobs.size)];
   }
 
-  /** Throws unless every job's happenings form a line that the lifecycle allows and that ends where the queue says it is. */
+  /** Throws unless the happenings of every job form a sequence that the lifecycle allows, and that ends in the state the queue reports. */
   async check(queues = this.#queues): Promise<void> {
     const counts = { inQueue: 0, inProgress: 0, completed: 0, failed: 0, retried: 0 };
     for (const [id, happenings] of this.#jobs) {
@@ -169,7 +169,7 @@ export class History {
     for (const queue of queues) expect(await queue.counts(ENDPOINT)).toMatchObject(counts);
   }
 
-  /** How often each thing happened, to see that the run was worth something. */
+  /** How often each thing happened, to show that the run covered enough. */
   get tally(): Record<Kind, number> {
     const tally = { claim: 0, giveBack: 0, finish: 0, fail: 0, cancel: 0, retry: 0, purge: 0 };
     for (const happenings of this.#jobs.values()) for (const { kind } of happenings) tally[kind]++;
@@ -188,7 +188,7 @@ async function shownBy(queue: Queue, id: string): Promise<End> {
   return reading === "purged" ? { state: "purged" } : { state: reading.job.state, attempt: reading.job.attempt };
 }
 
-/** Within one attempt, things can only happen in this order: it begins, it ends, what ended is sent round again, and goes. */
+/** The order of events within one attempt: it begins, it ends, an ended job is retried, and it is purged. */
 const ORDER: Record<Kind, number> = { claim: 0, giveBack: 1, finish: 1, fail: 1, retry: 2, cancel: 3, purge: 4 };
 
 const MOVES: Record<Kind, { from: End["state"][]; to: End["state"] }> = {
@@ -201,7 +201,7 @@ const MOVES: Record<Kind, { from: End["state"][]; to: End["state"] }> = {
   purge: { from: ["IN_QUEUE"], to: "purged" },
 };
 
-/** Every claim begins a new attempt, so the happenings of a job have one possible order: by attempt, then by kind. */
+/** Every claim begins a new attempt, so the happenings of a job have only one possible order: by attempt, then by kind. */
 function follow(id: string, happenings: Happening[]): End {
   const purge = happenings.find(({ kind }) => kind === "purge");
   if (purge) purge.attempt = Math.max(0, ...happenings.map(({ attempt }) => attempt));

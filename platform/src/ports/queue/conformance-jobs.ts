@@ -1,21 +1,21 @@
-/** Jobs, changes and questions for the queue's conformance suite. */
+/** Jobs, changes and requests for the queue's conformance suite. */
 import { type JobPolicy, jobLifecycle, type NewJob, type Payload } from "./job.ts";
 import type { Ask, Claimed, JobChange, Outcome, Outgoing, OutgoingAsk, Queue, Reading } from "./queue.ts";
 
-/** When every job of the suite is made unless a case says otherwise. */
+/** The creation time of every job in the suite, unless a case sets another. */
 export const NOW = 1_750_000_000_000;
 export const ENDPOINT = "ep";
-/** Bytes of bodies that are claimed together where a case is not about them. */
+/** A limit on the bytes of claimed bodies that is never reached, for cases about other things. */
 export const ANY = 1024 * 1024 * 1024;
 
-/** A queue opened for one test; disposing it removes its data too. */
+/** A queue opened for one test. Disposing of it also removes its data. */
 export interface OpenedQueue extends AsyncDisposable {
   queue: Queue;
-  /** Lets time pass for those who hold jobs. The time of day comes with each call. */
+  /** Lets time pass for holders of jobs. The time of day comes with each call. */
   elapse(ms: number): Promise<void>;
-  /** Closes the queue and opens it anew on the same data, or says why this adapter cannot. */
+  /** Closes the queue and opens it again on the same data, or says why this adapter cannot. */
   reopen: (() => Promise<Queue>) | { cannot: string };
-  /** Opens one more queue on the same data, as a second node would, or says why this adapter cannot. */
+  /** Opens another queue on the same data, as a second node would, or says why this adapter cannot. */
   another: (() => Promise<Queue>) | { cannot: string };
 }
 
@@ -53,17 +53,17 @@ export function claim(queue: Queue, ask: Partial<Ask> = {}): Promise<Claimed[]> 
   return queue.claim({ endpoint: ENDPOINT, holder: "w1", limit: 1, bytes: ANY, now: NOW, ...ask });
 }
 
-/** Claims and returns only the ids. */
+/** Claims jobs and returns only their ids. */
 export async function claimIds(queue: Queue, ask: Partial<Ask> = {}): Promise<string[]> {
   return (await claim(queue, { limit: 1_000_000, ...ask })).map(({ job }) => job.id);
 }
 
-/** Messages of the suite's endpoint that are due, one for each target. */
+/** Returns the due messages of the suite's endpoint, one for each target. */
 export async function outgoing(queue: Queue, now: number, ask: Partial<OutgoingAsk> = {}): Promise<Outgoing[]> {
   return (await queue.outgoing({ endpoint: ENDPOINT, now, limit: 99, except: [], ...ask })).messages;
 }
 
-/** Enqueues one job and has it claimed. */
+/** Enqueues one job and claims it. */
 export async function running(queue: Queue, job: NewJob, holder = "w1"): Promise<void> {
   await queue.enqueue([job]);
   const [claimed] = await claim(queue, { holder, endpoint: job.endpoint });
@@ -125,7 +125,7 @@ export function retry(id: string, options: Options = {}): JobChange {
   };
 }
 
-/** Applies one change that must apply. */
+/** Applies changes that must all apply. */
 export async function apply(queue: Queue, ...changes: JobChange[]): Promise<void> {
   const outcomes = await queue.apply(changes);
   const refused = outcomes.findIndex(({ applied }) => !applied);
@@ -136,7 +136,7 @@ export async function applyOne(queue: Queue, change: JobChange): Promise<Outcome
   return (await queue.apply([change]))[0]!;
 }
 
-/** The reading of a job that must be there. */
+/** Returns the reading of a job that must exist. */
 export async function reading(queue: Queue, id: string, now = NOW): Promise<Reading> {
   const found = await queue.read(id, now, ["body", "result", "progress"]);
   if (found === undefined || found === "purged") throw new Error(`${id} is ${found}`);

@@ -1,7 +1,7 @@
-/** A binary heap of things with deadlines that knows each one's place, so that removing from the middle is cheap. */
+/** A binary heap of items with deadlines. It knows the place of each item, so that removing from the middle is cheap. */
 
 export interface Timed {
-  /** Place in the heap, kept by the heap; -1 outside. */
+  /** The item's place in the heap, which the heap maintains; -1 outside. */
   heapIndex: number;
 }
 
@@ -37,14 +37,14 @@ export class DeadlineHeap<T extends Timed> {
     this.#sink(last.heapIndex);
   }
 
-  /** Puts an item whose deadline changed into its new place. */
+  /** Moves an item whose deadline changed to its new place. */
   update(item: T): void {
     if (item.heapIndex < 0) return;
     this.#rise(item.heapIndex);
     this.#sink(item.heapIndex);
   }
 
-  /** Items due at `now`, up to `limit`, without taking them out. */
+  /** Returns up to `limit` items that are due at `now`, without removing them. */
   due(now: number, limit: number): T[] {
     const found: T[] = [];
     const pending = [0];

@@ -1,4 +1,4 @@
-/** Parts of the embedded queue's decisions that need no memory of their own. */
+/** Parts of the embedded queue's decisions that keep no state of their own. */
 import { storable, storableJson } from "../../kernel/storable.ts";
 import { type Job, type JobPolicy, jobLifecycle, type NewJob, type Payload } from "./job.ts";
 import { type Entry, isLarge, type Journal, type Stashed, toRow, type Written } from "./journal.ts";
@@ -14,12 +14,12 @@ type Count = Partial<Record<Counter, number>>;
 /** What one call decided: the entries to write, and the jobs that wait for them. */
 export class Decision {
   readonly #entries: Entry[] = [];
-  /** Most calls submit jobs, which count nothing. */
+  /** Created when needed: most calls submit jobs, which change no counters. */
   #counts: Map<string, Count> | undefined;
   readonly touched: LiveJob[] = [];
-  /** The touched jobs as each change made them: what is shown once they are durable, though later ones may be under way. */
+  /** The touched jobs as each change left them. They are shown once durable, even if later changes are under way. */
   readonly made: Job[] = [];
-  /** Whether an answer rests on a write of somebody else that is still under way. */
+  /** True when the answer depends on another call's write that is still under way. */
   waits = false;
 
   insert(job: LiveJob, made: Job, body: Stashed, key: { scoped: string; digest: string } | undefined): void {
@@ -38,12 +38,12 @@ export class Decision {
     return made;
   }
 
-  /** Whether anything must be written, or waited for, before the answer may be given. */
+  /** Whether something must be written or awaited before the call may return. */
   get isPending(): boolean {
     return this.#entries.length > 0 || this.waits;
   }
 
-  /** Changes that come together are counted together: one write for each endpoint and not for each job. */
+  /** Counts of one call are added up, so there is one write per endpoint instead of one per job. */
   get entries(): Entry[] {
     if (!this.#counts) return this.#entries;
     const counts = [...this.#counts].map(([endpoint, count]): Entry => ({ do: "count", endpoint, count }));
@@ -66,20 +66,22 @@ function messageOf({ id, endpoint, endedAt }: LiveJob, url: string): Entry {
   return { do: "message", message: { job: id, endpoint, url, target: targetOf(url), tries: 0, dueAt: endedAt ?? 0 } };
 }
 
-/** Whether a durable return to the queue is still how things stand, though another change is on its way. */
+/** Whether a job that durably returned to the queue still waits there, although another change is under way. */
 export function waitsAs(job: LiveJob, made: Job): boolean {
   const isSameReturn = made.attempt === job.attempt && made.retried === job.retried;
   return made.state === "IN_QUEUE" && job.state === "IN_QUEUE" && isSameReturn && job.lane === "out";
 }
 
-/** Parts are of the disk's moment, which may be a little ahead of what is shown; or behind it, when a claim was just made. */
+/**
+ * Whether the shown job fits the parts read from disk. The disk may be a little ahead of what is shown, or behind it just after a claim.
+ */
 export function isOfMoment({ row: { state } }: Written, shown: Job | undefined): shown is Job {
   return shown !== undefined && (shown.state === state || (shown.state === "IN_PROGRESS" && state === "IN_QUEUE"));
 }
 
 const QUEUED = jobLifecycle.begin("IN_QUEUE");
 
-/** A job as it is when it has just been accepted. */
+/** Returns a job as it is right after it was accepted. */
 export function waitingJob(
   { id, createdAt, webhooks, sealed }: Omit<NewJob, "body">,
   endpoint: string,
@@ -105,12 +107,12 @@ export function waitingJob(
 
 export const scoped = (endpoint: string, key: string) => JSON.stringify([endpoint, key]);
 
-/** Asked first: a call without large payloads is decided in the very turn in which it was made. */
+/** Checked first, since a call without large payloads is decided in the same turn in which it was made. */
 export function hasLarge(given: readonly (NewJob | JobChange)[]): boolean {
   return given.some((one) => isLarge("body" in one ? one.body : one.result));
 }
 
-/** Large payloads are on the disk before anything is decided, so that nobody waits behind them. */
+/** Large payloads are written to disk before anything is decided, so that no other call waits behind them. */
 export async function stashBodies(journal: Journal, jobs: NewJob[]): Promise<NewStashedJob[]> {
   return Promise.all(jobs.map(async (job) => ({ ...job, body: await stash(journal, job.body) })));
 }
@@ -127,7 +129,7 @@ async function stash(journal: Journal, payload: Payload): Promise<Stashed> {
   return isLarge(payload) ? journal.stash(payload) : (payload as string);
 }
 
-/** The files of large payloads that these calls brought. */
+/** Returns the files of the large payloads in these calls. */
 export function filesIn(given: readonly (NewStashedJob | StashedChange)[]): Stashed[] {
   const brought = given.map((one) => ("body" in one ? one.body : one.result));
   return brought.filter((stashed) => typeof stashed === "object" && stashed !== null);
@@ -139,7 +141,7 @@ export function fits(job: Job, { states, holder, attempt }: JobChange["when"]): 
   return attempt === undefined || attempt === job.attempt;
 }
 
-/** Does to a job's own fields what a change says. */
+/** Applies a change to a job's own fields. */
 export function changeFields(job: LiveJob, { set, clear = [], lower, also }: StashedChange): void {
   Object.assign(job, set);
   if (set.reason !== undefined) job.reason = storable(set.reason);

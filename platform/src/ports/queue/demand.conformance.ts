@@ -1,4 +1,4 @@
-/** What every Queue says of the work that waits for workers. */
+/** What every Queue reports about the work that waits for workers. */
 import { expect, test } from "vitest";
 import {
   apply,

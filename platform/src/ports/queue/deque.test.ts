@@ -1,4 +1,4 @@
-/** The deque behaves as an array does, whatever is done to it. */
+/** The deque behaves like an array, whatever is done to it. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { Deque } from "./deque.ts";
@@ -7,7 +7,7 @@ type Step = { do: "push" | "unshift" | "shift" | "pop"; times: number };
 
 const step: fc.Arbitrary<Step> = fc.record({
   do: fc.constantFrom("push", "unshift", "shift", "pop"),
-  // Large steps pass the size from which taken places are given back.
+  // Large steps exceed the size at which used-up places are released.
   times: fc.oneof(fc.integer({ min: 1, max: 20 }), fc.constant(5_000)),
 });
 

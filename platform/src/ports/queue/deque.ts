@@ -1,6 +1,6 @@
-/** A queue that takes from the front and puts back there in constant time. */
+/** A queue with constant-time removal and insertion at the front. */
 
-/** Taken places are given back once there are this many of them. */
+/** Used-up places are released once there are this many. */
 const COMPACT_AT = 4096;
 
 export class Deque<T> {

@@ -1,4 +1,4 @@
-/** The queue of a single process: decisions in memory, made durable by a journal before anyone sees them. */
+/** The queue of a single process. It decides in memory, and a journal makes each decision durable before anyone sees it. */
 import type { Admit } from "../../kernel/body-memory.ts";
 import { slicesOf } from "../../kernel/slices.ts";
 import { DeadlineHeap } from "./deadline-heap.ts";
@@ -51,12 +51,12 @@ export class EmbeddedQueue implements Queue {
   readonly #deadlines = new DeadlineHeap<LiveJob>(deadlineOf);
   readonly #policies = new PolicyBook();
   readonly #lateClaims: LateClaims;
-  /** Keys of jobs that are not on the disk yet. */
+  /** Idempotency keys of jobs that are not on disk yet. */
   readonly #newKeys = new Map<string, { job: LiveJob; digest: string }>();
   readonly #bodies = new KeptBodies();
-  /** Endpoints whose removal is under way. */
+  /** Endpoints that are being removed. */
   readonly #removing = new Set<string>();
-  /** Up to when results were asked to be removed: those that are still on the disk are gone all the same. */
+  /** Results that expired by this time count as removed, even if they are still on disk. */
   #expiredUntil = Number.NEGATIVE_INFINITY;
   #lowest = 0;
   #highest = 0;
@@ -107,7 +107,7 @@ export class EmbeddedQueue implements Queue {
     });
     const restsOnOthers = chunks.some(({ id }) => (this.#live.get(id)?.pending ?? 0) > 0);
     if (current.length === 0 && !restsOnOthers) return;
-    // An attempt of which chunks are known must be known itself, or another could begin under its number.
+    // If the chunks of an attempt are on disk, its claim must be too. Otherwise another attempt could begin with the same number.
     const claims = this.#lateClaims.take(current.map(({ id }) => this.#live.get(id)!));
     await this.#journal.write([...claims, { do: "chunks", chunks: current }]);
   }
@@ -135,7 +135,7 @@ export class EmbeddedQueue implements Queue {
   async purge(endpoint: string, until: number): Promise<string[]> {
     const purged: string[] = [];
     const lanes = this.#lanes.of(endpoint);
-    // What a worker takes between two slices is not purged.
+    // Jobs that a worker takes between two slices are not purged.
     for (const slice of slicesOf([...lanes.everyWaiting()], REMOVED_AT_ONCE)) {
       const waiting = slice.filter((job) => job.lane === "waiting" && this.#live.get(job.id) === job);
       const ids = waiting.map(({ id }) => id);
@@ -163,7 +163,7 @@ export class EmbeddedQueue implements Queue {
   }
 
   reseal(change: Parameters<Queue["reseal"]>[0]): Promise<number> {
-    // The copy in memory is older from now on; the journal has the body.
+    // The copy in memory is out of date now, so the body is read from the journal.
     return resealBodies(this.#journal, change, (id) => this.#bodies.release(this.#live.get(id)));
   }
 
@@ -176,7 +176,7 @@ export class EmbeddedQueue implements Queue {
   held: Queue["held"] = async (holder) => this.#holders.held(holder);
 
   async due(now: number, limit: number): Promise<Due[]> {
-    // Not awaited: a lost claim only means that the job waits again.
+    // This is not awaited, since a lost claim only means that the job waits again.
     this.#lateClaims.write().catch(() => undefined);
     return dueJobs(this.#deadlines.due(now, limit), this.#holders.lapsed(), now, limit);
   }
@@ -213,7 +213,7 @@ export class EmbeddedQueue implements Queue {
     if (files.length > 0) await this.#journal.discard(files);
   }
 
-  /** Resolves when what was decided is durable. Without entries it waits for the writes that others have pending. */
+  /** Resolves when the decision is durable. Without entries it waits for pending writes of other calls. */
   #written(decision: Decision, stashed: readonly (NewStashedJob | StashedChange)[], given: unknown): Promise<unknown> {
     const written = this.#journal.write(decision.entries);
     if (stashed === given) return written;
@@ -223,7 +223,7 @@ export class EmbeddedQueue implements Queue {
     });
   }
 
-  /** Shows what was decided, once it is durable. */
+  /** Shows the decision to readers, once it is durable. */
   #showAll({ touched, made }: Decision): void {
     for (let i = 0; i < touched.length; i++) {
       const job = touched[i]!;
@@ -251,7 +251,7 @@ export class EmbeddedQueue implements Queue {
     const key = scoped(endpoint, idempotency.key);
     const fresh = this.#newKeys.get(key);
     if (fresh) {
-      // It is not on the disk yet: the second one to send it waits for the same write.
+      // The first job is not on disk yet, so this call waits for the same write.
       decision.waits = true;
       return { job: snapshot(fresh.job), known: true, digest: fresh.digest };
     }
@@ -263,7 +263,7 @@ export class EmbeddedQueue implements Queue {
 
   #begin(job: LiveJob, { holder, now }: Ask): void {
     const lanes = this.#lanes.of(job.endpoint);
-    // While a change of it is under way, it is counted as it is shown, and anew when that is over.
+    // While a change is under way, the job is counted as it is shown. It is counted again when that change is done.
     if (job.shown === undefined) lanes.count(job, -1);
     beginAttempt(job, holder, now);
     if (job.shown === undefined) lanes.count(job, 1);
@@ -296,11 +296,11 @@ export class EmbeddedQueue implements Queue {
     return { applied: true, job: decision.update(change, job) };
   }
 
-  /** Brings a finished job back from the disk, so that a change can be decided on it. */
+  /** Loads a finished job from disk, so that a change can be decided on it. */
   #revive(id: string, decision: Decision): LiveJob | undefined {
     const row = this.#journal.find(id);
     if (!row) return undefined;
-    // On the disk and yet not in memory: its removal is on its way there.
+    // If it is on disk but not in memory, its removal is under way.
     if (isLive(row) || this.#removing.has(row.endpoint) || (row.expiresAt ?? Infinity) <= this.#expiredUntil) {
       decision.waits = true;
       return undefined;
@@ -311,7 +311,7 @@ export class EmbeddedQueue implements Queue {
     return live;
   }
 
-  /** A client that was answered must find what it did, even while a later change of the same job is on its way. */
+  /** A client that got an answer must find its change, even while a later change of the same job is under way. */
   #showAs(job: LiveJob, made: Job | undefined): void {
     if (!made || job.shown === undefined || this.#live.get(job.id) !== job) return;
     this.#lanes.of(job.endpoint).recount(job.shown, made);
@@ -328,7 +328,7 @@ export class EmbeddedQueue implements Queue {
     else if (job.state === "IN_QUEUE" && job.lane !== "waiting") lanes.put(this.#withoutTrace(job));
   }
 
-  /** A job that left a lane and now comes back must not be found through the entry that it left there. */
+  /** A job that left a lane and returns gets a new object, so that its old entry in the lane does not lead to it. */
   #withoutTrace(job: LiveJob): LiveJob {
     if (job.lane === "out") return job;
     const fresh = new LiveJob(snapshot(job), job.position, job.body);
@@ -338,7 +338,7 @@ export class EmbeddedQueue implements Queue {
     return fresh;
   }
 
-  /** A write that failed leaves memory ahead of the disk: memory is thrown away and read anew. */
+  /** After a failed write, memory is ahead of the disk. It is thrown away and loaded again. */
   #reload(): void {
     for (const job of this.#live.values()) this.#deadlines.remove(job);
     this.#live.clear();
@@ -357,7 +357,7 @@ export class EmbeddedQueue implements Queue {
     this.#journal.live(wantsBody, (row, body) => {
       const lanes = this.#lanes.of(row.endpoint);
       const isWaiting = row.state === "IN_QUEUE";
-      // Rows bring texts of their own; a million jobs share this one.
+      // Each row has its own copy of the name. All jobs share this one instead.
       row.endpoint = lanes.endpoint;
       const live = new LiveJob(read(row), row.position, isWaiting ? this.#bodies.admit(body) : undefined);
       this.#admit(live);
@@ -375,7 +375,7 @@ export class EmbeddedQueue implements Queue {
     this.#deadlines.add(job);
   }
 
-  /** Takes a job out of memory; the disk keeps it. */
+  /** Removes a job from memory; the disk keeps it. */
   #drop(job: LiveJob): void {
     this.#live.delete(job.id);
     this.#deadlines.remove(job);

@@ -1,11 +1,11 @@
-/** Removals of the embedded queue in slices, so that others read and write in between: removing a job takes as long as making it. */
+/** Removals of the embedded queue, in slices, so that other calls get through in between: removing a job takes as long as making it. */
 import { Slices } from "../../kernel/slices.ts";
 import type { Journal } from "./journal.ts";
 import type { LiveJob } from "./live-job.ts";
 
 export const REMOVED_AT_ONCE = 250;
 const SEEN_AT_ONCE = 10_000;
-/** Letting go of a job costs as much as looking at so many. */
+/** Dropping a job costs as much as looking at this many. */
 const COST_OF_REMOVAL = 50;
 
 export async function dropJobs(jobs: Iterable<LiveJob>, endpoint: string, drop: (job: LiveJob) => void): Promise<void> {

@@ -1,4 +1,4 @@
-/** What is read together, as much as fits: the bodies of claimed jobs, none read before that is known, and chunks. */
+/** Limits how much is read together: the bodies of claimed jobs, whose lengths are checked before any is read, and chunks. */
 import { type Admit, UNCOUNTED_BYTES } from "../../kernel/body-memory.ts";
 import type { Job } from "./job.ts";
 import type { Journal, StoredBody } from "./journal.ts";
@@ -9,7 +9,7 @@ export class FittingBodies {
   readonly #journal: Pick<Journal, "body">;
   readonly #most: number;
   readonly #bodies: (string | StoredBody | undefined)[] = [];
-  /** Of those that were added, and of the next one that did not fit. */
+  /** The bytes of the added bodies, and of the first one that did not fit. */
   #bytes = 0;
   #added = 0;
 
@@ -18,10 +18,10 @@ export class FittingBodies {
     this.#most = most;
   }
 
-  /** False when it does not fit with those before it; the first always does. */
+  /** Returns false when the body does not fit with those before it. The first always fits. */
   add(job: LiveJob): boolean {
     const body = job.body ?? this.#journal.body(job.id);
-    // What is kept in memory is so short that its length says enough.
+    // A body in memory is short, so counting its characters is precise enough.
     this.#bytes += typeof body === "string" ? body.length : (body?.bytes ?? 0);
     if (this.#bytes > this.#most && this.#bodies.length > 0) return false;
     this.#bodies.push(body);
@@ -29,11 +29,11 @@ export class FittingBodies {
     return true;
   }
 
-  /** The jobs in the order in which their bodies were added. */
+  /** Returns the jobs with their bodies. They must be in the order in which the bodies were added. */
   async readFor(jobs: readonly Job[], admit?: Admit): Promise<Claimed[]> {
     const isLong = admit !== undefined && this.#added > UNCOUNTED_BYTES;
     if (isLong && !(await isAdmitted(this.#added, admit))) return jobs.map((job) => ({ job, body: undefined }));
-    // Most bodies are in memory, and a promise for each would cost more than all else about it.
+    // Most bodies are in memory, and a promise for each would cost more than the rest of the work.
     if (this.#bodies.every(isText)) return jobs.map((job, i) => ({ job, body: this.#bodies[i] as string }));
     const read = this.#bodies.map((body) => (typeof body === "string" ? body : body?.read()));
     return Promise.all(jobs.map(async (job, i) => ({ job, body: (await read[i])! })));
@@ -42,7 +42,7 @@ export class FittingBodies {
 
 const isText = (body: unknown) => typeof body === "string";
 
-/** Whether what a claim found may be loaded; why not is for the caller that refuses to say. */
+/** Whether the bodies of a claim may be loaded. The caller's `admit` keeps the reason for a refusal. */
 export async function isAdmitted(bytes: number, admit: Admit | undefined): Promise<boolean> {
   if (!admit || bytes <= UNCOUNTED_BYTES) return true;
   try {
@@ -53,7 +53,7 @@ export async function isAdmitted(bytes: number, admit: Admit | undefined): Promi
   }
 }
 
-/** One at least, then as many as fit; those behind are not looked at. */
+/** Returns at least one chunk, then as many as fit. The chunks after those are not looked at. */
 export function fittingChunks(chunks: Iterable<Chunk>, most = Number.POSITIVE_INFINITY): Chunk[] {
   const fitting: Chunk[] = [];
   let bytes = 0;

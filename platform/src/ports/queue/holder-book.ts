@@ -1,10 +1,10 @@
-/** Worker boots in memory: until when each is alive, by a clock that nobody sets, and which jobs it has. */
+/** Worker boots in memory: until when each counts as alive, by a clock that nobody can set, and which jobs it has. */
 import type { Clock } from "../../kernel/clock.ts";
 import type { Job } from "./job.ts";
 import { type LiveJob, snapshot } from "./live-job.ts";
 import type { Due, DueReason, HolderState } from "./queue.ts";
 
-/** After a start, workers get this long to be heard of before their jobs are given to others. */
+/** After a start of the server, workers have this long to report before their jobs are given to others. */
 const GRACE_MS = 30_000;
 
 export type MonotonicClock = Pick<Clock, "monotonic">;
@@ -36,7 +36,7 @@ export class HolderBook {
     if (holder) holder.until = Number.NEGATIVE_INFINITY;
   }
 
-  /** The job's holder has it from now on. */
+  /** Records that the job's holder has it now. */
   add(job: LiveJob): void {
     if (job.holder !== undefined) this.#holderOf(job.holder, job.endpoint).jobs.add(job);
   }
@@ -59,7 +59,7 @@ export class HolderBook {
     return [...(this.#holders.get(name)?.jobs ?? [])].map(snapshot);
   }
 
-  /** Jobs of holders whose time is over; those of them without jobs are forgotten. */
+  /** Yields the jobs of holders whose time is over. Holders without jobs are forgotten. */
   *lapsed(): Generator<LiveJob> {
     const now = this.#clock.monotonic();
     for (const [name, { until, jobs }] of this.#holders) {
@@ -73,7 +73,7 @@ export class HolderBook {
     for (const [name, holder] of this.#holders) if (holder.endpoint === endpoint) this.#holders.delete(name);
   }
 
-  /** Forgets who has what, not who is alive. */
+  /** Forgets which jobs the holders have, but not which holders are alive. */
   forgetJobs(): void {
     for (const { jobs } of this.#holders.values()) jobs.clear();
   }
@@ -88,7 +88,7 @@ export class HolderBook {
   }
 }
 
-/** What ran out of its time, then what ran out of its holder; nothing twice, and nothing that is being changed already. */
+/** Returns the jobs that ran out of time, then those whose holder is gone. None appears twice, and none that is being changed. */
 export function dueJobs(overdue: Iterable<LiveJob>, abandoned: Iterable<LiveJob>, now: number, limit: number): Due[] {
   const due = new Map<LiveJob, DueReason>();
   for (const job of overdue) if (job.pending === 0) due.set(job, job.ttlAt <= now ? "ttl" : "execution");

@@ -1,4 +1,4 @@
-/** What every Queue knows of those who hold jobs, and which jobs ran out of something. */
+/** What every Queue knows about holders of jobs, and which jobs ran out of something. */
 import { expect, test } from "vitest";
 import {
   apply,
@@ -19,9 +19,9 @@ import { jobLifecycle } from "./job.ts";
 import type { Queue } from "./queue.ts";
 
 const MINUTE_MS = 60_000;
-/** A database has a real clock, which goes on by itself. */
+/** A database has a real clock, which moves on during the test. */
 const SLACK_MS = 5_000;
-/** How much longer than it was said a holder may be taken for alive. */
+/** How much longer than promised a holder may count as alive. */
 const LATE_MS = 1_000;
 
 async function due(queue: Queue, now: number, limit = 100): Promise<string[]> {

@@ -1,4 +1,4 @@
-/** What every Queue does with a job that is sent again under the same key. */
+/** What every Queue does with a job that is sent again with the same key. */
 import { expect, test } from "vitest";
 import {
   apply,
@@ -58,7 +58,7 @@ export function idempotencyConformance(open: OpenQueue): void {
       keyed("j3", { idempotency: { key: "k2", digest: "d" } }),
     ]);
     expect([elsewhere!.known, another!.known]).toEqual([false, false]);
-    // No text can be split into endpoint and key in two ways.
+    // Endpoint and key must not be joined in a way that lets two pairs give the same text.
     const [, slash] = await opened.queue.enqueue([
       keyed("j4", { endpoint: "a", idempotency: { key: "b/c", digest: "d" } }),
       keyed("j5", { endpoint: "a/b", idempotency: { key: "c", digest: "d" } }),

@@ -1,4 +1,4 @@
-/** The job record and its lifecycle: what crosses the queue port. */
+/** The job record and its lifecycle, as they cross the queue port. */
 import { lifecycle, type Moved } from "../../kernel/lifecycle.ts";
 import type { ReasonCode } from "../../kernel/reason.ts";
 
@@ -21,7 +21,7 @@ export const jobLifecycle = lifecycle<JobState, JobMove>({
     claim: { from: ["IN_QUEUE"], to: "IN_PROGRESS" },
     complete: { from: ["IN_PROGRESS"], to: "COMPLETED" },
     fail: { from: ["IN_PROGRESS"], to: "FAILED" },
-    giveBack: { from: ["IN_PROGRESS"], to: "IN_QUEUE" }, // holder lost or an error to be retried, with attempts left
+    giveBack: { from: ["IN_PROGRESS"], to: "IN_QUEUE" }, // The holder was lost, or an error is retried, and attempts are left.
     timeOut: { from: ["IN_QUEUE", "IN_PROGRESS"], to: "TIMED_OUT" },
     cancel: { from: ["IN_QUEUE", "IN_PROGRESS"], to: "CANCELLED", asked: "serverless:invoke" },
     retry: { from: ["FAILED", "TIMED_OUT"], to: "IN_QUEUE", asked: "serverless:invoke" },
@@ -29,17 +29,17 @@ export const jobLifecycle = lifecycle<JobState, JobMove>({
   revivals: ["retry"],
 });
 
-/** JSON text. Long texts stay bytes, so that nothing decodes 20 MB just to pass it on. */
+/** JSON text. Long texts stay bytes, so that nothing decodes 20 MB only to pass it on. */
 export type Payload = string | Uint8Array;
 
-/** What was agreed when the job was submitted. Shared by every job with the same terms. */
+/** The terms under which the job was submitted. All jobs with the same terms share one object. */
 export interface JobPolicy {
-  /** Life from submission, or from the last `retry`. */
+  /** How long the job may live, from its submission or its last `retry`. */
   ttlMs: number;
   executionTimeoutMs: number;
   /** How long a result is kept after the end. */
   retentionMs: number;
-  /** How often a handler's error is tried again. */
+  /** How often a handler's error is retried. */
   errorRetries: number;
   lowPriority: boolean;
 }
@@ -50,49 +50,49 @@ export interface Job {
   state: Moved<JobState>;
   policy: JobPolicy;
   createdAt: number;
-  /** When its whole life is over: a job that has not ended by then times out. */
+  /** A job that has not ended by this time times out. */
   ttlAt: number;
-  /** When it last entered the queue; the delay is counted from here. */
+  /** When it last entered the queue. The delay is counted from here. */
   queuedAt: number;
-  /** Claims so far. Every claim begins a new attempt, so a late report of an earlier one can be told apart. */
+  /** Claims so far. Every claim begins a new attempt, so a late report of an earlier attempt can be recognised. */
   attempt: number;
-  /** Claims that count against the budget: a fresh budget begins with `retry`, and an orderly give-back costs nothing. */
+  /** Claims that count against the budget. `retry` begins a new budget, and an orderly give-back costs nothing. */
   spent: number;
-  /** Handler errors tried again so far, against `policy.errorRetries`. */
+  /** How many handler errors were retried so far, against `policy.errorRetries`. */
   errorsRetried: number;
-  /** Runs beyond the first, whatever their cause. */
+  /** Runs after the first, whatever their cause. */
   retried: number;
-  /** The worker boot that has the job, or had it last when it ended. */
+  /** The worker boot that has the job or, if it ended, had it last. */
   holder?: string;
-  /** A worker boot whose late reports no longer count, because the job was sent round again by `retry`. */
+  /** A worker boot whose late reports no longer count, because `retry` put the job back into the queue. */
   barred?: string;
   startedAt?: number;
-  /** When a running job has had its execution time. */
+  /** When a running job has used up its execution time. */
   deadline?: number;
   endedAt?: number;
-  /** When a finished job's record goes. */
+  /** When the record of a finished job is removed. */
   expiresAt?: number;
   /** Why the service itself ended the job, or why its last attempt was lost. */
   reason?: string;
-  /** Why the service itself ended the job, or could not take its result, for programs. */
+  /** The code, for programs, of why the service ended the job or could not take its result. */
   reasonCode?: ReasonCode;
-  /** How the handler's error begins, which its result has in full: lists are read without results. */
+  /** The beginning of the handler's error, since lists are read without results. The result has all of it. */
   error?: string;
-  /** Where the output of an ended job is that is too long to be passed around: then the result has all but the output. */
+  /** Where an output is stored that is too long to pass around. The result then has everything except the output. */
   large?: LargeOutput;
-  /** Targets to be told of the end. */
+  /** URLs that are told about the end. */
   webhooks?: string[];
-  /** How far `/stream` has given its chunks out. */
+  /** How far `/stream` has delivered the chunks. */
   cursor?: { attempt: number; sequence: number };
-  /** What became of the messages about the end, newest last. */
+  /** The attempts to deliver messages about the end, newest last. */
   deliveries?: Delivery[];
-  /** The stored body holds a sealed credential, which is opened when the job is handed out. */
+  /** The stored body holds a sealed credential, which is opened when a worker gets the job. */
   sealed?: true;
 }
 
 type OptionalField = { [Name in keyof Job]-?: undefined extends Job[Name] ? Name : never }[keyof Job];
 
-/** Fields that a job may lack, once for every adapter; the compiler says when one is missing here. */
+/** The optional fields of a job, in one place for all adapters. The compiler reports a missing one. */
 const optionalFields: Record<OptionalField, true> = {
   holder: true,
   barred: true,
@@ -112,18 +112,18 @@ const optionalFields: Record<OptionalField, true> = {
 
 export const OPTIONAL_FIELDS = Object.keys(optionalFields) as OptionalField[];
 
-/** A stretch of what was staged under a key. */
+/** A range of bytes within the output that was staged under a key. */
 export interface LargeOutput {
   key: string;
   start: number;
   bytes: number;
 }
 
-/** One attempt to tell a target of a job's end. */
+/** One attempt to tell a target about a job's end. */
 export interface Delivery {
   url: string;
   at: number;
-  /** HTTP status of the answer; absent when there was none. */
+  /** The HTTP status of the response; absent when there was none. */
   status?: number;
   error?: string;
 }
@@ -137,16 +137,16 @@ export interface NewJob {
   sealed?: true;
   /** The request body as it came: an object whose `input` is the job's input. */
   body: Payload;
-  /** A key of the caller's choice: a second job with the same key is the first one again. */
+  /** A key that the caller chose. A second job with the same key returns the first job. */
   idempotency?: { key: string; digest: string };
 }
 
-/** Whether there is still something to read of it: a record is gone when its time is over, removed or not. */
+/** Whether the job can still be read. A record whose time is over counts as gone, even before it is removed. */
 export function isKept({ expiresAt }: Pick<Job, "expiresAt">, now: number): boolean {
   return expiresAt === undefined || expiresAt > now;
 }
 
-/** Jobs that still need something done; only these are held in memory. */
+/** Whether a job still needs work. Only these jobs are in memory. */
 export function isLive({ state }: Pick<Job, "state">): boolean {
   return !jobLifecycle.isFinal(state);
 }

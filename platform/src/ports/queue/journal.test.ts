@@ -1,4 +1,4 @@
-/** A job's document: what is written by hand reads back as the job it was. */
+/** A job's document is written by hand, and reads back as the same job. */
 import { expect, test } from "vitest";
 import { type Job, jobLifecycle } from "./job.ts";
 import { fromRow, rowReader, toRow } from "./journal.ts";

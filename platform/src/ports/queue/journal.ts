@@ -1,4 +1,4 @@
-/** What the embedded queue needs from its journal: entries written in order, and what was written read back. */
+/** What the embedded queue needs from its journal: it writes entries in order and reads them back. */
 import type { Admit } from "../../kernel/body-memory.ts";
 import type { Job, JobPolicy, Payload } from "./job.ts";
 import type {
@@ -14,12 +14,12 @@ import type {
   Reading,
 } from "./queue.ts";
 
-/** A job as it is written down: what must be searched as fields, all else in the document. */
+/** A job as it is stored: searchable values are fields, and everything else is in the document. */
 export interface JobRow {
   id: string;
   endpoint: string;
   state: Job["state"];
-  /** Order in the queue; jobs returned to the front have numbers before all others. */
+  /** The order in the queue. Jobs returned to the front get numbers below all others. */
   position: number;
   createdAt: number;
   expiresAt: number | null;
@@ -27,10 +27,10 @@ export interface JobRow {
   doc: string;
 }
 
-/** A payload as an entry carries it: text, or the name of a file that already holds it. */
+/** A payload in an entry: the text, or the name of a file that already holds it. */
 export type Stashed = string | { file: string };
 
-/** Longer payloads go to files, beside the database and not through it. */
+/** Longer payloads go into files next to the database instead of through it. */
 const LARGE_LENGTH = 256 * 1024;
 
 export function isLarge(payload: Payload | null | undefined): boolean {
@@ -45,13 +45,13 @@ export type Entry =
       result?: Stashed | null;
       progress?: string | null;
       dropChunks?: boolean;
-      /** The key of the staged output that the job has from now on; null removes the one there is. */
+      /** The key of the staged output that the job gets; null removes its present one. */
       output?: string | null;
     }
-  /** Another body for a job that is still there. */
+  /** Replaces the body of a job that still exists. */
   | { do: "body"; id: string; body: Stashed }
   | { do: "remove"; ids: string[]; rememberUntil: number }
-  /** Up to so many of its jobs; the result is how many. When there are fewer, nothing is left of it. */
+  /** Removes up to `limit` of its jobs and returns how many. A smaller number than the limit means that nothing is left. */
   | { do: "removeEndpoint"; endpoint: string; limit: number }
   | { do: "count"; endpoint: string; count: Partial<Record<Counter, number>> }
   | { do: "message"; message: Outgoing }
@@ -59,13 +59,13 @@ export type Entry =
   | { do: "chunks"; chunks: Chunk[] }
   | { do: "expire"; now: number; limit: number };
 
-/** A body that is there, and perhaps still to be read. */
+/** A body that exists, but may not have been read yet. */
 export interface StoredBody {
   bytes: number;
   read(): Payload | Promise<Payload | undefined>;
 }
 
-/** A job as it is written down, with the parts asked for, all of one moment. */
+/** A stored job with the parts asked for, all from the same moment. */
 export interface Written {
   row: JobRow;
   parts: Omit<Reading, "job">;
@@ -73,27 +73,30 @@ export interface Written {
 
 export interface Journal {
   readonly outputs: LargeOutputs;
-  /** Throws while no new jobs are taken on, before anything is decided on them. */
+  /** Throws while no new jobs are accepted, before anything is decided about them. */
   refuseNew(): void;
-  /** Puts a large payload where entries can refer to it; durable once resolved. */
+  /** Stores a large payload so that entries can refer to it. It is durable once this resolves. */
   stash(payload: Payload): Promise<Stashed>;
-  /** Removes stashed payloads that no entry came to refer to. */
+  /** Removes stashed payloads to which no entry refers. */
   discard(stashed: readonly Stashed[]): Promise<void>;
-  /** Durable once resolved; entries of one call are written together, calls in their order. One result per entry, or none at all where no entry has one. */
+  /**
+   * Entries are durable once this resolves. Entries of one call are written together, and calls in their order. Returns one result per
+   * entry, or an empty list if no entry has one.
+   */
   write(entries: Entry[]): Promise<unknown[]>;
-  /** Names what to do at the moment when a write fails, and with it all that were given after it: before anybody hears of it. */
+  /** Sets what to do when a write fails, and with it all later ones. The action runs before any caller learns of the failure. */
   whenFailed(action: () => void): void;
-  /** All jobs that are not final, by position; with their bodies while those are wanted. */
+  /** Visits all jobs that are not final, by position. Their bodies come along while `wantsBody` is true. */
   live(wantsBody: () => boolean, visit: (row: JobRow, body: string | undefined) => void): void;
-  /** Highest and lowest position ever given out, so that new ones never repeat them. */
+  /** The lowest and highest positions of live jobs, and at least 0 on either side. New positions lie beyond them. */
   positions(): { lowest: number; highest: number };
   find(id: string): JobRow | undefined;
   findKey(scoped: string): { id: string; digest: string } | undefined;
-  /** Up to so many jobs whose bodies hold a sealed credential, by id. */
+  /** Returns up to `limit` ids, after `after`, of jobs whose bodies hold a sealed credential. */
   sealed(after: string, limit: number): string[];
-  /** The body of a job that was not removed: how long it is, without reading one that has a file of its own. */
+  /** The body of a job that was not removed, with its length. A body in a file of its own is not read yet. */
   body(id: string): StoredBody | undefined;
-  /** See the queue's: `admit` is asked before what is long is loaded. */
+  /** Like the queue's `read`: `admit` is asked before long parts are loaded. */
   read(id: string, parts: readonly Part[], admit?: Admit): Promise<Written | undefined>;
   wasPurged(id: string, now: number): boolean;
   list(filter: JobFilter): Promise<{ rows: JobRow[]; total: number }>;
@@ -101,7 +104,7 @@ export interface Journal {
   counters(endpoint: string): Record<Counter, number>;
   tellers(now: number): string[];
   outgoing(ask: OutgoingAsk): OutgoingPage;
-  /** Whether an `expire` entry would find anything: a quiet queue writes nothing. */
+  /** Whether an `expire` entry would find anything, so that a quiet queue writes nothing. */
   hasExpired(now: number): boolean;
   /** Makes removed text unreadable in the files. */
   scrub(): Promise<void>;
@@ -110,7 +113,7 @@ export interface Journal {
 
 type Doc = Pick<Job, "policy"> & Partial<Omit<Job, "id" | "endpoint" | "state" | "createdAt" | "expiresAt">>;
 
-/** Format of the document; see `kernel/document.ts` for how formats change. */
+/** The format of the document. `kernel/document.ts` explains how formats change. */
 const FORMAT = 1;
 const OPENING = `{"v":${FORMAT},"policy":`;
 
@@ -120,9 +123,8 @@ export function toRow(job: Job, position: number): JobRow {
 }
 
 /**
- * What a job has in common with one that was just accepted is not written down, and most jobs that wait are nothing else. By hand,
- * since every job is written twice: half the cost of stringifying an object made for it, and without a loop over the names of fields. The
- * expiry has a column of its own.
+ * Leaves out every value that a newly accepted job has too, so most waiting jobs store only their policy. The text is built by hand, since
+ * every job is written twice: this costs half as much as stringifying an object made for it. The expiry has a column of its own.
  */
 function docOf(job: Job): string {
   const { createdAt, policy, ttlAt, queuedAt } = job;
@@ -151,7 +153,7 @@ function docOf(job: Job): string {
 
 const policyTexts = new WeakMap<JobPolicy, string>();
 
-/** Jobs share their policies, so each is stringified once. */
+/** Jobs share their policies, so each policy is stringified once. */
 function policyText(policy: JobPolicy): string {
   let text = policyTexts.get(policy);
   if (text === undefined) {
@@ -161,10 +163,7 @@ function policyText(policy: JobPolicy): string {
   return text;
 }
 
-/**
- * Reads many rows one after another. Most agree on their policy, which opens the document and is read once for all of them; and
- * most say nothing more.
- */
+/** Reads many rows one after another. Most documents hold only a policy that many rows share, so each such document is parsed once. */
 export function rowReader(shared: (policy: JobPolicy) => JobPolicy): (row: JobRow) => Job {
   const policies = new Map<string, JobPolicy>();
   return (row) => {

@@ -1,4 +1,4 @@
-/** The lanes of every endpoint that the embedded queue has heard of, and what they ask of its fleet. */
+/** The lanes of all endpoints that the embedded queue knows, and the workers that they need. */
 import { Lanes } from "./lanes.ts";
 import type { Demand } from "./queue.ts";
 
@@ -19,7 +19,7 @@ export class LaneBook extends Map<string, Lanes> {
   }
 }
 
-/** Costs as much as there are jobs to be told of, however long the line is. */
+/** The cost depends on the number of jobs to report, not on the length of the queue. */
 function waitingSince(lanes: Lanes, most: number): number[] {
   const { inQueue, lowPriorityInQueue } = lanes.counts;
   const wanted = Math.min(most, inQueue - lowPriorityInQueue);

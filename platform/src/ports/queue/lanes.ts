@@ -4,18 +4,18 @@ import type { Job } from "./job.ts";
 import type { LiveJob } from "./live-job.ts";
 
 export class Lanes {
-  /** The endpoint's name, for all of its jobs to share: one from a request may be a piece of a longer text that it keeps alive. */
+  /** The endpoint's name, which all its jobs share. The name in a request may be part of a longer text, and would keep that in memory. */
   readonly endpoint: string;
   readonly #normal = new Deque<LiveJob>();
   readonly #low = new Deque<LiveJob>();
-  /** Jobs by what they are shown to do, whether or not they are in a lane at this moment. */
+  /** The jobs counted by the state that readers see, whether or not they are in a lane at the moment. */
   readonly counts = { inQueue: 0, lowPriorityInQueue: 0, inProgress: 0 };
 
   constructor(endpoint: string) {
     this.endpoint = Buffer.from(endpoint).toString();
   }
 
-  /** Lanes are in the order of positions, as the journal is, whenever a job comes to its lane. */
+  /** Keeps the lane in the order of positions, as the journal is, whenever a job arrives. */
   put(job: LiveJob): void {
     const lane = job.policy.lowPriority ? this.#low : this.#normal;
     while (lane.first && !isWaiting(lane.first)) lane.shift();
@@ -26,7 +26,7 @@ export class Lanes {
     else putBetween(lane, job);
   }
 
-  /** The next waiting jobs, without those that are excepted, up to the first that does not fit. */
+  /** Takes the next waiting jobs, without those in `except`, up to the first that does not fit. */
   take(limit: number, except: readonly string[] = [], fits: (job: LiveJob) => boolean = () => true): LiveJob[] {
     const taken: LiveJob[] = [];
     const left: LiveJob[] = [];
@@ -51,7 +51,7 @@ export class Lanes {
     return taken;
   }
 
-  /** Entries of jobs that have moved on since are passed over. */
+  /** Skips entries of jobs that have moved on. */
   #next(): LiveJob | undefined {
     for (const lane of [this.#normal, this.#low]) {
       for (let job = lane.shift(); job; job = lane.shift()) {
@@ -63,18 +63,18 @@ export class Lanes {
     return undefined;
   }
 
-  /** Jobs of normal priority in the order in which they will be taken. */
+  /** Jobs of normal priority, in the order in which they will be taken. */
   *waiting(): Generator<LiveJob> {
     while (this.#normal.first && !isWaiting(this.#normal.first)) this.#normal.shift();
     for (const job of this.#normal) if (job.lane === "waiting") yield job;
   }
 
-  /** Of either priority, without changing anything. */
+  /** All waiting jobs of both priorities. This changes nothing. */
   *everyWaiting(): Generator<LiveJob> {
     for (const lane of [this.#normal, this.#low]) for (const job of lane) if (job.lane === "waiting") yield job;
   }
 
-  /** From how a job was shown to how it is shown now; null stands for not at all. */
+  /** Counts a job as it is shown now instead of as it was shown before; null means that it was not shown. */
   recount(before: Job | null, now: Pick<Job, "state" | "policy">): void {
     if (before) this.count(before, -1);
     this.count(now, 1);
@@ -88,13 +88,13 @@ export class Lanes {
   }
 }
 
-/** Asked of an entry that is about to leave its lane or to be compared: one that was left behind is gone then. */
+/** Asked about an entry that is about to leave its lane or be compared. An entry whose job had left the lane is dropped here. */
 function isWaiting(job: LiveJob): boolean {
   if (job.lane === "left") job.lane = "out";
   return job.lane === "waiting";
 }
 
-/** Rare: a job whose change took longer than that of its neighbours is near one of the ends. */
+/** This is rare. It happens when a job's change took longer than its neighbours', so the job belongs near one of the ends. */
 function putBetween(lane: Deque<LiveJob>, job: LiveJob): void {
   const passed: LiveJob[] = [];
   if (job.position - lane.first!.position < lane.last!.position - job.position) {

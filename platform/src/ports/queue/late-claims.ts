@@ -1,4 +1,4 @@
-/** Claims that are not written down yet: most jobs end before that is worth a write of its own. */
+/** Claims that are not written yet. Most jobs end before a separate write of the claim would be worth it. */
 import { type Entry, type Journal, toRow } from "./journal.ts";
 import type { LiveJob } from "./live-job.ts";
 
@@ -14,7 +14,7 @@ export class LateClaims {
     this.#jobs.add(job);
   }
 
-  /** Whatever is written of a job says who has it as well. */
+  /** Any other write of the job also says who holds it, so its claim needs no write of its own. */
   delete(job: LiveJob): void {
     this.#jobs.delete(job);
   }
@@ -23,7 +23,7 @@ export class LateClaims {
     this.#jobs.clear();
   }
 
-  /** The entries for the claims of these jobs, where they are late; the caller writes them. */
+  /** Returns the entries for the late claims among these jobs. The caller writes them. */
   take(jobs: Iterable<LiveJob>): Entry[] {
     const entries: Entry[] = [];
     for (const job of jobs) {
@@ -32,7 +32,7 @@ export class LateClaims {
     return entries;
   }
 
-  /** Writes all of them down. */
+  /** Writes all late claims. */
   async write(): Promise<void> {
     const entries = this.take(this.#jobs);
     if (entries.length > 0) await this.#journal.write(entries);

@@ -1,4 +1,4 @@
-/** A job in memory says all that the job itself says. */
+/** A job in memory has every field of the job itself. */
 import { expect, test } from "vitest";
 import { type Job, OPTIONAL_FIELDS } from "./job.ts";
 import { LiveJob, snapshot } from "./live-job.ts";

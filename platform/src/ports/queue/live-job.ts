@@ -1,15 +1,15 @@
-/** A job in the embedded queue's memory: the record itself plus what the queue must know of it. */
+/** A job in the embedded queue's memory: the record itself, and what the queue must know about it. */
 import type { ReasonCode } from "../../kernel/reason.ts";
 import type { Timed } from "./deadline-heap.ts";
 import { type Delivery, type Job, type JobPolicy, jobLifecycle, type LargeOutput } from "./job.ts";
 
 /**
- * Times are kept as distances from the first one ever seen: numbers below 2^31 stand in the object itself, larger ones in objects of their
- * own, of which a million jobs had three million for the garbage collector to visit.
+ * Times are kept as distances from the first one ever seen. V8 stores numbers below 2^31 in the object itself, and larger ones as separate
+ * objects: a million jobs had three million of those for the garbage collector to visit.
  */
 let origin: number | undefined;
 
-/** A class and not a literal, so that a million of them share one compact layout. */
+/** A class instead of an object literal, so that a million jobs share one compact layout. */
 export class LiveJob implements Job, Timed {
   id: string;
   endpoint: string;
@@ -24,11 +24,11 @@ export class LiveJob implements Job, Timed {
   retried: number;
   position: number;
   heapIndex = -1;
-  /** Whether it stands in a lane, to be taken: only once its place in the queue is durable. One that left keeps its entry there. */
+  /** "waiting" once its place in the queue is durable and workers can take it. A job that "left" still has an entry in its lane. */
   lane: "out" | "waiting" | "left" = "out";
-  /** Writes on their way to the disk. */
+  /** How many of its writes are on their way to the disk. */
   pending = 0;
-  /** The body, when it is small and there is room; else it is read from the journal. */
+  /** The body, if it is small and there was room. Otherwise it is read from the journal. */
   body: string | undefined;
   /** What readers see while writes are pending: the last durable state, or null before there is one. */
   shown: Job | null | undefined;
@@ -87,7 +87,7 @@ export class LiveJob implements Job, Timed {
   }
 }
 
-/** Spelled out, since every job passes here three times: a loop over the names of the fields costs several times as much. */
+/** The fields are spelled out, since every job passes here three times: a loop over their names costs several times as much. */
 function copyOptional(from: Job, to: Job): void {
   if (from.holder !== undefined) to.holder = from.holder;
   if (from.barred !== undefined) to.barred = from.barred;
@@ -105,7 +105,7 @@ function copyOptional(from: Job, to: Job): void {
   if (from.deliveries !== undefined) to.deliveries = from.deliveries;
 }
 
-/** A copy that later changes do not reach. */
+/** Returns a copy that later changes do not affect. */
 export function snapshot(live: LiveJob): Job {
   const { id, endpoint, state, policy, createdAt, ttlAt, queuedAt, attempt, spent, errorsRetried, retried } = live;
   const job: Job = { id, endpoint, state, policy, createdAt, ttlAt, queuedAt, attempt, spent, errorsRetried, retried };
@@ -125,12 +125,12 @@ export function beginAttempt(job: LiveJob, holder: string, now: number): void {
   job.deadline = now + job.policy.executionTimeoutMs;
 }
 
-/** When something must happen to a live job by itself. */
+/** Returns the time at which a live job times out by itself. */
 export function deadlineOf({ state, ttlAt, deadline }: LiveJob): number {
   return state === "IN_PROGRESS" && deadline !== undefined ? Math.min(ttlAt, deadline) : ttlAt;
 }
 
-/** Bodies up to this size are worth keeping in memory, as long as there is room for all of them. */
+/** Bodies up to this length are kept in memory, as long as all of them together stay below the second limit. */
 const KEPT_BODY_LENGTH = 4096;
 const KEPT_BODIES_LENGTH = 64 * 1024 * 1024;
 
@@ -138,7 +138,7 @@ const KEPT_BODIES_LENGTH = 64 * 1024 * 1024;
 export class KeptBodies {
   #used = 0;
 
-  /** The body if it may stay. */
+  /** Returns the body if it may stay in memory. */
   admit(body: unknown): string | undefined {
     if (typeof body !== "string" || body.length > KEPT_BODY_LENGTH) return undefined;
     if (this.#used + body.length > KEPT_BODIES_LENGTH) return undefined;
@@ -161,13 +161,13 @@ export class KeptBodies {
   }
 }
 
-/** A million jobs agree on a handful of policies; each is kept once. */
+/** A million jobs share a handful of policies, so each policy is kept once. */
 export class PolicyBook {
   readonly #policies = new Map<string, JobPolicy>();
   #last: JobPolicy | undefined;
 
   shared(policy: JobPolicy): JobPolicy {
-    // Nearly always the one from just before, which is told faster than it is looked up.
+    // It is nearly always the same as the last one, and comparing is faster than looking it up.
     if (!this.#last || !isSame(this.#last, policy)) this.#last = this.#lookUp(policy);
     return this.#last;
   }

@@ -1,4 +1,4 @@
-/** A journal that writes nothing down: the queue's rules without a disk, for tests and simulations. */
+/** A journal that keeps everything in memory: the queue's rules without a disk, for tests and simulations. */
 import { type Admit, UNCOUNTED_BYTES } from "../../kernel/body-memory.ts";
 import { fittingChunks } from "./fitting.ts";
 import { jobLifecycle, type Payload } from "./job.ts";
@@ -65,7 +65,7 @@ export class MemoryJournal implements Journal {
   #highest = 0;
 
   refuseNew(): void {
-    // Memory is its disk.
+    // There is no disk that could be full.
   }
 
   async stash(payload: Payload): Promise<Stashed> {
@@ -250,7 +250,7 @@ export class MemoryJournal implements Journal {
   #remove(id: string): void {
     const { key, output } = this.#jobs.get(id) ?? {};
     if (output !== undefined) this.#outputs.delete(output);
-    // The key may have gone to another job since, when this one had expired.
+    // After this job had expired, another job may have taken its key.
     if (key && this.#keys.get(key)?.id === id) this.#keys.delete(key);
     this.#jobs.delete(id);
     this.#chunks.delete(id);

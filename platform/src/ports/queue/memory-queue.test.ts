@@ -1,4 +1,4 @@
-/** The memory queue keeps the port's promises, and the check of histories finds queues that do not. */
+/** The memory queue keeps the port's guarantees, and the history check detects queues that do not. */
 import { expect, test } from "vitest";
 import { FakeClock } from "../../kernel/clock.ts";
 import { History, printedSeed } from "./conformance-history.ts";
@@ -28,7 +28,7 @@ test("what many do at once is one possible history", async () => {
   expect(Math.min(...Object.values(history.tally))).toBeGreaterThan(0);
 });
 
-/** Queues with a fault each. */
+/** Queues that each have one fault. */
 const faults: [string, (queue: MemoryQueue) => Partial<Queue>][] = [
   [
     "hands out a job twice",

@@ -1,4 +1,4 @@
-/** The queue in memory alone. */
+/** The queue, only in memory. */
 import { EmbeddedQueue } from "./embedded-queue.ts";
 import type { MonotonicClock } from "./holder-book.ts";
 import { MemoryJournal } from "./memory-journal.ts";

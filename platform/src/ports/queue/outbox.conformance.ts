@@ -1,4 +1,4 @@
-/** What every Queue counts, and whom it must tell. */
+/** What every Queue counts, and which messages it keeps to be sent. */
 import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
 import {
@@ -24,7 +24,7 @@ import type { Queue } from "./queue.ts";
 const ONE = "https://one.example.org";
 const TWO = "https://two.example.org";
 
-/** Ended jobs, each with a message. */
+/** Makes ended jobs, each with a message. */
 async function told(queue: Queue, ids: string[], webhook: (id: string) => string, endpoint = ENDPOINT): Promise<void> {
   await queue.enqueue(ids.map((id) => newJob(id, { endpoint, webhooks: [webhook(id)] })));
   await claim(queue, { endpoint, limit: ids.length });

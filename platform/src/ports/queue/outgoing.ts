@@ -1,18 +1,20 @@
-/** Messages by their targets: a target with a hundred thousand of them must not hide another that has one. */
+/** Messages by target: a target with a hundred thousand messages must not hide another that has one. */
 import type { Outgoing, OutgoingAsk, OutgoingPage } from "./queue.ts";
 
-/** So many targets are looked at in one step; an endpoint that has more of them is read in several. */
+/** How many targets are looked at in one step. An endpoint with more of them is read in several steps. */
 export const TARGETS_IN_A_PAGE = 100;
 
 const TARGET_LENGTH = 200;
 
-/** Where a URL leads, without its path and query. It need not be exact: it only says which messages wait for each other. */
+/**
+ * Returns where a URL leads, without its path and query. It need not be exact, since it only decides which messages wait for each other.
+ */
 export function targetOf(url: string): string {
   const origin = /^[^/]*\/\/[^/?#]*/.exec(url)?.[0] ?? url;
   return origin.slice(0, TARGET_LENGTH).toLowerCase().toWellFormed();
 }
 
-/** `heads` has of each target the message that is due first, by the names of the targets, `TARGETS_IN_A_PAGE` of them if there are as many. */
+/** `heads` has the first due message of each target, sorted by target, and at most `TARGETS_IN_A_PAGE` of them. */
 export function pageOf(heads: readonly Outgoing[], { now, limit, except }: OutgoingAsk): OutgoingPage {
   const messages: Outgoing[] = [];
   for (const head of heads) {

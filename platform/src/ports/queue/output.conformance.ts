@@ -1,4 +1,4 @@
-/** What every Queue does with outputs that come and go in pieces. */
+/** What every Queue does with outputs that arrive and leave in pieces. */
 import { expect, test } from "vitest";
 import { problem } from "../../kernel/problem.ts";
 import {
@@ -19,10 +19,10 @@ import {
 import type { LargeOutput } from "./job.ts";
 import type { Queue } from "./queue.ts";
 
-/** Longer than a few rows of a database, and no multiple of anything. */
+/** Longer than a few rows of a database, and not a multiple of any size in use. */
 const BYTES = 3_300_007;
 
-/** No two stretches of it are alike. */
+/** Content in which no two ranges are alike. */
 const content = Buffer.from(
   Uint32Array.from({ length: Math.ceil(BYTES / 4) }, (_, i) => i * 2_654_435_761).buffer,
   0,
@@ -38,7 +38,7 @@ async function contentOf(queue: Queue, job: string, large: LargeOutput): Promise
   return pieces && Buffer.concat(await Array.fromAsync(pieces));
 }
 
-/** A job that failed with this output. */
+/** Makes a job that failed with this output. */
 async function withOutput(queue: Queue, id: string): Promise<LargeOutput> {
   await running(queue, newJob(id));
   const large = { key: await queue.outputs.stage(inPieces(content)), start: 0, bytes: BYTES };
@@ -61,7 +61,7 @@ export function outputConformance(open: OpenQueue): void {
       [5, 3_000_000],
     ] as const) {
       const found = await contentOf(queue, "j1", { ...large, start, bytes });
-      // Not `toEqual`: a difference in megabytes would be printed.
+      // `toEqual` would print a difference of megabytes.
       expect(found?.equals(content.subarray(start, start + bytes)), `${bytes} from ${start}`).toBe(true);
     }
   });

@@ -1,4 +1,4 @@
-/** What every Queue does with bodies, results and chunks. */
+/** What every Queue guarantees about bodies, results and chunks. */
 import { expect, test } from "vitest";
 import {
   apply,
@@ -44,7 +44,7 @@ export function payloadConformance(open: OpenQueue): void {
         const [claimed] = await claim(opened.queue);
         await apply(opened.queue, finish("j1", { result: payload }));
         const { body, result } = await reading(opened.queue, "j1");
-        // Not `toBe`: a difference in 12 MB would be printed.
+        // `toBe` would print a difference of 12 MB.
         for (const given of [claimed!.body, body, result]) expect(text(given) === content).toBe(true);
       });
     }

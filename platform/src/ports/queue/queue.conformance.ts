@@ -1,4 +1,4 @@
-/** What every Queue does: the definition of the port, run against each adapter. */
+/** What every Queue guarantees. This suite defines the port and runs against each adapter. */
 import { describe, expect, test } from "vitest";
 import { admissionConformance } from "./admission.conformance.ts";
 import { applyConformance } from "./apply.conformance.ts";

@@ -1,23 +1,23 @@
-/** The queue port: jobs, payloads, chunks, idempotency keys, endpoint counters and the webhook outbox, changed together. */
+/** The queue port: jobs, payloads, chunks, idempotency keys, counters of endpoints and the webhook outbox, changed together. */
 import type { Admit } from "../../kernel/body-memory.ts";
 import type { Job, JobState, LargeOutput, NewJob, Payload } from "./job.ts";
 
-/** Fields that a change may set. What `large` names must be staged, and belongs to the job from then on. */
+/** Fields that a change may set. The output that `large` names must be staged, and belongs to the job from then on. */
 export type JobFields = Partial<Omit<Job, "id" | "endpoint" | "createdAt">>;
 
 export type Counter = "completed" | "failed" | "retried";
 
-/** Compare-and-set: applies only while the job is in one of these states and, where named, with this holder and attempt. */
+/** A compare-and-set: it applies only while the job is in one of these states and, if given, has this holder and attempt. */
 export interface JobChange {
   id: string;
   when: { states: readonly JobState[]; holder?: string | null; attempt?: number };
   set: JobFields;
   clear?: (keyof JobFields)[];
-  /** Fields that this change can only lower: what is less already stays, and what is not there stays absent. */
+  /** Fields that this change can only lower. A smaller value stays, and an absent field stays absent. */
   lower?: { retentionMs?: number; expiresAt?: number };
-  /** Where a job that returns to the queue goes; the front by default, since it has waited before. */
+  /** Where a job goes that returns to the queue. The default is the front, since it has waited before. */
   place?: "front" | "back";
-  /** The end's result object as JSON text (`{"output":…}`); null removes the one there is. */
+  /** The result object as JSON text (`{"output":…}`); null removes the present one. */
   result?: Payload | null;
   /** The newest progress value as JSON text; null removes it. */
   progress?: string | null;
@@ -25,7 +25,7 @@ export interface JobChange {
     count?: Partial<Record<Counter, number>>;
     webhook?: boolean;
     dropChunks?: boolean;
-    /** The job expires when the retention that it has by now is over, counted from its end. */
+    /** Sets the expiry: the job's retention at that time, counted from its end. */
     expiry?: boolean;
   };
 }
@@ -37,9 +37,9 @@ export type Outcome =
 
 export interface Enqueued {
   job: Job;
-  /** True when an idempotency key led to a job that was there before. */
+  /** True when an idempotency key led to an existing job. */
   known: boolean;
-  /** Digest of the body that the known job was made from. */
+  /** The digest of the body from which the existing job was made. */
   digest?: string;
 }
 
@@ -47,18 +47,18 @@ export interface Ask {
   endpoint: string;
   holder: string;
   limit: number;
-  /** How long the bodies may be together: one job is given however long its own is, then as many as fit. */
+  /** How many bytes the bodies may have together. The first job is returned whatever its length, then as many as fit. */
   bytes: number;
   now: number;
-  /** Jobs that this holder must not get, since it may still be busy with an earlier attempt at them. */
+  /** Jobs that this holder must not get, because it may still be working on an earlier attempt. */
   except?: readonly string[];
-  /** Asked before bodies that are long together are loaded. Where it refuses, the jobs come without them, to be handed back. */
+  /** Asked before bodies are loaded that are long together. If it refuses, the jobs come without bodies, and the caller hands them back. */
   admit?: Admit;
 }
 
 export interface Claimed {
   job: Job;
-  /** Absent when it was not admitted. */
+  /** Absent when the memory for it was refused. */
   body: Payload | undefined;
 }
 
@@ -68,11 +68,11 @@ export interface Chunk {
   sequence: number;
   /** The worker's chunk object as JSON text. */
   text: string;
-  /** The sender's own name for it: of those with the same one, in one attempt, the first is kept. Readers do not get it. */
+  /** The sender's own name for the chunk. Of several with the same name in one attempt, the first is kept. Readers do not see it. */
   key?: string;
 }
 
-/** Where a chunk stands. */
+/** The place of a chunk in a job's stream. */
 export type ChunkPlace = Pick<Chunk, "attempt" | "sequence">;
 
 export interface HolderState {
@@ -94,7 +94,7 @@ export interface Due {
 
 export interface Counts {
   inQueue: number;
-  /** Those of them that do not ask for more workers. */
+  /** The part of `inQueue` that does not ask for more workers. */
   lowPriorityInQueue: number;
   inProgress: number;
   completed: number;
@@ -102,10 +102,10 @@ export interface Counts {
   retried: number;
 }
 
-/** What the live jobs of an endpoint ask of its workers. */
+/** What the live jobs of an endpoint need from its workers. */
 export interface Demand extends Pick<Counts, "inQueue" | "lowPriorityInQueue" | "inProgress"> {
   endpoint: string;
-  /** When the next jobs in line, without those of low priority, entered the queue: the longest wait first. */
+  /** When the next jobs in line entered the queue, longest wait first, without those of low priority. */
   waitingSince: number[];
 }
 
@@ -113,9 +113,9 @@ export interface Outgoing {
   job: string;
   endpoint: string;
   url: string;
-  /** Where the URL leads: messages of one target wait for each other, and no others do. */
+  /** Where the URL leads. Messages of one target wait for each other, and only those do. */
   target: string;
-  /** Attempts already made. */
+  /** Attempts made so far. */
   tries: number;
   dueAt: number;
 }
@@ -124,15 +124,15 @@ export interface OutgoingAsk {
   endpoint: string;
   now: number;
   limit: number;
-  /** The target that the last page ended with. */
+  /** The target with which the last page ended. */
   after?: string;
-  /** Targets to pass over. */
+  /** Targets to skip. */
   except: readonly string[];
 }
 
 export interface OutgoingPage {
   messages: Outgoing[];
-  /** Where to go on; absent when there are no further targets. */
+  /** Where the next page begins; absent when there are no more targets. */
   next?: string;
 }
 
@@ -146,7 +146,7 @@ export interface JobFilter {
 
 export type Part = "body" | "result" | "progress";
 
-/** A job as it was last made durable, with the parts asked for. */
+/** A job in its last durable state, with the parts asked for. */
 export interface Reading {
   job: Job;
   /** The request body, as it was enqueued. */
@@ -158,40 +158,42 @@ export interface Reading {
 }
 
 /**
- * Worker boots, as far as the queue must know them: alive for some time, and holding jobs. That time passes by the queue's own
- * clock, not by the one that nodes tell the time from: setting that forward would end all workers at once.
+ * Worker boots, as far as the queue must know them: they are alive for some time and hold jobs. That time passes by the queue's own clock,
+ * not by the nodes' time of day: setting that forward would end all workers at once.
  */
 export interface Holders {
-  /** The boot is alive for that long from now, or up to a second longer: not each of a busy worker's signs of life has to be written down. */
+  /**
+   * The boot is alive for that long from now, or up to a second longer, so that not every sign of life of a busy worker must be written.
+   */
   renew(holder: string, endpoint: string, forMs: number): Promise<void>;
-  /** The boot has ended; its jobs are due at once. */
+  /** Says that the boot has ended. Its jobs are due at once. */
   retire(holder: string): Promise<void>;
-  /** Boots that are alive, of one endpoint or of all. */
+  /** Returns the boots that are alive, of one endpoint or of all. */
   holders(endpoint?: string): Promise<HolderState[]>;
-  /** Jobs this boot has now. */
+  /** Returns the jobs that this boot has now. */
   held(holder: string): Promise<Job[]>;
 }
 
-/** Messages about ended jobs, written together with the end. */
+/** Messages about ended jobs, which are written together with the end. */
 export interface Outbox {
-  /** Endpoints with messages that are due: none is hidden by what another one has. */
+  /** Returns the endpoints that have due messages. However many one endpoint has, the others are listed too. */
   tellers(now: number): Promise<string[]>;
-  /** Of each target of an endpoint the message that is due first, if it is due, in the order of the targets' names. */
+  /** Returns the first message of each target of an endpoint if it is due, sorted by target. */
   outgoing(ask: OutgoingAsk): Promise<OutgoingPage>;
-  /** Removes a message, or puts it off. */
+  /** Removes a message, or postpones it. */
   settle(job: string, url: string, next: { tries: number; dueAt: number } | "done"): Promise<void>;
 }
 
-/** Outputs too long to be passed around: they come in and go out piece by piece. */
+/** Outputs that are too long to pass around. They arrive and leave in pieces. */
 export interface LargeOutputs {
   /**
-   * Durable once resolved, under the key that it resolves with. A change that sets a job's `large` makes it that job's, to go when the job
-   * does, or when a change clears the field. When the pieces end with an error, nothing is left of them.
+   * Durable once resolved, under the returned key. A change that sets a job's `large` gives the output to that job. It is removed with the
+   * job, or when a change clears the field. If the pieces end with an error, nothing of them is kept.
    */
   stage(pieces: AsyncIterable<Uint8Array>): Promise<string>;
-  /** Removes what was staged, unless a job has it. What a crash leaves staged is removed as well, in time. */
+  /** Removes a staged output, unless a job has it. Outputs that a crash left staged are also removed, after some time. */
   unstage(key: string): Promise<void>;
-  /** Undefined when the job does not have it any more. Pieces that go away while they are read end with an error. */
+  /** Returns undefined when the job no longer has the output. If the output is removed while it is read, the pieces end with an error. */
   open(job: string, large: LargeOutput): Promise<AsyncIterable<Uint8Array> | undefined>;
 }
 
@@ -200,39 +202,39 @@ export interface Queue extends Holders, Outbox, AsyncDisposable {
   /** Durable once resolved. A known idempotency key returns the first job. */
   enqueue(jobs: NewJob[]): Promise<Enqueued[]>;
   /**
-   * Up to `limit` waiting jobs whose bodies fit into `bytes`, begun for this holder: normal before low priority, returned before new, else oldest first. No job
-   * is ever held by two. Written at the next `due` at the latest: a claim lost in a crash leaves the job waiting, and its worker may
-   * claim it back.
+   * Claims up to `limit` waiting jobs whose bodies fit into `bytes`, and begins an attempt of each for this holder. Normal priority comes
+   * before low, returned jobs before new ones, and older before newer. No job ever has two holders. A claim is written at the next `due` at
+   * the latest. If a crash loses it, the job waits again, and its worker may claim it back.
    */
   claim(ask: Ask): Promise<Claimed[]>;
-  /** Many compare-and-sets at once, in order. Decides nothing itself. Shown to nobody before it is durable. */
+  /** Makes many compare-and-sets at once, in order. The queue decides nothing itself. Nobody sees a change before it is durable. */
   apply(changes: JobChange[]): Promise<Outcome[]>;
-  /** Chunks of a running job, durable once resolved; those of an attempt that this holder no longer has are dropped. */
+  /** Adds chunks of running jobs, durable once resolved. Chunks of an attempt that this holder no longer has are dropped. */
   append(holder: string, chunks: Chunk[]): Promise<void>;
   /**
-   * Undefined when the job is unknown or expired; "purged" while its removal is remembered. Parts that are long together are loaded when
-   * `admit`, which is told their bytes, has let them in, and not at all where it refuses, with its error.
+   * Returns undefined when the job is unknown or expired, and "purged" while its removal is remembered. If the parts are long together,
+   * `admit` is asked with their bytes before they are loaded. If it refuses, this throws its error and loads nothing.
    */
   read(id: string, now: number, parts?: readonly Part[], admit?: Admit): Promise<Reading | "purged" | undefined>;
-  /** Many jobs at once, in the order of their ids; undefined where one is unknown or expired. */
+  /** Finds many jobs at once, in the order of the ids; undefined for an unknown or expired one. */
   find(ids: readonly string[], now: number): Promise<(Job | undefined)[]>;
-  /** Up to `limit`, in order; where `bytes` is given, one at least and then as many as have no more together. */
+  /** Returns up to `limit` chunks in order. If `bytes` is given: at least one, and then as many as fit into it together. */
   chunks(id: string, after: ChunkPlace, limit: number, bytes?: number): Promise<Chunk[]>;
   list(filter: JobFilter): Promise<{ jobs: Job[]; total: number }>;
-  /** Removes the waiting jobs of an endpoint for good and returns their ids, which are remembered until `until`. */
+  /** Removes the waiting jobs of an endpoint for good. Returns their ids, which are remembered until `until`. */
   purge(endpoint: string, until: number): Promise<string[]>;
-  /** Removes everything that an endpoint has, so that its text can no longer be found in the files. */
+  /** Removes everything of an endpoint, so that its text can no longer be found in the files. */
   removeEndpoint(endpoint: string): Promise<void>;
   /**
-   * Shows `change` the body of every job with a sealed credential, ended ones included, and keeps what it makes of it; undefined
-   * leaves a body as it is. Works in slices: broken off at any point, it is simply done again. Returns how many were changed.
+   * Passes the body of every job with a sealed credential to `change`, also of ended jobs, and stores what it returns; undefined leaves a
+   * body unchanged. Works in slices; if it is interrupted, it can simply be repeated. Returns how many bodies changed.
    */
   reseal(change: (body: Payload, id: string) => string | undefined): Promise<number>;
-  /** Jobs that ran out of something, up to `limit`. */
+  /** Returns up to `limit` jobs that ran out of something. */
   due(now: number, limit: number): Promise<Due[]>;
-  /** Removes up to `limit` results whose time is over and of which nobody waits to be told; returns how many. */
+  /** Removes up to `limit` expired jobs, except those with messages still to be sent. Returns how many. */
   expire(now: number, limit: number): Promise<number>;
   counts(endpoint: string): Promise<Counts>;
-  /** Of every endpoint that has waiting or running jobs, with up to `most` entries of `waitingSince` each. */
+  /** Returns the demand of every endpoint with waiting or running jobs, with up to `most` entries of `waitingSince` each. */
   demand(most: number): Promise<Demand[]>;
 }

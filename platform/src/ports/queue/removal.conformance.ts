@@ -1,4 +1,4 @@
-/** What every Queue removes, and what it leaves. */
+/** What every Queue removes, and what it keeps. */
 import { expect, test } from "vitest";
 import {
   apply,
@@ -63,7 +63,7 @@ export function removalConformance(open: OpenQueue): void {
     await using opened = await open();
     const { queue } = opened;
     let isBetween = false;
-    // Now and then a write takes longer than all of it, on a machine that does much else: then once more.
+    // On a busy machine, one write sometimes takes longer than the whole removal. The test then tries again.
     for (let round = 0; round < ROUNDS && !isBetween; round++) {
       await enqueue(queue, ...numbered(1500).map((id) => `${id}-${round}`));
       let isOver = false;

@@ -1,4 +1,4 @@
-/** What every Queue does when sealed credentials in bodies are wrapped by another key. */
+/** What every Queue guarantees when sealed credentials in bodies are wrapped with another key. */
 import { expect, test } from "vitest";
 import {
   apply,

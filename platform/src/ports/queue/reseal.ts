@@ -1,8 +1,8 @@
-/** Bodies with a sealed credential in the embedded queue's journal, changed a slice at a time. */
+/** Changes bodies with a sealed credential in the embedded queue's journal, one slice at a time. */
 import { type Entry, isLarge, type Journal, type Stashed } from "./journal.ts";
 import type { Queue } from "./queue.ts";
 
-/** Bodies of so many jobs are changed in one write; large ones go to files one by one, so a slice never holds much. */
+/** The bodies of this many jobs are changed in one write. Large ones go to files one by one, so a slice never holds much. */
 const SLICE = 100;
 
 type BodyEntry = Extract<Entry, { do: "body" }>;

@@ -22,7 +22,7 @@ import {
 } from "./conformance-jobs.ts";
 
 const GRACE_MS = 30_000;
-/** A database has a real clock, which goes on by itself. */
+/** A database has a real clock, which moves on during the test. */
 const SLACK_MS = 5_000;
 
 export function restartConformance(open: OpenQueue): void {

@@ -1,4 +1,4 @@
-/** The memory signals keep the port's promises. */
+/** The memory signals keep the port's guarantees. */
 import { expect, test } from "vitest";
 import { MemorySignals } from "./memory-signals.ts";
 import { listener, signalsConformance } from "./signals.conformance.ts";

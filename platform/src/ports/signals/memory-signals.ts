@@ -8,7 +8,7 @@ export class MemorySignals implements Signals {
   emit(topic: Topic, count = 1): void {
     const listeners = this.#listeners.get(topic);
     if (!listeners) return;
-    // A copy: one that listens anew whenever it is called would be called for ever.
+    // This is a copy, since a listener that registers again at each call would be called forever.
     for (const heard of [...listeners]) if (listeners.has(heard)) heard(count);
   }
 
@@ -22,12 +22,12 @@ export class MemorySignals implements Signals {
     };
   }
 
-  /** Gives everyone who listens, to whatever, a reason to look. */
+  /** Gives every listener, of any topic, a reason to look. */
   emitAll(): void {
     for (const topic of [...this.#listeners.keys()]) this.emit(topic);
   }
 
-  /** How many topics are listened to; a test that leaks a listener sees it here. */
+  /** How many topics have listeners, so that a test can detect a leaked one. */
   get topics(): number {
     return this.#listeners.size;
   }

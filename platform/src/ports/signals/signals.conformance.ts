@@ -1,15 +1,15 @@
-/** What every Signals does: the definition of the port, run against each adapter. */
+/** What every Signals guarantees. This suite defines the port and runs against each adapter. */
 import { describe, expect, test } from "vitest";
 import type { Signals, Topic } from "./signals.ts";
 
 /** Signals opened for one test. */
 export interface OpenedSignals extends AsyncDisposable {
   signals: Signals;
-  /** Signals of another node, or the reason why there is none. */
+  /** Opens the signals of another node, or says why there is none. */
   another: (() => Promise<Signals>) | { cannot: string };
 }
 
-/** Counts what a listener hears, and can be waited for. */
+/** Counts what a listener hears. A test can wait for it. */
 export function listener(signals: Signals, topic: Topic) {
   const heard: number[] = [];
   let wake = () => {};

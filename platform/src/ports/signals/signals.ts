@@ -1,9 +1,9 @@
-/** The signals port: hints from the part that changed something to those that wait for it. Never the truth, only a reason to look. */
+/** The signals port: hints to those who wait that something changed. A signal is never the truth, only a reason to look. */
 
 /**
- * Jobs wait on an endpoint; a job ended; a chunk came; a worker must stop jobs; an endpoint is gone with all its jobs; there is
- * someone to be told of an end; those who keep workers have something to look at; records of an account changed or were removed, while somebody
- * follows accounts.
+ * In this order: jobs wait on an endpoint; a job ended; a chunk came; a worker must stop jobs; an endpoint is gone with all its jobs; the
+ * part that keeps workers has something to look at; records of an account changed; records were removed; somebody follows accounts; a
+ * message about an end must be sent.
  */
 export type Topic =
   | `work:${string}`
@@ -18,9 +18,9 @@ export type Topic =
   | "outbox";
 
 export interface Signals extends AsyncDisposable {
-  /** Whether every signal arrives. If not, those that wait also look by themselves now and then. */
+  /** Whether every signal arrives. If not, waiting parts also look by themselves now and then. */
   readonly reliable: boolean;
   emit(topic: Topic, count?: number): void;
-  /** Returns how to stop listening. */
+  /** Calls `heard` at every signal until the returned function is called. */
   listen(topic: Topic, heard: (count: number) => void): () => void;
 }

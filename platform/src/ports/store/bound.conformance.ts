@@ -1,4 +1,4 @@
-/** What every Store does with bounds: the count belongs to the commit, whoever else is writing. */
+/** What every Store guarantees about bounds: the count is part of the commit, whoever else is writing. */
 import { expect, test } from "vitest";
 import { insertOf, nameKey, patchOf, removeOf, seed, settled } from "./conformance-records.ts";
 import type { OpenStore } from "./store.conformance.ts";

@@ -1,4 +1,4 @@
-/** Records of one kind, as today's release reads and writes them over what other releases have stored. */
+/** Records of one kind, as today's release reads and writes them over what other releases stored. */
 import { describe, expect, test } from "vitest";
 import type { Document, Kept } from "../../kernel/document.ts";
 import { Collection } from "./collection.ts";
@@ -303,7 +303,7 @@ describe("keys that are computed differently", () => {
   });
 });
 
-/** Lets something happen between the reading of a page and its use. */
+/** Lets something happen between reading a page and using it. */
 class InterruptedStore extends MemoryStore {
   meanwhile: (() => Promise<void>) | undefined;
 

@@ -1,4 +1,4 @@
-/** Records of one kind, typed: today's format over the store's documents, whichever release wrote them. */
+/** Typed records of one kind: it reads the store's documents in today's format, whichever release wrote them. */
 import type { Clock } from "../../kernel/clock.ts";
 import type { LastSeen } from "../../kernel/cursor.ts";
 import { type Document, type Kept, type Keys, NewerFormat, upcast } from "../../kernel/document.ts";
@@ -18,27 +18,27 @@ import {
   WriteRefused,
 } from "./store.ts";
 
-/** What a service of records stands on. */
+/** What a service for records needs. */
 export interface RecordParts {
   store: Store;
   clock: Clock;
   random: Random;
 }
 
-/** A typed record together with what the store knows of it. */
+/** A typed record, with what the store knows about it. */
 export interface Item<T> {
   id: string;
   account: string;
   createdAt: number;
   version: number;
   doc: T;
-  /** Fields of the stored document that today's format gave up: the next patch removes them. */
+  /** Fields of the stored document that today's format no longer has. The next patch removes them. */
   outgrown?: string[];
 }
 
 export type NewItem<T> = Pick<Item<T>, "id" | "account" | "createdAt" | "doc">;
 
-/** Which records are meant: all, or those of an account, with a key, or both. */
+/** Which records are selected: all, or those of an account, with a key, or both. */
 export type Selected = Omit<Selection, "kind">;
 
 export interface PageAsked {
@@ -48,18 +48,18 @@ export interface PageAsked {
 
 export interface Page<T> {
   items: Item<T>[];
-  /** The last that was looked at, where there are more. */
+  /** The last item of this page; undefined if no more follow. */
   next: LastSeen | undefined;
 }
 
-/** What becomes of a record; `also` is written in the same commit. */
+/** What to do with a record. `also` is written in the same commit. */
 export type Decision<T> = ({ set: Partial<T>; within?: readonly Bound[] } | { remove: true }) & { also?: Write[] };
 
 type Decide<T> = (item: Item<T>) => Decision<T> | undefined | Promise<Decision<T> | undefined>;
 
-/** Reasons why what was read before a write is not what is there now. */
+/** Refusals that mean that the record changed after it was read. */
 const BEHIND: readonly RefusalReason[] = ["changed", "missing"];
-/** More than can be at one record at once. */
+/** More tries than writers could ever compete for one record. */
 const MOST_TRIES = 10_000;
 
 const EVERYWHERE = "*";
@@ -70,7 +70,7 @@ const REBUILT_TOGETHER = 200;
 export class Collection<T extends Document> {
   readonly #store: Store;
   readonly #kept: Kept<T>;
-  /** A document that readers share is read once for all of them. */
+  /** A document that several readers share is read only once. */
   readonly #shared = onceFor((doc: Document) => this.#today(doc));
 
   constructor(store: Store, kept: Kept<T>) {
@@ -82,12 +82,12 @@ export class Collection<T extends Document> {
     return this.#read(await this.#store.get(this.#kept.kind, id));
   }
 
-  /** The record with this unique key in an account. */
+  /** Returns the record with this unique key in an account. */
   async find(account: string, name: string, value: string): Promise<Item<T> | undefined> {
     return this.#read(await this.#store.find(this.#kept.kind, { scope: account, name, value }));
   }
 
-  /** The record with this key in the whole installation. */
+  /** Returns the record with this unique key in the whole installation. */
   async findEverywhere(name: string, value: string): Promise<Item<T> | undefined> {
     return this.find(EVERYWHERE, name, value);
   }
@@ -97,7 +97,9 @@ export class Collection<T extends Document> {
     return records.map((record) => this.#read(record)!);
   }
 
-  /** A page of an account's records, the newest first, and where the next one begins if there is one. Of those that fit, if it is said which do. */
+  /**
+   * Returns a page of an account's records, newest first, and where the next page begins. With `fits`, only records for which it is true.
+   */
   async page(
     { account }: { account: string },
     { after, limit }: PageAsked,
@@ -117,7 +119,7 @@ export class Collection<T extends Document> {
     return this.#store.count({ kind: this.#kept.kind, ...selected });
   }
 
-  /** Every record that is meant, page by page. */
+  /** Yields all selected records, page by page. */
   async *all(selected: Selected = {}): AsyncGenerator<Item<T>> {
     for (let after: LastSeen | undefined, more = true; more; ) {
       const page: Item<T>[] = await this.list({ ...selected, after, limit: PAGE });
@@ -127,7 +129,7 @@ export class Collection<T extends Document> {
     }
   }
 
-  /** What an account has of this kind, as that which is bounded: its records, or what a number of theirs comes to. */
+  /** Describes what a bound counts: the account's records of this kind, or the sum of one of their number fields. */
   held({ account }: { account: string }, sum?: keyof T & string): Counting {
     return { kind: this.#kept.kind, account, sum };
   }
@@ -137,7 +139,7 @@ export class Collection<T extends Document> {
     return this.read(record!);
   }
 
-  /** Changes the named fields of a record, provided nobody changed it since it was read. */
+  /** Changes the named fields of a record, if nobody changed it since it was read. */
   async patch(item: Item<T>, set: Partial<T>, unset?: (keyof T & string)[]): Promise<Item<T>> {
     const [record] = await this.#store.commit([this.patching(item, set, unset)]);
     return this.#read(record)!;
@@ -147,12 +149,12 @@ export class Collection<T extends Document> {
     await this.#store.commit([this.removing(id)]);
   }
 
-  /** One that is already gone is no error: another node was faster. */
+  /** A record that is already gone is no error, since another node may have been faster. */
   async removeIfThere(id: string): Promise<void> {
     await this.#unlessRefused([this.removing(id)], ["missing"]);
   }
 
-  /** Writes a record of which there is one, whichever node wrote it before. Of two at once, either may be the last word. */
+  /** Writes a record that exists only once, whichever node wrote it before. If two write at once, either may win. */
   async put(item: NewItem<T>): Promise<Item<T>> {
     for (;;) {
       const known = await this.get(item.id);
@@ -163,8 +165,9 @@ export class Collection<T extends Document> {
   }
 
   /**
-   * Changes or removes a record as `decide` says of what it is now. When somebody else was faster it is read again and `decide` is asked
-   * again, so that two changes at once both happen. Undefined when there is no such record (any more); a decision of nothing leaves it.
+   * Changes or removes a record as `decide` says about its present state. If another writer was faster, the record is read again and
+   * `decide` is asked again, so two changes at once both happen. Returns undefined when there is no such record (any more). If `decide`
+   * returns nothing, the record stays unchanged.
    */
   async change(id: string, decide: Decide<T>): Promise<Item<T> | undefined> {
     for (let left = MOST_TRIES; left > 0; left--) {
@@ -179,7 +182,7 @@ export class Collection<T extends Document> {
     throw new Error(`${this.#kept.kind} ${id} could not be changed: what is to be written with it never fits`);
   }
 
-  /** The same for a record that must be the account's. */
+  /** Like `change`, for a record that must belong to the account. */
   async changeOwned(owner: { account: string }, id: string, decide: Decide<T>): Promise<Item<T>> {
     const changed = await this.change(id, (item) => {
       if (item.account !== owner.account) throw this.notFound();
@@ -189,12 +192,12 @@ export class Collection<T extends Document> {
     return changed;
   }
 
-  /** Removes one that must be the account's. */
+  /** Removes a record that must belong to the account. */
   async removeOwned(owner: { account: string }, id: string): Promise<void> {
     await this.changeOwned(owner, id, () => ({ remove: true }));
   }
 
-  /** Undefined when it was refused for one of these reasons. */
+  /** Returns undefined if the commit was refused for one of these reasons. */
   async #unlessRefused(writes: Write[], reasons: readonly RefusalReason[]): Promise<StoredRecord[] | undefined> {
     try {
       return await this.#store.commit(writes);
@@ -204,7 +207,7 @@ export class Collection<T extends Document> {
     }
   }
 
-  /** The record, if it is the account's: that of another one does not exist for it. */
+  /** Returns the record if it belongs to the account. Records of other accounts count as not found. */
   async owned({ account }: { account: string }, id: string): Promise<Item<T>> {
     const item = await this.get(id);
     if (item?.account !== account) throw this.notFound();
@@ -216,7 +219,7 @@ export class Collection<T extends Document> {
     return problem("not-found", `${called} not found`);
   }
 
-  /** Refused as full where there would be more than a bound allows. */
+  /** The insert is refused as `full` if it would exceed a bound. */
   inserting(item: NewItem<T>, within?: readonly Bound[]): Write {
     const { kind, v } = this.#kept;
     return {
@@ -234,7 +237,7 @@ export class Collection<T extends Document> {
 
   patching(item: Item<T>, set: Partial<T>, unset: (keyof T & string)[] = [], within?: readonly Bound[]): Write {
     const { kind, v } = this.#kept;
-    // An upcast document is written back whole: its fields may have moved.
+    // The whole document is written back, since an upcast may have moved its fields.
     const changes = { ...item.doc, ...set, v };
     const after = { ...item.doc, ...set };
     for (const name of unset) delete after[name];
@@ -252,17 +255,20 @@ export class Collection<T extends Document> {
     };
   }
 
-  /** Moves a record on without changing it: whoever decides on what it was, decides again. Refused where it is not there any more, or was changed since. */
+  /**
+   * Raises a record's version without changing it, so that anyone who decided on the old version must decide again. Refused if the record
+   * is gone or, with `ifVersion`, was changed since.
+   */
   touching(id: string, ifVersion?: number): Write {
     return { do: "patch", kind: this.#kept.kind, id, set: {}, ...(ifVersion === undefined ? {} : { ifVersion }) };
   }
 
-  /** With `ifVersion`, only provided nobody changed it since. */
+  /** With `ifVersion`, the removal is refused if the record was changed since. */
   removing(id: string, ifVersion?: number): Write {
     return { do: "remove", kind: this.#kept.kind, id, ...(ifVersion === undefined ? {} : { ifVersion }) };
   }
 
-  /** At start: refuses data of a newer release, and rebuilds keys that an older one computed differently. */
+  /** Runs at start. It refuses data of a newer release, and rebuilds keys that an older release computed differently. */
   async prepare(): Promise<void> {
     const { kind, v, keysVersion = 1 } = this.#kept;
     const known = await this.#store.get(FORMAT_KIND, kind);
@@ -275,11 +281,13 @@ export class Collection<T extends Document> {
     const refusal = await this.#attempt([
       known ? { do: "patch", kind: FORMAT_KIND, id: kind, set: doc } : { do: "insert", record },
     ]);
-    // An id that is taken: another node started at the same moment and noted the same thing.
+    // `id-taken` means that another node started at the same moment and noted the same thing.
     if (refusal && refusal.reason !== "id-taken") throw refusal;
   }
 
-  /** Many in a commit, since there may be very many; one by one where one of them was changed meanwhile. */
+  /**
+   * Rebuilds many keys per commit, since there may be very many. If one record of a commit was changed meanwhile, they are done one by one.
+   */
   async #rebuildKeys(): Promise<void> {
     for (let after: LastSeen | undefined, more = true; more; ) {
       const page: Item<T>[] = await this.list({ after, limit: REBUILT_TOGETHER });
@@ -295,7 +303,7 @@ export class Collection<T extends Document> {
     return { do: "patch", kind: this.#kept.kind, id, ifVersion: version, set: {}, ...keys };
   }
 
-  /** Other nodes may be at work already: a record changed meanwhile is read again, and one that is gone needs no keys. */
+  /** Other nodes may already be running: a record that changed meanwhile is read again, and one that is gone needs no keys. */
   async #rebuildKeysOf(item: Item<T>): Promise<void> {
     const { kind } = this.#kept;
     for (let now: Item<T> | undefined = item; now; now = await this.get(item.id)) {
@@ -323,7 +331,7 @@ export class Collection<T extends Document> {
     return [...keysIn(account, this.#kept.unique?.(doc)), ...keysIn(EVERYWHERE, this.#kept.uniqueEverywhere?.(doc))];
   }
 
-  /** The keys by which a document is listed, for who patches one that was not read. */
+  /** Returns the keys by which a document is listed, for callers that patch a record without reading it. */
   listing(doc: T): ListKey[] {
     return this.#listed(doc);
   }
@@ -338,7 +346,7 @@ export class Collection<T extends Document> {
     return record && this.read(record);
   }
 
-  /** A record of this kind as the store gave it. */
+  /** Turns a record from the store into a typed item. */
   read(record: StoredRecord): Item<T> {
     const { id, account, createdAt, version } = record;
     const read = Object.isFrozen(record.doc) ? this.#shared(record.doc) : this.#today(record.doc);

@@ -1,4 +1,4 @@
-/** What goes along with a commit: with the first that is made, once, and never without it. */
+/** A companion write goes with the first commit of a piece of work, once, and never without it. */
 import { describe, expect, test } from "vitest";
 import { CompanionStore } from "./companion-store.ts";
 import { MemoryStore } from "./memory-store.ts";

@@ -1,14 +1,14 @@
-/** A store whose commits, within a piece of work, take one more write along: what is to be written with a change, whoever makes the change. */
+/** A store that adds one more write, the companion, to the first commit of a piece of work, whichever code makes that commit. */
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { StoredRecord, Write } from "./store.ts";
 import { StoreAround } from "./store-around.ts";
 
-/** What goes along with these writes. */
+/** Makes the companion for these writes. */
 export type Companion = (writes: readonly Write[]) => Write;
 
 interface Work {
   companion: Companion;
-  /** Under way with it; whoever commits meanwhile waits to hear whether it went. */
+  /** A commit with the companion that is under way. Other commits wait to learn whether it succeeded. */
   taking?: Promise<unknown> | undefined;
   taken?: StoredRecord | undefined;
   isOver: boolean;
@@ -18,9 +18,9 @@ export class CompanionStore extends StoreAround {
   readonly #works = new AsyncLocalStorage<Work>();
 
   /**
-   * Does the work. The first commit that it makes through this store, and that is not refused, takes the companion along: both are
-   * written, or neither. `taken` is what was written so, if the work has committed anything by then. What the work leaves running
-   * takes nothing once the work is over.
+   * Does the work. The companion goes with the first commit through this store that is not refused: both are written, or neither. `taken`
+   * returns the written companion, once the work has committed something. Anything that still runs after the work is over takes no
+   * companion along.
    */
   async accompany<T>(companion: Companion, work: (taken: () => StoredRecord | undefined) => Promise<T>): Promise<T> {
     const own: Work = { companion, isOver: false };

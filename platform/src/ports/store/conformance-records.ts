@@ -1,4 +1,4 @@
-/** Short ways to write the records of the store's conformance cases. */
+/** Short helpers that make the records of the store's conformance suite. */
 import type { Document } from "../../kernel/document.ts";
 import {
   type NewRecord,
@@ -27,7 +27,7 @@ export async function seed(store: Store, given: Partial<NewRecord> & { id: strin
   return record!;
 }
 
-/** What became of commits that ran at once. Anything but a refusal is thrown on. */
+/** Waits for commits that ran at once, and tells which won and why the others were refused. Other errors are thrown. */
 export async function settled<T>(commits: Promise<T>[]): Promise<{ won: T[]; refused: RefusalReason[] }> {
   const outcomes = await Promise.allSettled(commits);
   const won = outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? [outcome.value] : []));

@@ -1,4 +1,4 @@
-/** What every Store does with keys that many records share: lists by one are exact, in the order and pages of any listing. */
+/** What every Store guarantees about keys that many records share: lists by key are exact, with the usual order and pages. */
 import { expect, test } from "vitest";
 import { insertOf, patchOf, removeOf, seed } from "./conformance-records.ts";
 import type { OpenStore } from "./store.conformance.ts";
@@ -90,7 +90,7 @@ export function keyListingConformance(open: OpenStore): void {
     expect(await idsOn(store, "top")).toEqual(["r3", "r2"]);
     await store.removeAccount("a");
     expect(await idsOn(store, "top")).toEqual(["r3"]);
-    // Under the same id there is something else now.
+    // A different record now has the same id.
     await seed(store, { id: "r1", account: "b" });
     expect(await idsOn(store, "top")).toEqual(["r3"]);
   });

@@ -1,4 +1,4 @@
-/** What every Store does with leases: one holder at a time, and a fence that never goes back. */
+/** What every Store guarantees about leases: there is one holder at a time, and the fence never goes back. */
 import { expect, test } from "vitest";
 import type { OpenStore } from "./store.conformance.ts";
 

@@ -1,4 +1,4 @@
-/** What every Store does when it lists: the order, and pages that stay true while records come and go. */
+/** What every Store guarantees about listings: the order, and pages that stay correct while records come and go. */
 import { expect, test } from "vitest";
 import { insertOf, patchOf, removeOf, seed } from "./conformance-records.ts";
 import type { OpenStore } from "./store.conformance.ts";
@@ -73,7 +73,7 @@ export function listingConformance(open: OpenStore): void {
     await seedAll(opened.store, { a: 1, b: 2, c: 3, d: 4, e: 5, f: 6 });
     const between = async () => {
       await seedAll(opened.store, { newest: 99, "c-late": 4 });
-      // The record the next page begins after, one already seen, and one still to come.
+      // Removes the record after which the next page begins, one already seen, and one still to come.
       await opened.store.commit([removeOf("e"), removeOf("f"), removeOf("b")]);
     };
     expect(await pagesOf(opened.store, 2, between)).toEqual([["f", "e"], ["d", "c-late"], ["c", "a"], []]);
@@ -100,7 +100,7 @@ async function listIds(store: Store, options: Partial<Listing> = {}): Promise<st
   return records.map(({ id }) => id);
 }
 
-/** The ids of every page; `between` runs once, after the first. */
+/** Returns the ids of every page. `between` runs once, after the first page. */
 async function pagesOf(store: Store, limit: number, between?: () => Promise<void>): Promise<string[][]> {
   const pages: string[][] = [];
   let page = await store.list({ kind: "thing", limit });

@@ -1,4 +1,4 @@
-/** The memory store keeps the port's promises. */
+/** The memory store keeps the port's guarantees. */
 import { MemoryStore } from "./memory-store.ts";
 import { storeConformance } from "./store.conformance.ts";
 

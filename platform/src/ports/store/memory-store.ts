@@ -1,4 +1,4 @@
-/** The store in memory: for tests, and the plainest statement of what the port means. */
+/** The store in memory, for tests. It is also the simplest statement of what the port means. */
 import type { Document } from "../../kernel/document.ts";
 import { frozen } from "../../kernel/frozen.ts";
 import { storableJson } from "../../kernel/storable.ts";
@@ -28,7 +28,7 @@ export class MemoryStore implements Store {
   readonly #leases = new Map<string, { holder: string; until: number; fence: number }>();
 
   async commit(writes: Write[]): Promise<StoredRecord[]> {
-    // Writes go to copies that replace the originals at the end, so a refusal half way leaves no trace.
+    // Writes go to copies, which replace the originals at the end. A refusal half way leaves no trace.
     const draft = new Draft(new Map(this.#rows), new Map(this.#unique));
     const written = writes.map((write, index) => draft.write(write, index));
     this.#rows = draft.rows;
@@ -173,10 +173,10 @@ const rowKey = (kind: string, id: string) => JSON.stringify([kind, id]);
 const uniqueKey = (kind: string, { scope, name, value }: UniqueKey) => JSON.stringify([kind, scope, name, value]);
 const compareText = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
 
-/** A copy with what any store would keep: no undefined, no dates, no class instances, no text that a database cannot hold. */
+/** Returns a copy as any store would keep it: without undefined, dates, class instances, and text that a database cannot hold. */
 const asJson = (doc: Document): Document => frozen(JSON.parse(storableJson(doc)));
 
-/** Callers share documents, which nobody can change. */
+/** Callers share the documents, which are frozen. */
 function shown({ kind, id, account, createdAt, version, doc }: Row): StoredRecord {
   return { kind, id, account, createdAt, version, doc };
 }

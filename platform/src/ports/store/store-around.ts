@@ -1,4 +1,4 @@
-/** A store around another one: everything goes through, and a class that extends it says what it does besides. */
+/** A store around another one: it passes everything through, and subclasses add to that. */
 import type { Counting, Lease, Listing, Store, StoredRecord, UniqueKey, Write } from "./store.ts";
 
 export class StoreAround implements Store {

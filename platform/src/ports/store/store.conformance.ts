@@ -1,4 +1,4 @@
-/** What every Store does: the definition of the port, run against each adapter. */
+/** What every Store guarantees. This suite defines the port and runs against each adapter. */
 import { describe, expect, test } from "vitest";
 import type { Document } from "../../kernel/document.ts";
 import { boundConformance } from "./bound.conformance.ts";
@@ -9,12 +9,12 @@ import { listingConformance } from "./listing.conformance.ts";
 import type { Store, Write } from "./store.ts";
 import { useConformance } from "./use.conformance.ts";
 
-/** A store opened for one test; disposing it removes its data too. */
+/** A store opened for one test. Disposing of it also removes its data. */
 export interface OpenedStore extends AsyncDisposable {
   store: Store;
-  /** Closes the store and opens it anew on the same data, or says why this adapter cannot. */
+  /** Closes the store and opens it again on the same data, or says why this adapter cannot. */
   reopen: (() => Promise<Store>) | { cannot: string };
-  /** Another store on the same data, as that of a second node or process. One in memory is its own. */
+  /** Opens another store on the same data, like that of a second node or process. A store in memory returns itself. */
   beside: () => Promise<{ store: Store } & AsyncDisposable>;
 }
 
@@ -348,7 +348,7 @@ function documentCases(open: OpenStore): void {
   });
 }
 
-/** What readers share may be frozen. */
+/** A document that readers share may be frozen. */
 function tryToPush(list: number[], value: number): void {
   if (!Object.isFrozen(list)) list.push(value);
 }

@@ -1,4 +1,4 @@
-/** The store port: documents of every resource, written atomically and never half. */
+/** The store port: it keeps the documents of every resource. Each commit is written as a whole or not at all. */
 import type { LastSeen } from "../../kernel/cursor.ts";
 import type { Document } from "../../kernel/document.ts";
 
@@ -9,7 +9,7 @@ export interface UniqueKey {
   value: string;
 }
 
-/** A value that any number of records of a kind may hold, and by which they are listed. */
+/** A value that any number of records of a kind may hold. They can be listed by it. */
 export interface ListKey {
   name: string;
   value: string;
@@ -20,10 +20,13 @@ export interface NewRecord {
   id: string;
   account: string;
   createdAt: number;
-  /** Kept as JSON: what JSON cannot say, such as undefined, is not kept, and what no database can hold of a text is replaced. The order of its keys may change. */
+  /**
+   * Stored as JSON: values that JSON lacks, such as undefined, are dropped, and text that no database can hold is replaced. The order of
+   * its keys may change.
+   */
   doc: Document;
   unique: UniqueKey[];
-  /** None by default. */
+  /** Empty by default. */
   listed?: ListKey[];
 }
 
@@ -32,9 +35,9 @@ export interface StoredRecord {
   id: string;
   account: string;
   createdAt: number;
-  /** 1 at insertion, one more at each patch; the handle for compare-and-set. */
+  /** 1 at insertion, and one more at each patch. Compare-and-set uses it. */
   version: number;
-  /** Readers may share it: nobody changes it in place. */
+  /** Readers may share the document, so nobody may change it in place. */
   doc: Document;
 }
 
@@ -45,14 +48,14 @@ export interface Selection {
   key?: ListKey | undefined;
 }
 
-/** Records that count: each as one, or as much as this number in its document says. */
+/** Records that count: each as one, or with the value of this number field in its document. */
 export interface Counting extends Selection {
   sum?: string | undefined;
 }
 
 /**
- * So many of these together, and no more, once the write is made. It holds for all that are written under it at once, by however many
- * nodes. What is written without it counts from when it is there.
+ * After the write, the counted records may come to at most this many. This holds for all writes under the bound at once, from any number of
+ * nodes. Writes without the bound are not refused, but count once they are there.
  */
 export interface Bound {
   of: readonly Counting[];
@@ -61,7 +64,7 @@ export interface Bound {
 
 export type Write =
   | { do: "insert"; record: NewRecord; within?: readonly Bound[] }
-  /** Changes the named fields, removing those set to undefined, and keeps all others, known to this release or not. */
+  /** Changes the named fields, removes those set to undefined, and keeps all others, whether this release knows them or not. */
   | {
       do: "patch";
       kind: string;
@@ -69,20 +72,20 @@ export type Write =
       ifVersion?: number;
       set: Document;
       unset?: string[];
-      /** In the place of those that it has. */
+      /** Replaces the keys that the record has. */
       unique?: UniqueKey[];
       listed?: ListKey[];
       within?: readonly Bound[];
     }
   | { do: "remove"; kind: string; id: string; ifVersion?: number };
 
-/** `full`: it would be more than one of its bounds allows. */
+/** `full`: the write would exceed one of its bounds. */
 export type RefusalReason = "id-taken" | "key-taken" | "missing" | "changed" | "full";
 
-/** A write was refused by its own condition; nothing of its commit happened. */
+/** A condition of a write did not hold. Nothing of its commit was written. */
 export class WriteRefused extends Error {
   readonly reason: RefusalReason;
-  /** Which write of the commit was refused. */
+  /** The index of the refused write in its commit. */
   readonly index: number;
 
   constructor(reason: RefusalReason, index: number) {
@@ -105,23 +108,26 @@ export interface Lease {
 }
 
 export interface Store extends AsyncDisposable {
-  /** All of the writes or none. Durable once resolved. Throws WriteRefused when a condition does not hold. */
+  /** Makes all of the writes or none. Durable once resolved. Throws WriteRefused when a condition does not hold. */
   commit(writes: Write[]): Promise<StoredRecord[]>;
   get(kind: string, id: string): Promise<StoredRecord | undefined>;
-  /** The record that holds this unique key. */
+  /** Returns the record that holds this unique key. */
   find(kind: string, key: UniqueKey): Promise<StoredRecord | undefined>;
-  /** Newest first. A record inserted or removed between two pages never moves, repeats or hides another. */
+  /** Lists records, newest first. A record inserted or removed between two pages never moves, repeats or hides another. */
   list(listing: Listing): Promise<StoredRecord[]>;
-  /** How many there are, or what their numbers come to, without reading them. */
+  /** Returns how many records there are, or the sum of their numbers, without reading them. */
   count(counting: Counting): Promise<number>;
   /**
-   * Text that was removed or replaced is in no file any more once this resolves, unless somebody reads an older state at this moment:
-   * then it goes a little later. Without being asked, a store does the same soon after each removal and replacement.
+   * Once this resolves, no file contains text that was removed or replaced. If someone is reading an older state at the moment, it takes a
+   * little longer. A store also does this by itself soon after each removal and replacement.
    */
   scrub(): Promise<void>;
-  /** Removes everything an account has, of every kind, so that its text can no longer be found in the files. */
+  /** Removes everything that an account has, of every kind, so that its text can no longer be found in the files. */
   removeAccount(account: string): Promise<void>;
-  /** The fence number when the lease is free, lapsed or already this holder's; it grows with every change of holder. */
+  /**
+   * Returns the fence if the lease is free, lapsed or already held by this holder, and undefined otherwise. The fence grows with every
+   * change of holder, and when a holder let its lease lapse.
+   */
   lease(ask: Lease): Promise<number | undefined>;
   release(name: string, holder: string): Promise<void>;
 }

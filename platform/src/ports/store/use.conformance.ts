@@ -1,4 +1,4 @@
-/** What every Store does for what is used: it has a record that whoever begins to use it touches, and that is removed at the version at which nobody used it. */
+/** What every Store guarantees for records in use: a new user touches the record, and a removal names the version that nobody used. */
 import { expect, test } from "vitest";
 import { insertOf, patchOf, removeOf, seed, settled } from "./conformance-records.ts";
 import type { OpenStore } from "./store.conformance.ts";

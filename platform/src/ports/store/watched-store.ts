@@ -1,8 +1,8 @@
-/** A store that tells, after each commit through it, what was written: for those who show changes as they happen. */
+/** A store that reports what each commit through it wrote, for parts that show changes as they happen. */
 import type { StoredRecord, Write } from "./store.ts";
 import { StoreAround } from "./store-around.ts";
 
-/** What became of one record. */
+/** What happened to one record. */
 export interface Written {
   how: Write["do"];
   record: StoredRecord;
@@ -11,7 +11,7 @@ export interface Written {
 export class WatchedStore extends StoreAround {
   readonly #watchers = new Set<(written: readonly Written[]) => void>();
 
-  /** `heard` must not throw, and is called once the commit is durable. Returns how to stop. */
+  /** Calls `heard`, which must not throw, after each commit is durable. Returns a function that stops this. */
   watch(heard: (written: readonly Written[]) => void): () => void {
     this.#watchers.add(heard);
     return () => {
@@ -19,7 +19,6 @@ export class WatchedStore extends StoreAround {
     };
   }
 
-  /** Whether anybody watches. */
   get isWatched(): boolean {
     return this.#watchers.size > 0;
   }

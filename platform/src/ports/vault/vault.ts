@@ -9,17 +9,17 @@ export interface Sealed extends Record<string, unknown> {
 }
 
 export interface Vault {
-  /** `context` names what the text belongs to; the same context is needed to open it. */
+  /** `context` names what the text belongs to. Opening it needs the same context. */
   seal(text: string, context: string): Promise<Sealed>;
   open(sealed: Sealed, context: string): Promise<string>;
   /**
-   * The same text under the newest master key, or undefined when it already is. The data itself is not touched. Throws
-   * UnknownMasterKey when the key that sealed it is not here.
+   * Returns the same text under the newest master key, or undefined if it already is. The sealed data itself stays unchanged. Throws
+   * UnknownMasterKey when the key that sealed it is missing.
    */
   rewrap(sealed: Sealed): Sealed | undefined;
-  /** Names of the master keys, newest first; a name tells nothing of its key. */
+  /** The names of the master keys, newest first. A name reveals nothing about its key. */
   readonly masters: readonly string[];
-  /** A key of each master key for one purpose, newest first. A reader of it learns nothing of the master key or of other purposes. */
+  /** Returns one key per master key for this purpose, newest first. It reveals nothing about the master key or other purposes. */
   keysFor(purpose: string): Uint8Array[];
 }
 

@@ -1,4 +1,4 @@
-/** How much an account may have, where two nodes on one database make it at the same moment. */
+/** Quotas hold when two nodes on one database create things at the same moment. */
 import { setImmediate as turn } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { CPU_POD, GPU_POD, type PodWorld, setupPods } from "../../../tests/pod-world.ts";
@@ -15,7 +15,7 @@ const CLUSTER = { type: "TRAINING", image: "host:/app" };
 const members = { compute: { gpuTypeId: "NVIDIA A40", gpuCountPerPod: 1, podCount: 2 } };
 const inRomania = { dataCenter: "EU-RO-1" };
 
-/** Whose commits take a moment, as those of a database do: what is read meanwhile is what was there before. */
+/** A store whose commits take a moment, like those of a database. Reads in the meantime return the old state. */
 class UnhurriedStore extends MemoryStore {
   override async commit(writes: Write[]): Promise<StoredRecord[]> {
     for (let turns = 0; turns < 10; turns++) await turn();
@@ -41,10 +41,10 @@ async function twoNodes(few: Partial<Quotas>) {
 
 type Body = (name: string, i: number) => object;
 
-/** What is bounded, the number that is allowed, how many of those that are asked for fit, where they are made, and how. */
+/** Each row: what is bounded, its quota, how many creations succeed, the path, and the body. */
 const made: [string, Partial<Quotas>, number, string, Body][] = [
   ["endpoints", { endpoints: 3 }, 3, "/v2/serverless", (name) => ({ ...CPU_POD, name, cpu: [CPU_POD.cpu] })],
-  // Each node made one for its own test.
+  // Each node made one key for its own test.
   ["API keys", { keys: 5 }, 3, "/v2/account/api-keys", () => ({ scopes: ["secrets:read"] })],
   ["secrets", { secrets: 3 }, 3, "/v2/account/secrets", (name) => ({ name, value: "v" })],
   ["templates", { templates: 3 }, 3, "/v2/templates", (name) => ({ name, image: "busybox" })],

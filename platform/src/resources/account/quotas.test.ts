@@ -1,4 +1,4 @@
-/** How much an account may have, and what it is told beyond that. */
+/** How much an account may have, and what a request for more is answered. */
 import { describe, expect, test } from "vitest";
 import { setupFleet } from "../../../tests/fleet-world.ts";
 import { setup } from "../../../tests/world.ts";
@@ -106,7 +106,7 @@ test("endpoints of one account share its workers, jobs that wait are told, and t
 describe("amounts", () => {
   const SIZED: Kept<{ size: number }> = { kind: "sized", v: 1 };
 
-  /** A book, and a way to make things that count in two ways. */
+  /** A quota book, and a way to make things that count against two quotas. */
   const book = async (given: string) => {
     const world = await setup({ quotas: { ...quotas, ...parseQuotas(given) } });
     const things = new Collection(world.store, SIZED);

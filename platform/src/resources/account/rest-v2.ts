@@ -1,4 +1,4 @@
-/** An account's keys as REST v2 says them. */
+/** Answers the REST v2 operations on an account's keys. */
 import { parseTimestamp, timestamp } from "../../kernel/clock.ts";
 import { nanosOf, usdOf } from "../../kernel/money.ts";
 import type { Call, Handlers } from "../../kernel/operation.ts";
@@ -10,7 +10,7 @@ import type { AccountService, ApiKeyItem, NewKey } from "./service.ts";
 
 export function accountHandlers(
   account: AccountService,
-  /** A key is gone. */
+  /** Called when a key was deleted. */
   forget: () => void,
 ): Handlers<typeof accountOperations> {
   return {

@@ -14,11 +14,11 @@ import type { QuotaBook } from "./quotas.ts";
 
 const LISTED_AT_MOST = 10_000;
 
-/** A key without what is made for it. */
+/** A key without the fields that Millrace generates. */
 export type NewKey = Omit<KeptApiKey, "userId" | "digest">;
 
 export type ApiKeyItem = Item<KeptApiKey> & { usedAt?: number | undefined };
-/** With the key itself, which nobody can tell afterwards. */
+/** Includes the key itself, which cannot be shown again later. */
 export type IssuedKey = Item<KeptApiKey> & { key: string };
 
 export class AccountService {
@@ -56,7 +56,7 @@ export class AccountService {
     await this.#sshKeys.put({ id: account, account, createdAt: this.#clock.now(), doc: { keys } });
   }
 
-  /** The newest first, each with when it was last used. */
+  /** Lists the newest first, each with the time of its last use. */
   async apiKeys({ account }: Pick<Caller, "account">): Promise<ApiKeyItem[]> {
     const items = await this.#keys.list({ account, limit: LISTED_AT_MOST });
     return Promise.all(items.map(async (item) => ({ ...item, usedAt: (await this.#uses.get(item.id))?.doc.at })));
@@ -73,7 +73,7 @@ export class AccountService {
     return this.#quotas.within(account, "keys", held, (within) => this.issueKey(caller, key, within));
   }
 
-  /** Makes a key without asking whether anyone may: for the command line, which already holds the data itself, and needs no bounds. */
+  /** Makes a key without checking rights. For the command line, which has the database itself and needs no bounds. */
   async issueKey(
     owner: { account: string; user: string },
     said: NewKey,
@@ -86,7 +86,7 @@ export class AccountService {
     return { ...item, key };
   }
 
-  /** A key for an endpoint that is not there would be refused everywhere, and nobody would know why. */
+  /** Refuses a key for an endpoint that does not exist. Every request with it would be refused, and nobody would know why. */
   async refuseUnknownEndpoints(account: string, endpoints: readonly string[] = []): Promise<void> {
     const found = await Promise.all(endpoints.map((id) => this.#store.get("endpoint", id)));
     const errors = endpoints.flatMap((id, i) =>
@@ -103,14 +103,17 @@ export class AccountService {
     });
   }
 
-  /** What a limited key made is bound for as long as the key is there; what another key makes is not. */
+  /**
+   * A key with a spend limit cannot make or revoke keys. The limit covers only what this key makes, so it could get around it with another
+   * key.
+   */
   async #refuseLimited({ key }: Pick<Caller, "key">): Promise<void> {
     if ((await this.#keys.get(key))?.doc.spendLimit)
       throw problem("not-allowed", "This API key has a spend limit, and can neither make nor revoke keys.");
   }
 }
 
-/** A key cannot make another that may do more than itself. */
+/** A key cannot make another key with more rights than its own. */
 function refuseEscalation(caller: Caller, { scopes, endpoints, expiresAt = Number.POSITIVE_INFINITY }: NewKey): void {
   const missing = scopes.find((scope) => !mayGrant(caller.grants, scope));
   if (missing) throw problem("not-allowed", `This key lacks the scope '${missing}' and cannot grant it.`);

@@ -1,4 +1,4 @@
-/** How many refusals of an account are written down: so many an hour, and how many were not. */
+/** Limits how many refusals of an account are written to the audit log in an hour, and counts those that are not. */
 import type { Clock } from "../../kernel/clock.ts";
 
 const HOUR_MS = 3_600_000;
@@ -12,14 +12,14 @@ interface Window {
 
 export class RefusalPace {
   readonly #clock: Clock;
-  /** One for each account, of which there are as many as an operator made. */
+  /** One window per account. Only operators make accounts, so the map stays small. */
   readonly #windows = new Map<string, Window>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** How many were not kept since the last that was; undefined when this one is not kept either. */
+  /** Counts a refusal. Returns how many were dropped since the last one that was kept, or undefined if this one is dropped too. */
   note(account: string): number | undefined {
     const nowMs = this.#clock.monotonic();
     const known = this.#windows.get(account);

@@ -1,4 +1,4 @@
-/** The audit log as REST v2 says it. */
+/** Answers the REST v2 operations on the audit log. */
 import { parseTimestamp, timestamp } from "../../kernel/clock.ts";
 import type { Handlers } from "../../kernel/operation.ts";
 import { paged } from "../../kernel/paged.ts";

@@ -1,4 +1,4 @@
-/** Keeps the audit log within its bounds: entries go when their time is over, and the oldest of an account that has too many. */
+/** Keeps the audit log within its bounds: removes entries that are too old, and the oldest entries of accounts that have too many. */
 
 import { type Duty, every } from "../../kernel/background.ts";
 import { type Clock, turn } from "../../kernel/clock.ts";
@@ -16,20 +16,20 @@ export interface AuditSweeperParts {
   clock: Clock;
   random: Random;
   failed: Failed;
-  /** Whether it is this node's turn. */
+  /** Whether it is this node's turn to sweep. */
   mine?: ((now: number) => Promise<boolean>) | undefined;
   days: number;
-  /** Entries of one account; by default what fits a disk however many accounts there are. */
+  /** The most entries that one account may have. The default fits on a disk however many accounts there are. */
   most?: number;
 }
 
 const EVERY_MS = 10 * 60_000;
 const DAY_MS = 24 * 3_600_000;
 const MOST_ENTRIES = 100_000;
-/** Removed at a stretch, so that whoever changes something need not wait for more. */
+/** Entries removed in one commit. It is small, so that other changes do not wait long. */
 const SLICE = 200;
 const SLICES_A_ROUND = 100;
-/** What is left of an account's entries once it had too many: it is not trimmed anew at each look. */
+/** The share of the limit that an account keeps once it went over it, so that it is not trimmed again at each sweep. */
 const LEFT_OF = 0.9;
 const PAGE = 500;
 
@@ -74,7 +74,7 @@ export class AuditSweeper implements AsyncDisposable {
     await this.#entries.insert({ ...newEntry(this.#parts, account), doc: { ...doc, fields: [] } });
   }
 
-  /** The entry with so many newer ones. */
+  /** Finds the last of the `newer` newest entries. */
   async #entryAt(account: string, newer: number): Promise<LastSeen | undefined> {
     let after: LastSeen | undefined;
     for (let left = newer; left > 0; left -= PAGE) {
@@ -89,7 +89,7 @@ export class AuditSweeper implements AsyncDisposable {
     for (let slice = 0; slice < SLICES_A_ROUND; slice++) {
       const beyond = await this.#entries.list({ ...selected, after, limit: SLICE });
       if (beyond.length === 0) break;
-      // Each for itself where somebody was faster: a node that lost its turn, or the end of the account.
+      // Some entry is gone already: another node had this turn too, or the account was deleted. Then each entry is removed by itself.
       await this.#parts.store
         .commit(beyond.map(({ id }) => this.#entries.removing(id)))
         .catch(() => Promise.all(beyond.map(({ id }) => this.#entries.removeIfThere(id))));

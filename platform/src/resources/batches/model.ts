@@ -1,4 +1,4 @@
-/** Batches: many requests to one endpoint that are gathered first, then become jobs together, and are counted together. */
+/** Batches: requests to one endpoint that are gathered first, and then become jobs together and are counted together. */
 import { lifecycle } from "../../kernel/lifecycle.ts";
 import { oneOf, type Static, t } from "../../kernel/schema.ts";
 import { jobLifecycle } from "../../ports/queue/job.ts";
@@ -24,18 +24,18 @@ export const batchLifecycle = lifecycle<BatchStatus, BatchMove>({
 });
 
 export const BATCH_LIMITS = {
-  /** Batches of an endpoint that have not ended, drafts included. */
+  /** The most batches of an endpoint that have not ended, including drafts. */
   active: 10,
-  /** Requests of one batch. */
+  /** The most requests of one batch. */
   requests: 5000,
-  /** Jobs that may wait at an endpoint when a batch comes to them. */
+  /** The most jobs that may wait at an endpoint, including those of a batch that is being finalized. */
   queued: 50_000,
-  /** Batches that are kept of an endpoint, ended ones included. */
+  /** The most batches of an endpoint that are kept, including ended ones. */
   kept: 100,
   displayName: 255,
 };
 
-/** How requests of a batch end. */
+/** The ways in which a request of a batch can end. */
 export type RequestEnd = "COMPLETED" | "FAILED" | "CANCELLED" | "TIMED_OUT";
 
 export interface RequestCounts {
@@ -127,7 +127,7 @@ const requests = t.Array(
   { maxItems: BATCH_LIMITS.requests },
 );
 
-/** A list, or an object that has one. */
+/** Either a list of requests, or an object with the list. */
 export const BatchRequests = t.Union([requests, t.Object({ requests }, { additionalProperties: true })], {
   $id: "BatchRequests",
 });

@@ -1,4 +1,4 @@
-/** What happens to a finalized batch: its requests become jobs, page by page, and are counted when they have ended. Every step may be repeated. */
+/** Moves finalized batches on: queues their requests as jobs, page by page, and counts the ended ones. Every step can be repeated. */
 
 import { type Engine, RETENTION_MS } from "../../jobs/engine.ts";
 import { shortening } from "../../jobs/moves.ts";
@@ -21,7 +21,7 @@ import {
 
 const TICK_MS = 2000;
 
-/** What has become of a request: its job while that is known, or how it ended. */
+/** The state of a request: its job while that is known, or how it ended. */
 export type RequestState = { id: string; job?: Job; end?: RequestOutcome };
 
 export interface ProgressParts {
@@ -30,7 +30,7 @@ export interface ProgressParts {
   queue: Queue;
   clock: Clock;
   failed: Failed;
-  /** Whether this node does the duty now. */
+  /** Whether it is this node's turn. */
   mine?: ((now: number) => Promise<boolean>) | undefined;
 }
 
@@ -49,10 +49,10 @@ export class BatchProgress implements AsyncDisposable {
     );
   }
 
-  /** Goes on with every batch that has not ended: after a crash too, whichever node began it. */
+  /** Continues every batch that has not ended, also after a crash and whichever node began it. */
   async tick(): Promise<void> {
     for await (const { id } of this.#parts.records.runs.all()) {
-      // One that fails must not keep the others waiting.
+      // A failure at one batch must not hold up the others.
       await this.goOn(id).catch(named(this.#parts.failed, "go on with batches"));
     }
   }
@@ -64,8 +64,8 @@ export class BatchProgress implements AsyncDisposable {
   }
 
   /**
-   * Each request becomes one job, however often and by however many nodes this is done: the key of a job keeps a second one away
-   * as long as the first is there, and the jobs of a batch are kept until it has ended.
+   * Makes each request one job, even if this is repeated or several nodes do it at once. The idempotency key of a job prevents a second one
+   * while the first exists, and the jobs of a batch are kept until the batch has ended.
    */
   async queue(id: string): Promise<void> {
     const { records } = this.#parts;
@@ -75,7 +75,7 @@ export class BatchProgress implements AsyncDisposable {
       const { endpoint, queuedPages } = batch.doc;
       const place = pageId(id, queuedPages);
       const [page, texts] = await Promise.all([records.pages.get(place), records.texts.get(place)]);
-      // Another node was faster.
+      // Another node already queued this page.
       if (!page || !texts) continue;
       await this.#submit(batch, page.doc.ids, texts.doc.requests);
       const isNoted = await records.commit([
@@ -86,7 +86,7 @@ export class BatchProgress implements AsyncDisposable {
     }
   }
 
-  /** Of a cancelled batch: what waits is cancelled, what runs goes on. */
+  /** Cancels the waiting jobs of a cancelled batch. Running jobs continue. */
   async cancelWaiting(id: string): Promise<void> {
     const { records } = this.#parts;
     const batch = await records.batches.get(id);
@@ -96,7 +96,7 @@ export class BatchProgress implements AsyncDisposable {
     }
   }
 
-  /** How the requests of a page stand. */
+  /** The states of the requests on a page. */
   async look({ doc }: Pick<BatchItem, "doc">, page: number, { ids, ends }: KeptPage): Promise<RequestState[]> {
     const { queue, clock } = this.#parts;
     const isCounted = page < doc.settledPages;
@@ -119,15 +119,15 @@ export class BatchProgress implements AsyncDisposable {
     const endpoint = { id: doc.endpoint, executionTimeoutMs: doc.executionTimeoutMs! };
     const submissions = requests.map(({ body, ...rest }, i) => ({
       ...{ id: ids[i]!, endpoint, ...rest, mode: "batch" as const },
-      // The text is an object that has an input, and the last of two equal keys counts.
+      // The body is a JSON object that is not empty, so a comma fits. If it already has a `batchId`, the last one counts.
       body: `${body.slice(0, -1)},"batchId":"${batch}"}`,
-      // No header can bring this key: a line does not end within one.
+      // A client cannot send this key, because a header cannot contain a line break.
       idempotency: { key: `batch\n${ids[i]}`, digest: batch },
     }));
     return this.#parts.engine.submitAll(endpoint, submissions);
   }
 
-  /** What became jobs while the batch was cancelled or removed, perhaps by a node that could not see them yet. */
+  /** Takes back jobs that were queued while the batch was cancelled or removed. The node that did that may not have seen them yet. */
   async #takeBack(id: string, endpoint: string, page: Item<KeptPage>): Promise<void> {
     const { records, engine } = this.#parts;
     const batch = await records.batches.get(id);
@@ -143,14 +143,14 @@ export class BatchProgress implements AsyncDisposable {
     await engine.cancelWaiting(jobs.filter((job) => job?.state === "IN_QUEUE") as Job[]);
   }
 
-  /** Of a request that has no job: whether it will have one, was purged, or had one that is no longer kept. */
+  /** How a request without a job ended. Undefined if its job is still to come. */
   async #endWithoutJob(doc: KeptBatch, page: number, id: string): Promise<RequestOutcome | undefined> {
     if (doc.status === "DRAFT") return undefined;
     if (doc.status === "CANCELLED" && page >= doc.queuedPages) return { status: "CANCELLED" };
     if (page >= doc.queuedPages) return undefined;
     const { queue, clock } = this.#parts;
     const isPurged = (await queue.read(id, clock.now())) === "purged";
-    // Nothing else removes a job of a batch before its end but a caller who has read its result and let it go.
+    // A job of a running batch disappears only if it was purged, or if a caller read its result and deleted it.
     return { status: isPurged ? "CANCELLED" : "COMPLETED" };
   }
 
@@ -165,7 +165,7 @@ export class BatchProgress implements AsyncDisposable {
     }
   }
 
-  /** False when something of it has not ended. */
+  /** Returns false if a request of the page has not ended. */
   async #settlePage(batch: BatchItem, page: number): Promise<boolean> {
     const { records } = this.#parts;
     const kept = await records.page(batch, page);
@@ -188,7 +188,7 @@ export class BatchProgress implements AsyncDisposable {
     return true;
   }
 
-  /** From now on its results are kept as long as any other. */
+  /** From now on the results of the batch are kept only as long as those of other jobs. */
   async #end(batch: BatchItem): Promise<void> {
     const { records, clock } = this.#parts;
     for (let page = 0; page < batch.doc.sizes.length; page++) await this.#letGo(await records.page(batch, page));

@@ -1,4 +1,4 @@
-/** What is kept of batches: the batch, pages of its requests, and their texts until they are jobs. */
+/** The records of batches: the batch, the pages of its requests, and the requests' texts until they become jobs. */
 import type { RequestTerms } from "../../jobs/request.ts";
 import type { Kept } from "../../kernel/document.ts";
 import type { Moved } from "../../kernel/lifecycle.ts";
@@ -10,39 +10,39 @@ export type KeptBatch = {
   endpoint: string;
   status: Moved<BatchStatus>;
   displayName?: string;
-  /** How many requests each page has. */
+  /** The number of requests on each page. */
   sizes: number[];
-  /** Length of the texts of the last page, which grows as long as it is small. */
+  /** The length of the texts on the last page, which takes more requests while it is small. */
   lastLength: number;
-  /** The first so many pages have no texts any more: they are jobs, or will never be. */
+  /** This many pages, from the first, have no texts any more. Their requests are jobs, or will never be. */
   queuedPages: number;
-  /** Of the first so many pages every request has ended, and is counted. */
+  /** On this many pages, from the first, every request has ended and is counted. */
   settledPages: number;
   counts: Pick<RequestCounts, "completed" | "failed" | "cancelled">;
-  /** Its place among those of the endpoint that may be active, held until it has ended. */
+  /** The place that the batch holds among the endpoint's active batches, until it has ended. */
   place?: string;
-  /** What its jobs are held to, as it was when it was finalized. */
+  /** The timeout of its jobs, taken from the endpoint when the batch was finalized. */
   executionTimeoutMs?: number;
   finalizedAt?: number;
   endedAt?: number;
 };
 
-/** Requests of a batch, in the order in which they came. */
+/** A page of a batch's requests, in the order they came. */
 export type KeptPage = {
   /** Each is the id of the job that the request becomes. */
   ids: string[];
-  /** How each ended: written when all of them have, so that it outlives their results. */
+  /** How each request ended. This is written when all of them have, so that it outlives their results. */
   ends?: RequestOutcome[];
 };
 
 export type RequestOutcome = { status: RequestEnd; startedAt?: number; completedAt?: number };
 
-/** A request that is no job yet. */
+/** A request that is not a job yet. */
 export type RequestText = { body: string; terms: RequestTerms; sealed?: true };
 
 export type KeptTexts = { requests: RequestText[] };
 
-/** A batch of which something is left to be done. */
+/** A batch with something left to do. */
 export type KeptRun = { endpoint: string };
 
 const batches: Kept<KeptBatch> = { kind: "batch", v: 1, unique: ({ place }) => ({ place }) };
@@ -50,12 +50,12 @@ const pages: Kept<KeptPage> = { kind: "batch-page", v: 1 };
 const texts: Kept<KeptTexts> = { kind: "batch-text", v: 1 };
 const runs: Kept<KeptRun> = { kind: "batch-run", v: 1 };
 
-/** What a change may say of a batch: its status is moved, never said. */
+/** The fields that a change can set directly. The status only changes by a move. */
 type BatchSet = Partial<Omit<KeptBatch, "status">>;
 
 export type BatchItem = Item<KeptBatch>;
 
-/** Batches belong to their endpoint as other records do to their account: listed with it, and removed with all of their text. */
+/** The endpoint takes the place of the account in the records of batches. They are listed by it, and removed with all of their texts. */
 export const ownerOf = (endpoint: string) => `endpoint ${endpoint}`;
 
 export const pageId = (batch: string, page: number) => `${batch}-${page}`;
@@ -79,13 +79,13 @@ export class BatchRecords {
     for (const kept of [this.batches, this.pages, this.texts, this.runs]) await kept.prepare();
   }
 
-  /** The record's own move, and the only one: what the table lacks is refused. */
+  /** The only way to change the status. Throws if the lifecycle has no such move. */
   moving(batch: BatchItem, move: BatchMove, set: BatchSet = {}, clear: (keyof BatchSet)[] = []): Write {
     const status = batchLifecycle.move(batch.id, batch.doc.status, move);
     return this.batches.patching(batch, { ...set, status }, clear);
   }
 
-  /** False when somebody else changed one of them first; nothing was written then. */
+  /** Returns false if somebody else changed one of the records first. Nothing is written then. */
   async commit(writes: Write[]): Promise<boolean> {
     try {
       await this.store.commit(writes);
@@ -96,7 +96,7 @@ export class BatchRecords {
     }
   }
 
-  /** The newest first. */
+  /** Lists the newest first. */
   list(endpoint: string, limit: number): Promise<BatchItem[]> {
     return this.batches.list({ account: ownerOf(endpoint), limit });
   }
@@ -107,7 +107,7 @@ export class BatchRecords {
     return found;
   }
 
-  /** Everything that is kept of a batch goes, in one commit with what else is to be written. */
+  /** The writes that remove everything of a batch. They go into one commit, together with others. */
   removing({ id, version, doc }: BatchItem): Write[] {
     const ofPages = doc.sizes.flatMap((_, page) => [
       this.pages.removing(pageId(id, page)),
@@ -116,7 +116,7 @@ export class BatchRecords {
     return [this.batches.removing(id, version), ...ofPages];
   }
 
-  /** Does to every body with a sealed credential what `change` says, a page at a time. Returns how many were changed. */
+  /** Passes every body with a sealed credential through `change`, a page at a time. Returns how many changed. */
   async reseal(change: (body: string, request: string) => string | undefined): Promise<number> {
     let changed = 0;
     for await (const { id, doc } of this.batches.all()) {
@@ -135,7 +135,7 @@ export class BatchRecords {
     return changed;
   }
 
-  /** Gone for good, the texts of requests that never became jobs included. */
+  /** Removes all batches of an endpoint for good, including the texts of requests that never became jobs. */
   removeEndpoint(endpoint: string): Promise<void> {
     return this.store.removeAccount(ownerOf(endpoint));
   }

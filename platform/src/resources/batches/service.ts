@@ -1,4 +1,4 @@
-/** The rules of batches: what may be done with one in which state, and what a caller is told of it. */
+/** The rules of batches: what can be done in which state, and what callers see. */
 import type { Engine } from "../../jobs/engine.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { resourceId } from "../../kernel/ids.ts";
@@ -10,12 +10,12 @@ import { BATCH_LIMITS, type Batch, type BatchMove, batchLifecycle, type RequestC
 import { type BatchProgress, countEnds, type RequestState } from "./progress.ts";
 import { type BatchItem, type BatchRecords, type KeptBatch, ownerOf, pageId, type RequestText } from "./records.ts";
 
-/** Requests on one page. */
+/** A page has at most this many requests. */
 const PAGE = 500;
-/** A page whose texts are shorter together takes more requests; a longer one would be written anew too often. */
+/** While the texts of a page are shorter than this together, the page takes more requests. A longer one would be rewritten too often. */
 const GROWING_LENGTH = 256 * 1024;
 
-/** An endpoint as far as batches concern it. */
+/** The fields of an endpoint that batches need. */
 export interface BatchEndpoint {
   id: string;
   executionTimeoutMs: number;
@@ -42,7 +42,7 @@ export class BatchService {
     this.#parts = parts;
   }
 
-  /** Durable when it resolves, the requests too. */
+  /** The batch and its requests are on disk when this resolves. */
   async create(
     endpoint: BatchEndpoint,
     requests: readonly RequestText[],
@@ -61,7 +61,7 @@ export class BatchService {
       };
       const { writes, ids, set } = this.#adding({ ...place, version: 0, doc }, requests);
       const made = records.batches.inserting({ ...place, doc: { ...doc, ...set } });
-      // Another one may have taken the place meanwhile.
+      // Fails if another batch took the place meanwhile; then the loop tries again.
       if (await records.commit([...this.#makingRoom(kept), made, ...writes])) return { id, requestIds: ids };
     }
   }
@@ -103,7 +103,7 @@ export class BatchService {
     }
   }
 
-  /** Repeated, it goes on where it was left; the intent is durable before the first job is. */
+  /** Can be repeated, and then continues where it stopped. The decision is on disk before the first job is. */
   async finalize(endpoint: BatchEndpoint, id: string): Promise<Batch> {
     const { records, progress, clock } = this.#parts;
     for (;;) {
@@ -121,7 +121,7 @@ export class BatchService {
     return this.get(endpoint, id);
   }
 
-  /** One that has ended stays as it is. */
+  /** A batch that has ended does not change. */
   async cancel(endpoint: BatchEndpoint, id: string): Promise<Batch> {
     const { records, progress } = this.#parts;
     for (;;) {
@@ -141,14 +141,14 @@ export class BatchService {
     return this.#shown(await this.own(endpoint, id));
   }
 
-  /** The newest first. */
+  /** Lists the newest first. */
   async list(endpoint: BatchEndpoint, { offset, limit }: { offset: number; limit: number }) {
     const all = await this.#parts.records.list(endpoint.id, BATCH_LIMITS.kept);
     const batches = await Promise.all(all.slice(offset, offset + limit).map((batch) => this.#shown(batch)));
     return { batches, total: all.length };
   }
 
-  /** Requests in the order in which they came, as far as the pages from the first one asked for have to be read. */
+  /** The requests in the order they came. Only the pages that are needed are read. */
   async requests(
     endpoint: BatchEndpoint,
     id: string,
@@ -174,7 +174,7 @@ export class BatchService {
     return this.#parts.records.removeEndpoint(endpoint);
   }
 
-  /** The batches of another endpoint are not there. */
+  /** Batches of another endpoint do not exist for the caller. */
   async own(endpoint: BatchEndpoint, id: string): Promise<BatchItem> {
     const batch = await this.#parts.records.batches.get(id);
     if (batch?.doc.endpoint !== endpoint.id) throw problem("not-found", "batch not found");
@@ -204,7 +204,7 @@ export class BatchService {
     return records.runs.inserting({ id, account, createdAt: clock.now(), doc: { endpoint: doc.endpoint } });
   }
 
-  /** The writes that put requests on pages, and what the batch then says of them. */
+  /** The writes that put requests on pages, and the fields of the batch that change with them. */
   #adding(
     batch: BatchItem,
     requests: readonly RequestText[],
@@ -241,7 +241,7 @@ export class BatchService {
     return { writes, ids, set: { sizes, lastLength: length } };
   }
 
-  /** With its texts, where they are short enough to be written anew. */
+  /** The last page with its texts, if they are short enough to be rewritten. */
   async #lastPage({ id, doc }: BatchItem): Promise<LastPage | undefined> {
     if (doc.sizes.length === 0 || doc.lastLength > GROWING_LENGTH) return undefined;
     const { pages, texts } = this.#parts.records;
@@ -259,7 +259,7 @@ export class BatchService {
     return undefined;
   }
 
-  /** Of those that are kept the oldest goes, once there are too many. */
+  /** Removes the oldest ended batch if too many are kept. */
   #makingRoom(kept: readonly BatchItem[]): Write[] {
     if (kept.length < BATCH_LIMITS.kept) return [];
     const oldest = kept.findLast(({ doc }) => doc.endedAt !== undefined)!;
@@ -283,12 +283,12 @@ export class BatchService {
       createdAt: batch.createdAt,
       ...(finalizedAt === undefined ? {} : { finalizedAt }),
       ...(endedAt === undefined ? {} : { completedAt: endedAt }),
-      // One that has ended stays as it is, whatever is asked of it.
+      // A batch that has ended allows no actions.
       actions: endedAt === undefined ? batchLifecycle.actions(status) : [],
     };
   }
 
-  /** What was counted when it ended, and the rest as it is now. */
+  /** The counts of settled pages from the record, plus the current state of the others. */
   async #counts(batch: BatchItem): Promise<RequestCounts> {
     const { records, progress } = this.#parts;
     const { doc } = batch;
@@ -321,7 +321,7 @@ function refuseWrongMove({ doc }: BatchItem, move: BatchMove): void {
 const totalOf = ({ sizes }: Pick<KeptBatch, "sizes">) => sizes.reduce((sum, size) => sum + size, 0);
 const lengthOf = (requests: readonly RequestText[]) => requests.reduce((sum, { body }) => sum + body.length, 0);
 
-/** Each active batch has one of the places, which no two can hold: however many are made at once, there are no more. */
+/** Each active batch holds one of the numbered places, and no two can hold the same. That bounds them however many are made at once. */
 function freePlace(kept: readonly BatchItem[]): string {
   const taken = new Set(kept.map(({ doc }) => doc.place));
   for (let place = 0; place < BATCH_LIMITS.active; place++) if (!taken.has(String(place))) return String(place);

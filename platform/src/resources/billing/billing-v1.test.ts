@@ -1,4 +1,4 @@
-/** Billing through REST v1: bare lists, grouped and filtered. */
+/** Billing through REST v1: plain lists, grouped and filtered. */
 import { describe, expect, test } from "vitest";
 import { DAY, HOUR, putSpan } from "../../../tests/billing-world.ts";
 import { setup } from "../../../tests/world.ts";
@@ -6,7 +6,7 @@ import type { KeptSpan } from "../../metering/span.ts";
 
 const T0 = Date.UTC(2026, 0, 1);
 const at = (moment: number) => new Date(moment).toISOString();
-/** One USD by the hour for all that is stored. */
+/** Everything that is stored costs one USD per hour together. */
 const STORED = { price: { gpu: 0, cpu: 0, disk: 1_000_000_000, storage: 0 } };
 
 async function world() {

@@ -8,7 +8,7 @@ import { gpuPrice } from "../../catalog/compute.ts";
 import { realRandom, SeededRandom } from "../../kernel/random.ts";
 import type { KeptSpan } from "../../metering/span.ts";
 
-/** A Thursday. */
+/** This day is a Thursday. */
 const T0 = Date.UTC(2026, 0, 1);
 const at = (moment: number) => new Date(moment).toISOString();
 
@@ -248,7 +248,7 @@ describe("what runs", () => {
     world.clock.jump(HOUR);
     const bill = async (path: string) => (await world.call("GET", `/v2/billing/${path}`)).json;
     const { records, metadata } = await bill("clusters");
-    // Two members with a GPU each, and 50 GB of disk each at 0.10 USD for 730 hours.
+    // The cluster has two members, each with one GPU and a disk at 0.10 USD per GB for 730 hours.
     const gpuAmount = 2 * gpuPrice.member("NVIDIA L4");
     expect(records).toMatchObject([{ clusterId: cluster, gpuAmount, networkingAmount: 0 }]);
     const disk = (await world.call("GET", `/v2/clusters/${cluster}/pods`)).json.pods[0].disk as number;

@@ -1,4 +1,4 @@
-/** The buckets of time that a billing history is asked for. */
+/** Divides the time that a billing history covers into buckets. */
 import { type BucketSize, bucketBefore, bucketStart, nextBucket } from "../../kernel/calendar.ts";
 import { parseTimestamp } from "../../kernel/clock.ts";
 import { problem } from "../../kernel/problem.ts";
@@ -13,14 +13,14 @@ export interface WindowAsked {
 
 export interface Buckets extends Window {
   size: BucketSize;
-  /** The first moment of each, and after the last one its end. */
+  /** The start of each bucket, followed by the end of the last one. */
   bounds: readonly number[];
 }
 
 const DEFAULT_MS = 30 * 24 * 3_600_000;
-/** More than a year has hours. */
+/** A year has fewer hours than this. */
 const MOST_BUCKETS = 10_000;
-/** Nothing was metered before computers count time, and no calendar goes on for ever. */
+/** Computers count time from 0, and dates have to end somewhere. */
 const EARLIEST = 0;
 const LATEST = Date.UTC(9998, 0);
 
@@ -68,7 +68,7 @@ const tooMany = (size: BucketSize) =>
     `No answer has more than ${MOST_BUCKETS} buckets, and there are more of one ${size} each in this time: ask for a shorter time, or for larger buckets.`,
   );
 
-/** Which bucket a moment is in. */
+/** The index of the bucket that contains a moment. */
 export function bucketAt({ bounds }: Buckets, moment: number): number {
   let low = 0;
   for (let high = bounds.length - 1; high - low > 1; ) {

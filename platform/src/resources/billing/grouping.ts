@@ -1,10 +1,10 @@
-/** By what a history is parted, and what of the account it is of. */
+/** How a billing history is grouped and filtered. */
 import type { KeptSpan } from "../../metering/span.ts";
 
 const groupings = ["owner", "gpuType", "instance"] as const;
 export type Grouping = (typeof groupings)[number];
 
-/** A list means any of it. */
+/** A span matches a list if it has any of its values. */
 export interface SpanFilter {
   gpuTypes?: readonly string[] | undefined;
   dataCenters?: readonly string[] | undefined;

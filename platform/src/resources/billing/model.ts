@@ -6,7 +6,7 @@ const usd = (description: string) => t.Number({ description: `USD: ${description
 const total = usd("all of the amounts together");
 const none = "there is no such charge here; always 0";
 
-/** Which amounts each history has, beside their sum. */
+/** The amounts that each history has, in addition to their sum. */
 const amountsOf = {
   all: {
     podGpuAmount: usd("GPUs of Pods"),
@@ -49,15 +49,15 @@ const bucket = {
 };
 
 interface Kind<Of extends TProperties, Filter extends string, Count extends string> {
-  /** Begins the names of its schemas. */
+  /** The prefix of the names of its schemas. */
   called: string;
   amounts: Of;
-  /** The id by which its records are told apart, and asked for. */
+  /** The id field that its records have and can be filtered by. */
   filter?: Filter;
   count?: Count;
 }
 
-/** The answer of one history: a record for each bucket, and each owner in it, that cost something. */
+/** The response of one history: one record for each bucket and owner that cost something. */
 function history<const Of extends TProperties, Filter extends string = never, Count extends string = never>(
   kind: Kind<Of, Filter, Count>,
 ) {

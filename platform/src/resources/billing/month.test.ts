@@ -1,4 +1,4 @@
-/** A month of Pods and volumes that come, stop, grow and go, while prices change and the server is killed: billed as reckoned by hand. */
+/** Bills a month in which Pods and volumes come, stop, grow and go, prices change and the server is killed. */
 import { expect, test } from "vitest";
 import { DAY, HOUR, nano } from "../../../tests/billing-world.ts";
 import { idle } from "../../../tests/idle.ts";
@@ -19,17 +19,17 @@ const CAPACITY = {
   gpus: [{ type: GPU, count: 8, virtual: false }],
 };
 
-/** USD by the hour, and by the GB and month. */
+/** `gpu` is in USD per hour, the others in USD per GB and month. */
 type Prices = { gpu: number; container: number; running: number; stopped: number; volume: number; beyond: number };
 
-/** Time at one rate, in 1e-9 USD for 730 hours. */
+/** A stretch of time at one rate, in 1e-9 USD for 730 hours. */
 interface Stretch {
   from: number;
   to: number | null;
   rate: bigint;
 }
 
-/** What somebody would write down who sees the API alone, and reckon at the end. */
+/** Writes down what a client sees through the API alone, and computes the cost at the end. */
 class Book {
   readonly lines = new Map<
     string,
@@ -41,7 +41,7 @@ class Book {
     this.prices = prices;
   }
 
-  /** From `at` on it costs this; undefined for nothing any more. With `anew`, something new begins even where the price is the same. */
+  /** From `at` on this costs the given rate, or nothing if it is undefined. With `anew`, a new stretch begins even at the same price. */
   goOn(owner: string, name: string, at: number, rateAt: ((prices: Prices) => bigint) | undefined, anew = false): void {
     const line = this.lines.get(name) ?? { owner, stretches: [], rateAt: undefined };
     this.lines.set(name, line);
@@ -70,7 +70,7 @@ class Book {
   }
 }
 
-/** Half of it and more is a whole one. */
+/** Rounds halves up. */
 function until({ from, to, rate }: Stretch, moment: number, now: number): bigint {
   const ms = BigInt(Math.max(0, Math.min(moment, to ?? now, now) - from));
   const month = 730n * 3_600_000n;
@@ -85,7 +85,7 @@ class Month {
   readonly kept = new MemoryStore();
   readonly pods = new Set<string>();
   readonly volumes = new Map<string, number>();
-  /** When the program that runs of a Pod was started. */
+  /** The time at which each Pod's running program started. */
   readonly started = new Map<string, number>();
   kills = 0;
   #life!: Mortal;
@@ -113,7 +113,7 @@ class Month {
     await idle();
   }
 
-  /** Does something, or is killed at one of its commits, and comes up again. */
+  /** Does something, or is killed at one of its commits and starts again. */
   async try(action: () => Promise<unknown>): Promise<void> {
     const { random } = this;
     if (random.chance(0.3)) this.#life.dieAfter(random.below(4), random.chance(0.5));
@@ -137,7 +137,7 @@ class Month {
     return this.world.call(method, path, body ? { body } : {});
   }
 
-  /** Until nothing is on its way, a second at a time, with everything written down that is seen. */
+  /** Advances a second at a time until nothing is in transition, and writes down everything it sees. */
   async settle(): Promise<void> {
     while (await this.#look()) {
       await this.world.clock.advance(1000);
@@ -145,7 +145,7 @@ class Month {
     }
   }
 
-  /** Writes down what the API says of everything; true while something is neither running nor stopped. */
+  /** Writes down what the API reports about everything. Returns true while something is neither running nor stopped. */
   async #look(): Promise<boolean> {
     const now = this.world.clock.now();
     const [pods, volumes] = [await this.#all("pods"), await this.#all("network-volumes", "networkVolumes")];
@@ -165,7 +165,7 @@ class Month {
     this.pods.add(id);
     const { status, cost, disk, mounts } = pod;
     const size = mounts.persistent.size as number;
-    // What holds a place costs something.
+    // Only a Pod that has a place costs something.
     const isUsed = cost > 0;
     const stored = JSON.stringify([isUsed, disk, size]);
     const before = this.#stored.get(id);
@@ -183,7 +183,7 @@ class Month {
       this.book.goOn(id, `${id} gpu`, now, undefined);
       this.started.delete(id);
     } else if (startedAt !== known) {
-      // What ran before it ended now, and this began when it says.
+      // The previous program ended when this one started.
       this.book.goOn(id, `${id} gpu`, startedAt, undefined);
       this.book.goOn(id, `${id} gpu`, startedAt, (p) => times(p.gpu, pod.gpu.count) * 730n, true);
       this.started.set(id, startedAt);
@@ -191,7 +191,7 @@ class Month {
     return !["RUNNING", "EXITED"].includes(status);
   }
 
-  /** What there was of its disks when they were last looked at: a change begins something new, whatever it costs. */
+  /** The disks of each Pod as last seen. A change begins a new stretch, whatever it costs. */
   readonly #stored = new Map<string, string>();
 
   #gone(among: { delete(id: string): unknown }, id: string, now: number): void {
@@ -246,7 +246,7 @@ class Month {
     });
   }
 
-  /** A new price of one thing; the server may be killed while it sees to it that everything goes on at that. */
+  /** Changes one price. The server may be killed while it applies it to everything that is metered. */
   async #changePrices(): Promise<void> {
     const { random } = this;
     const usd = random.below(1_000_000) / 1e6;

@@ -1,4 +1,4 @@
-/** Operations on billing as REST v1 has them: bare lists of what each bucket of time cost. */
+/** Operations on billing in REST v1: bare lists of what each bucket of time cost. */
 import { bucketSizes } from "../../kernel/calendar.ts";
 import type { Operations } from "../../kernel/operation.ts";
 import { dateTime, name, oneOf, type TObject, type TProperties, t } from "../../kernel/schema.ts";

@@ -1,4 +1,4 @@
-/** A change of prices: everything that is metered goes on at the new ones from their moment on, and everybody sees them. */
+/** A price change: everything that is metered continues at the new prices from the moment they apply, and everybody sees them. */
 import { expect, test } from "vitest";
 import { putPod } from "../../../tests/pod-doc.ts";
 import { GPU_POD, type PodWorld, setupPods, TWO_GPUS } from "../../../tests/pod-world.ts";
@@ -127,7 +127,7 @@ test("a Pod that an older release started pays no disk twice", async () => {
   const before = await setupPods({ machine: TWO_GPUS });
   const { id } = await before.create(BODY);
   const { instance } = (await before.services.podRecords.pods.get(id))!.doc;
-  // As that release left it: the disk in the price by the hour, and nothing metered of the Pod itself.
+  // The state that the older release left: the disk is part of the hourly price, and the Pod itself is not metered.
   const old = { gpu: 440_000_000, cpu: 0, disk: 2_777_778 };
   await before.store.commit([
     { do: "patch", kind: "span", id: `${instance}.1`, set: { price: old, v: 1 }, unset: ["createdBy"] },

@@ -1,4 +1,4 @@
-/** Sees to it that prices hold from when they should: everything that is metered goes on at those of now. */
+/** Applies price changes on time: everything that is metered continues at the current prices. */
 
 import { installPrices } from "../../catalog/compute.ts";
 import { type Duty, every } from "../../kernel/background.ts";
@@ -23,17 +23,17 @@ export interface RepricingParts {
   podRecords: PodRecords;
   volumes: NetworkVolumeService;
   failed: Failed;
-  /** Whether this node does it for all. */
+  /** Whether this node does the work for all nodes. */
   mine: ((now: number) => Promise<boolean>) | undefined;
 }
 
-/** Nodes learn of a change within this time, before it holds. */
+/** A node reads a price change within this time, which is before it applies. */
 const LOOK_MS = 2000;
 const REPRICE = "apply changed prices";
-/** What was put on record as begun before a change, after it was walked over everything, is found by a second walk. */
+/** The second walk comes this much later. It finds spans that began before the change but were recorded after the first walk. */
 const ONCE_MORE_MS = 60_000;
 
-/** That storage of older releases is metered too, once. */
+/** Marks that the storage that older releases left unmetered is metered now. That is done once. */
 const metered: Kept<{ since: number }> = { kind: "metered-storage", v: 1 };
 const ONLY = "storage";
 
@@ -43,9 +43,9 @@ export class Repricing implements AsyncDisposable {
   readonly #metered: Collection<{ since: number }>;
   readonly #duty: Duty;
   #installed: Disposable | undefined;
-  /** The change that is in force here. */
+  /** The number of the price change that is in force here. */
   #number = 0;
-  /** When everything is to be walked over: at the start, and after each change. */
+  /** The times at which to walk over all open spans: at the start, and after each price change. */
   #walks: number[];
 
   constructor(parts: RepricingParts) {
@@ -67,14 +67,14 @@ export class Repricing implements AsyncDisposable {
       this.#walks = [now, now + ONCE_MORE_MS];
     }
     if (!this.#walks.some((at) => at <= now)) return;
-    // Another node does it; should that one end in the middle, this one still has it to do.
+    // Another node does the walk. This node keeps it due, in case that one ends halfway.
     if (mine && !(await mine(now))) return;
     await this.#begin(now);
     await this.#walk(now);
     this.#walks = this.#walks.filter((at) => at > now);
   }
 
-  /** Broken off anywhere, it is done again from the beginning: what is as it should be is only read. */
+  /** An interrupted walk starts again from the beginning. Spans that already have the right price are only read. */
   async #walk(now: number): Promise<void> {
     const { prices } = this.#parts;
     for await (const { doc } of this.#spans.all({ key: { name: "open", value: WHOLE } })) {
@@ -91,7 +91,7 @@ export class Repricing implements AsyncDisposable {
     return phase === "used" || phase === "kept" ? podRecords.renew(instance) : instanceRecords.renew(instance);
   }
 
-  /** Pods and volumes of a release that did not meter them. */
+  /** Starts to meter Pods and volumes from a release that did not. */
   async #begin(now: number): Promise<void> {
     const { podRecords, volumes } = this.#parts;
     if (await this.#metered.get(ONLY)) return;

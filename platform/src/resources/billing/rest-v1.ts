@@ -1,4 +1,4 @@
-/** Billing histories as REST v1 says them. */
+/** Answers the REST v1 operations on billing histories. */
 import { timestamp } from "../../kernel/clock.ts";
 import type { Handlers } from "../../kernel/operation.ts";
 import type { Grouping } from "./grouping.ts";
@@ -6,7 +6,7 @@ import type { billingOperationsV1 } from "./operations-v1.ts";
 import { usd } from "./rest-v2.ts";
 import type { Amounts, BillingService, Charge, HistoryRecord } from "./service.ts";
 
-/** What each word of this API groups by. */
+/** The grouping that each word of this API stands for. */
 const groupings: Record<"podId" | "endpointId" | "gpuTypeId", Grouping> = {
   podId: "instance",
   endpointId: "owner",
@@ -56,7 +56,7 @@ export function billingHandlersV1(billing: BillingService): Handlers<typeof bill
   };
 }
 
-/** What has no GPU has no GPU type either. */
+/** A charge without a GPU has no GPU type. */
 const shown = ({ from, owner, amounts, used }: HistoryRecord, grouping: keyof typeof groupings) => ({
   time: timestamp(from),
   amount: usd(sumOf(amounts)),

@@ -1,4 +1,4 @@
-/** Billing histories as REST v2 says them. */
+/** Answers the REST v2 operations on billing histories. */
 import { timestamp } from "../../kernel/clock.ts";
 import type { Handlers } from "../../kernel/operation.ts";
 import { inSlices } from "../../kernel/slices.ts";
@@ -7,13 +7,13 @@ import type { Amounts, BillingService, Charge, History, HistoryRecord } from "./
 
 type Operations = typeof billingOperations;
 
-/** What is summed up in each amount of a history; nothing for what is never charged here. */
+/** The charges that make up each amount of a history. The list is empty for an amount that is never charged here. */
 type Shown<Name extends string> = Record<Name, readonly Charge[]>;
 
 const pods = { gpuAmount: ["pod gpu"], cpuAmount: ["pod cpu"], diskAmount: ["pod disk"] } as const;
 const workers = { gpuAmount: ["worker gpu"], cpuAmount: ["worker cpu"], diskAmount: ["worker disk"] } as const;
 const volumes = { standardAmount: ["volume STANDARD"], highPerformanceAmount: ["volume HIGH_PERFORMANCE"] } as const;
-/** A member has GPUs; what a CPU of one would cost is not lost. */
+/** Members have GPUs. If one were ever charged for CPU, it would count as part of the GPU amount, so that nothing is lost. */
 const members = { gpuAmount: ["member gpu", "member cpu"], diskAmount: ["member disk"] } as const;
 
 const everything = {
@@ -49,7 +49,7 @@ export function billingHandlers(billing: BillingService): Handlers<Operations> {
       const answer = await shown(history, { ...workers, feeAmount: [] }, (id) => ({ serverlessId: id }), asked);
       return withCount(answer, "uniqueServerlessCount", history);
     },
-    // Nothing is anybody's who has no name.
+    // Public endpoints do not exist here. The empty owner matches nothing, so this only gives the buckets of the answer.
     async listEndpointBilling({ caller, query }) {
       const { buckets } = await billing.history(caller, { ...query, owner: "" });
       return shown({ buckets, records: [] }, {}, () => ({}), {});
@@ -91,7 +91,7 @@ async function shown<Name extends string, Id extends object, Filter extends obje
   };
 }
 
-/** Between two turns. */
+/** Other requests get a turn after this many records. */
 const RECORDS_AT_A_STRETCH = 2000;
 
 const timesOf = ({ from, to }: { from: number; to: number }) => ({
@@ -124,5 +124,5 @@ function inUsd<Name extends string>(amounts: Shown<Name>, found: Amounts) {
   return { totalAmount: usd(total), ...parts };
 }
 
-/** Every digit of it is kept up to a million USD, as far as numbers of JSON readers go. */
+/** Up to a million USD every digit survives, within the precision of JSON numbers. */
 export const usd = (nano: bigint): number => Number(nano) / 1e9;

@@ -1,4 +1,4 @@
-/** What an account was charged, from the spans that touch the time asked for. */
+/** Computes what an account was charged, from the spans that overlap the requested time. */
 import type { Caller } from "../../kernel/caller.ts";
 import { type Clock, parseTimestamp } from "../../kernel/clock.ts";
 import { OneAtATimeEach } from "../../kernel/one-at-a-time.ts";
@@ -16,22 +16,22 @@ import { Usage, useOf } from "./usage.ts";
 export type { Amounts, Charge } from "./charges.ts";
 
 export interface HistoryAsked extends WindowAsked {
-  /** Of these alone; of everything by default. */
+  /** Limits the history to one kind; by default it covers everything. */
   kind?: SpanKind;
-  /** Of this one alone. */
+  /** Limits the history to one owner. */
   owner?: string | undefined;
-  /** Of what has all of this alone. */
+  /** Limits the history to spans that match all of these. */
   where?: SpanFilter;
-  /** A record in a bucket for each owner, each GPU type or each instance, or one for all. */
+  /** Makes one record per bucket for each owner, GPU type or instance; without it, one for everything. */
   by?: Grouping | undefined;
-  /** Nothing that was used after `endTime` counts, not even in the bucket that it is in. */
+  /** Leaves out everything after `endTime`, even within the last bucket. */
   isExact?: boolean;
 }
 
 export interface HistoryRecord {
   from: number;
   to: number;
-  /** What it is of, by what it was grouped by; undefined where that is nothing, such as the GPU type of a disk. */
+  /** The value that the record is grouped by. Undefined if there is none, such as the GPU type of a disk. */
   owner: string | undefined;
   amounts: Amounts;
   used: Usage;
@@ -39,21 +39,21 @@ export interface HistoryRecord {
 
 export interface History {
   buckets: Buckets;
-  /** By time, and within a bucket by owner. */
+  /** Sorted by time, then by owner. */
   records: HistoryRecord[];
 }
 
-/** What a thousand Pods have in a month of days; more would keep everybody else waiting while it is written. */
+/** Enough for a thousand Pods by day over a month. A larger answer would hold up other requests while it is written. */
 const MOST_RECORDS = 32_000;
-/** Spans that are read, and buckets of each that are reckoned: about two seconds of work. */
+/** Counts each span that is read and each bucket of it that is computed. This many are about two seconds of work. */
 const MOST_STEPS = 3_000_000;
-/** Between two turns. */
+/** Other work gets a turn after this many steps. */
 const STEPS_AT_A_STRETCH = 10_000;
 
 export class BillingService {
   readonly #clock: Clock;
   readonly #reader: SpanReader;
-  /** However many histories an account asks for at once, it has one of them made at a time. */
+  /** An account's histories are computed one at a time, however many it asks for at once. */
   readonly #making = new OneAtATimeEach();
 
   constructor({ store, clock }: { store: Store; clock: Clock }) {
@@ -63,7 +63,7 @@ export class BillingService {
 
   async prepare(): Promise<void> {}
 
-  /** What cost nothing is not in it. */
+  /** Leaves out everything that cost nothing. */
   async history({ account }: Caller, asked: HistoryAsked): Promise<History> {
     const buckets = bucketsOf(asked, this.#clock.now());
     return { buckets, records: await this.#making.run(account, () => this.#records(account, asked, buckets)) };
@@ -89,7 +89,7 @@ export class BillingService {
 const untilOf = ({ isExact, endTime }: HistoryAsked): number =>
   (isExact && endTime !== undefined ? parseTimestamp(endTime) : undefined) ?? Number.POSITIVE_INFINITY;
 
-/** What was found so far, by bucket and owner. */
+/** The records so far, by bucket and owner. */
 class Ledger {
   readonly #buckets: Buckets;
   readonly #until: number;
@@ -101,7 +101,7 @@ class Ledger {
     this.#until = until;
   }
 
-  /** Adds what each bucket has of a span, and says how much work that was. */
+  /** Adds a span's share to each bucket. Returns the number of steps that took. */
   add(span: KeptSpan, now: number, owner: string | undefined): number {
     const { bounds, from } = this.#buckets;
     const to = Math.min(this.#buckets.to, this.#until);

@@ -1,13 +1,13 @@
-/** What was paid for in a bucket, beside what it cost: how long things ran, and how much they stored. */
+/** What was used in a bucket, apart from its cost: how long things ran, and how much they stored. */
 import type { Component } from "../../metering/reckoning.ts";
 import type { KeptSpan } from "../../metering/span.ts";
 import type { Charge } from "./charges.ts";
 
 interface Use {
   instance: string;
-  /** Of a disk. */
+  /** The size of a disk; 0 for anything else. */
   gb: number;
-  /** Whether it is paid for as long as it runs. */
+  /** True if it is paid for by its running time. */
   runs: boolean;
 }
 
@@ -16,7 +16,7 @@ export function useOf({ instance, diskGb, persistentGb = 0 }: KeptSpan, componen
 }
 
 export class Usage {
-  /** All that ran, one after the other. */
+  /** The sum of all running times. */
   ranMs = 0;
   readonly #disks = new Map<Charge, Map<string, number>>();
 
@@ -27,7 +27,7 @@ export class Usage {
     this.#disks.set(charge, disks.set(instance, Math.max(gb, disks.get(instance) ?? 0)));
   }
 
-  /** The most that each thing stored, of all of them together. */
+  /** The sum of the largest size that each thing had. */
   gbOf(charges: readonly Charge[] = [...this.#disks.keys()]): number {
     let sum = 0;
     for (const charge of charges) for (const gb of this.#disks.get(charge)?.values() ?? []) sum += gb;

@@ -1,4 +1,4 @@
-/** Builds of an endpoint's image from Git, of which a server of one's own makes none. */
+/** Builds of an endpoint's image from Git. A self-hosted server makes none. */
 import { dateTime, nullable, oneOf, t } from "../../kernel/schema.ts";
 
 const states = [

@@ -1,4 +1,4 @@
-/** Operations on builds: clients ask for them, and are told that there are none. */
+/** Operations on builds. Clients ask for builds, and the answer is always that there are none. */
 
 import type { Operations } from "../../kernel/operation.ts";
 import { Pagination, pageQuery } from "../../kernel/page.ts";

@@ -1,4 +1,4 @@
-/** Builds of an endpoint's image, as REST v2 says them: there are none. */
+/** Builds of an endpoint's image in REST v2. The list is always empty. */
 import { decodeCursor, paginationOf } from "../../kernel/cursor.ts";
 import type { Handlers } from "../../kernel/operation.ts";
 import { problem } from "../../kernel/problem.ts";

@@ -1,4 +1,4 @@
-/** The catalog as flat surfaces show it: every type with its prices, and the lowest price for what is asked for. */
+/** The catalog as flat surfaces show it: every type with its prices, and the lowest price for a request. */
 import {
   type CpuFlavor,
   cpuFlavors,
@@ -35,7 +35,7 @@ function flatGpuType({ id, name, memory, manufacturer, secure, community, price,
     displayName: name,
     manufacturer: MANUFACTURERS[manufacturer] ?? "unknown",
     memoryInGb: memory,
-    // Public clients know it as 0 everywhere.
+    // Public clients see 0 here for every type.
     cudaCores: 0,
     maxGpuCount: Math.max(maxCount.secure, maxCount.community),
     maxGpuCountSecureCloud: maxCount.secure,
@@ -51,7 +51,7 @@ function flatGpuType({ id, name, memory, manufacturer, secure, community, price,
   };
 }
 
-/** How many of each there are. */
+/** The number of entries in each part of the catalog. */
 export const catalogCounts = {
   gpuTypes: () => gpuTypeIds().length,
   dataCenters: () => dataCenters().length,
@@ -59,11 +59,14 @@ export const catalogCounts = {
 };
 
 export interface PriceAsk extends GpuAsk {
-  /** In the one cloud or the other; whichever costs less where nothing is said. */
+  /** Asks for the secure or the community cloud. When absent, the cheaper one counts. */
   isSecure?: boolean;
 }
 
-/** Per hour, for as many GPUs as are asked for; without prices where no machine could have them. Undefined for what is no type. */
+/**
+ * The hourly price of as many GPUs as the request names. It has no prices if no machine could ever provide them. Undefined if the id names
+ * no type.
+ */
 export function lowestPrice(catalog: CatalogService, id: string, ask: PriceAsk): Promise<LowestPrice> | undefined {
   const type = gpuType(id);
   const { isSecure: _, ...wish } = ask;
@@ -98,7 +101,7 @@ function priceOf(type: GpuType, { availability, installed }: GpuOffer, { count, 
   };
 }
 
-/** Of a cloud that sells so many at once: the cheaper one, where nothing is said. */
+/** The price in a cloud that sells this many GPUs at once. Without `isSecure` the cheaper cloud counts. */
 function unitPrice({ id, secure, community }: GpuType, count: number, isSecure: boolean | undefined) {
   const choices = [
     { there: secure && isSecure !== false, cloud: "SECURE" as const },
@@ -111,7 +114,7 @@ function unitPrice({ id, secure, community }: GpuType, count: number, isSecure: 
   return sold.toSorted((a, b) => a.onDemand - b.onDemand)[0];
 }
 
-/** Sums of prices as people write them, without what binary fractions add. */
+/** Removes the digits that binary fractions add to a sum of prices. */
 const rounded = (usd: number) => Number(usd.toFixed(9));
 
 export const flatCpuFlavors = () => cpuFlavors().map(flatCpuFlavor);
@@ -132,7 +135,7 @@ function flatCpuFlavor(flavor: CpuFlavor) {
   };
 }
 
-/** What one size of a flavor costs and whether it is free; its smallest where none is named. */
+/** The price and the availability of one size of a flavor; without `instanceId`, of its smallest size. */
 export const cpuSpecifics = (
   catalog: CatalogService,
   id: string,
@@ -151,7 +154,7 @@ async function specificsOf(catalog: CatalogService, id: string, asked: { instanc
   };
 }
 
-/** As coarse as public clients know it, where it is no country of its own. */
+/** Public clients know most of Europe as one area. These countries have names of their own. */
 const AREAS: Record<string, string> = { FR: "France", SG: "SE Asia" };
 const countries = new Intl.DisplayNames(["en"], { type: "region" });
 
@@ -169,7 +172,7 @@ function flatDataCenter(center: DataCenter) {
   const { id, globalNetwork, networkVolumeTypes, compliance } = center;
   return {
     id,
-    // Clients know them by their ids.
+    // Clients know data centers by their ids.
     name: id,
     location: areaOf(center),
     listed: true,
@@ -191,7 +194,7 @@ export const countryCodes = (): string[] =>
 
 export const flatGpuPools = () => poolIds().map((id) => ({ id, gpuTypeIds: typesOfPool(id) ?? [] }));
 
-/** By data center, what machines there have of every type. */
+/** Lists for each data center what its machines have of every GPU type. */
 export const gpuAvailability = (catalog: CatalogService, ask: GpuAsk) =>
   catalog.shared(`free ${JSON.stringify(ask)}`, () => availabilityOf(catalog, ask));
 
@@ -211,7 +214,7 @@ async function availabilityOf(catalog: CatalogService, ask: GpuAsk) {
   return new Map(shown);
 }
 
-/** The CUDA of machines that have a type, and whether it is free there. */
+/** The CUDA versions of machines that have a type, and whether the type is free on them. */
 export const cudaVersions = (catalog: CatalogService, id: string, { isSecure: _, ...ask }: PriceAsk) =>
   catalog.shared(`cuda ${id} ${JSON.stringify(ask)}`, () => cudaOf(catalog, id, ask));
 
@@ -224,7 +227,7 @@ async function cudaOf(catalog: CatalogService, id: string, ask: GpuAsk) {
   }));
 }
 
-/** Data centers in which a type can be part of a cluster. */
+/** The data centers where a type can be part of a cluster. */
 export const clusterDataCenters = (catalog: CatalogService, id: string): Promise<FlatDataCenter[]> =>
   catalog.shared(`groups ${id}`, () => groupsOf(catalog, id));
 

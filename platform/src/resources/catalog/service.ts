@@ -1,4 +1,4 @@
-/** What there is of the catalog's types on the machines of the installation, counted at most once a second. */
+/** Reports how many of the catalog's types the machines of the installation have and how many are free. Counts at most once a second. */
 import { type CpuFlavor, dataCenters, type GpuType } from "../../catalog/compute.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { Remembered } from "../../kernel/remembered.ts";
@@ -8,27 +8,27 @@ import { type GpuWish, type Installed, Stock, type Stocked, type StockedIn } fro
 
 export interface CatalogParts {
   clock: Clock;
-  /** Those that are there. */
+  /** The machines that are up. */
   machines: () => Promise<readonly Machine[]>;
   /** Instances of every kind, since all of them take room. */
   instances: () => Promise<readonly InstanceItem[]>;
 }
 
-/** What a caller wants to know of a GPU type. */
+/** A caller's question about a GPU type. */
 export interface GpuAsk extends GpuWish {
   countryCodes?: readonly string[];
-  /** Only in data centers that comply with all of these. */
+  /** Counts only data centers that comply with all of these. */
   compliance?: readonly string[];
 }
 
-/** What is free of a type now, and what there is of it. */
+/** How much of a type is free now, and how much there is in total. */
 export interface GpuOffer extends Stocked {
   installed: Installed;
 }
 
-/** Free now, where, and on which CUDA. */
+/** Where a type is free now, and with which CUDA versions. */
 export interface GpuSupply extends Stocked {
-  /** Whether any machine that was asked for has it. */
+  /** True if any of the machines that the caller asked about has the type. */
   isThere: boolean;
   dataCenters: StockedIn[];
   cudaVersions: { version: string; available: boolean }[];
@@ -36,15 +36,15 @@ export interface GpuSupply extends Stocked {
 
 export type CpuSupply = Stocked & { dataCenters: StockedIn[] };
 
-/** What each data center has. */
+/** The stock of each data center, by its id. */
 export type ByDataCenter = ReadonlyMap<string, StockedIn[]>;
 
 const REMEMBERED_MS = 1000;
-/** What is asked for comes from anybody: neither many nor long ones are kept. */
+/** Anybody can ask, so these bound how many questions are remembered and how long their text may be. */
 const MOST_SHARED = 5000;
 const LONGEST_SHARED = 500;
 
-/** What everybody who asks within a second is answered from. */
+/** Everyone who asks within the same second gets answers from this. */
 interface Moment {
   stock?: Promise<Stock>;
   shared: Map<string, unknown>;
@@ -59,7 +59,6 @@ export class CatalogService {
     this.#remembered = new Remembered(parts.clock, REMEMBERED_MS);
   }
 
-  /** Of each of these types. */
   async gpus(types: readonly GpuType[], ask: GpuAsk): Promise<GpuSupply[]> {
     const stock = await this.#stock();
     const asked = wishOf(ask);
@@ -74,19 +73,19 @@ export class CatalogService {
     });
   }
 
-  /** The same of one, without where it is. */
+  /** Like `gpus` for one type, but with totals instead of places. */
   async offer(type: GpuType, ask: GpuAsk): Promise<GpuOffer> {
     const stock = await this.#stock();
     const wish = wishOf(ask);
     return { ...(stock.gpu(type, wish) ?? NONE), installed: stock.installed(type, wish) };
   }
 
-  /** The CUDA of machines that have a type, the newest first, and whether it is free there. */
+  /** The CUDA versions of machines that have a type, the newest first, and whether the type is free on them. */
   async cudaVersions(type: GpuType, ask: GpuAsk): Promise<GpuSupply["cudaVersions"]> {
     return (await this.#stock()).cudaVersions(type, wishOf(ask));
   }
 
-  /** Of one size of a flavor, anywhere or in one data center. */
+  /** The availability of one size of a flavor, anywhere or in one data center. */
   async cpu(flavor: CpuFlavor, vcpu: number, dataCenter?: string): Promise<Stocked> {
     return (await this.#stock()).cpu(flavor, vcpu, dataCenter === undefined ? undefined : [dataCenter]) ?? NONE;
   }
@@ -99,20 +98,22 @@ export class CatalogService {
     });
   }
 
-  /** By data center, those of these types that machines there have, for one GPU where nothing else is asked for. */
+  /** The GPU types that each data center has. Asks for one GPU by default. */
   async gpusByDataCenter(types: readonly GpuType[], ask: GpuAsk = { count: 1 }): Promise<ByDataCenter> {
     const stock = await this.#stock();
     const wish = wishOf(ask);
     return byDataCenter(types, (type) => stock.gpuByDataCenter(type, wish));
   }
 
-  /** By data center, those of these flavors that machines there have, each in its smallest size. */
+  /** The CPU flavors that each data center has, each in its smallest size. */
   async cpusByDataCenter(flavors: readonly CpuFlavor[]): Promise<ByDataCenter> {
     const stock = await this.#stock();
     return byDataCenter(flavors, (flavor) => stock.cpuByDataCenter(flavor, flavor.minVcpu));
   }
 
-  /** What follows from the catalog and the stock of this moment: reckoned once for all who ask for the same. */
+  /**
+   * Remembers a result that depends only on the catalog and the current stock. Within the same second it is computed once for all callers.
+   */
   shared<T>(name: string, reckon: () => T): T {
     const { shared } = this.#moment();
     if (shared.has(name)) return shared.get(name) as T;
@@ -121,7 +122,7 @@ export class CatalogService {
     return reckoned;
   }
 
-  /** Those who ask while it is counted get the same count. A count that failed is not remembered, nor what followed from it. */
+  /** Callers who ask during a count share it. A failed count is forgotten, together with the results that were derived from it. */
   #stock(): Promise<Stock> {
     const moment = this.#moment();
     moment.stock ??= this.#count().catch((error) => {
@@ -160,7 +161,7 @@ function byDataCenter<T extends { id: string; name: string }>(
   return new Map([...grouped].map(([id, all]) => [id, all.map(({ stocked }) => stocked)]));
 }
 
-/** Where something may be: whatever is asked of data centers, they have to have all of it. */
+/** Turns all conditions on data centers into a list of those that meet every one of them. */
 function wishOf({ countryCodes, compliance = [], dataCenters: ids, ...wish }: GpuAsk): GpuWish {
   if (!countryCodes && !ids && compliance.length === 0) return wish;
   const meant = dataCenters().filter(

@@ -1,4 +1,4 @@
-/** What the machines of the installation have of the catalog's types, and how much of that is free: one view, for a moment. */
+/** What the machines of the installation have of the catalog's types at one moment, and how much of it is free. */
 import { type CpuFlavor, dataCenters, type GpuType } from "../../catalog/compute.ts";
 import type { Availability } from "../../catalog/words.ts";
 import type { Need } from "../../machines/need.ts";
@@ -9,26 +9,26 @@ import { compareVersions, standsIn } from "../../machines/terms.ts";
 import type { Box } from "../../ports/compute/compute.ts";
 
 const MB_PER_GB = 1024;
-/** Where one is left, somebody else may be faster; from so many on, nobody need hurry. */
+/** From this many free places on, availability counts as high. */
 const MANY = 8;
 
 export interface GpuWish {
   count: number;
   cuda?: Need["cuda"];
-  /** Only in these. */
+  /** Limits the question to these data centers. */
   dataCenters?: readonly string[];
-  /** Of the machine, for the whole of an instance. */
+  /** The least vCPU and memory of an instance as a whole. */
   least?: { vcpu?: number; memoryGb?: number };
   diskGb?: number;
-  /** Only where instances can be members of a cluster. */
+  /** Limits the question to machines whose instances can be members of a cluster. */
   groups?: boolean;
 }
 
-/** What there is of a type where it is asked for, in GPUs. */
+/** How many GPUs of a type the machines in question have. */
 export interface Installed {
   total: number;
   free: number;
-  /** Of one box. */
+  /** The most GPUs of a single box, in total and free. */
   most: number;
   mostFree: number;
 }
@@ -43,7 +43,7 @@ export interface Stocked {
   virtual?: true;
 }
 
-/** Where something is, and how much of it is free there. */
+/** The availability of something in a data center, or of a type there: `id` and `name` say which. */
 export type StockedIn = Stocked & { id: string; name: string };
 
 export class Stock {
@@ -55,7 +55,7 @@ export class Stock {
     this.#boxes = machines.flatMap((machine) => machine.boxes.map((box) => ({ machine, box })));
   }
 
-  /** Undefined where no machine has it. */
+  /** Undefined if no machine has the type. */
   gpu(type: GpuType, wish: GpuWish): Stocked | undefined {
     const having = this.#having(type.id).filter((one) => isMeant(one, wish));
     if (having.length === 0) return undefined;
@@ -63,7 +63,7 @@ export class Stock {
     return { availability: levelOf(this.#room.fitting(needOf(type, wish))), ...(isVirtual && { virtual: true }) };
   }
 
-  /** Of all boxes that suit the wish, whatever is taken of them. */
+  /** Counts all boxes that suit the wish, including GPUs that are taken. */
   installed(type: GpuType, wish: GpuWish): Installed {
     const need = needOf(type, { ...wish, diskGb: 0 });
     const boxes = this.#room.suiting(need).filter((one) => isMeant(one, wish) && hasLeastOfAny(need, one));
@@ -85,7 +85,7 @@ export class Stock {
     );
   }
 
-  /** The CUDA of the machines that have a type, the newest first, and whether it is free on one of those. */
+  /** The CUDA versions of machines that have a type, the newest first, and whether the type is free on one of them. */
   cudaVersions(type: GpuType, { count, dataCenters }: GpuWish): { version: string; available: boolean }[] {
     const having = this.#having(type.id).filter((one) => isInOneOf(one, dataCenters));
     const byVersion = Map.groupBy(having, ({ box }) => box.cuda);
@@ -107,7 +107,7 @@ export class Stock {
     return this.#byDataCenter(this.#boxes, undefined, (ids) => this.cpu(flavor, vcpu, ids));
   }
 
-  /** Data centers in which the same machines stand have the same of everything: it is counted once for all of them. */
+  /** Data centers that have the same machines also have the same stock, so it is counted once for all of them. */
   #byDataCenter(
     having: readonly Standing[],
     asked: readonly string[] | undefined,

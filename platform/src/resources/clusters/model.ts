@@ -11,7 +11,7 @@ import { mounts } from "../pods/model.ts";
 export const clusterTypes = ["APPLICATION", "TRAINING", "SLURM", "RAY"] as const;
 export type ClusterType = (typeof clusterTypes)[number];
 
-/** Its record is there from the moment that all members have places until it is deleted, and says nothing of its state. */
+/** The record exists from the moment all members have places until the cluster is deleted. It holds no state. */
 export const clusterLifecycle = lifecycle<"PRESENT" | "DELETED", "delete">({
   of: "cluster",
   states: { PRESENT: "All of its members have places, and are kept running.", DELETED: "Nothing of it is left." },
@@ -31,7 +31,7 @@ export type ClusterCompute = Static<typeof compute>;
 
 const { registry: _, ...container } = containerFields;
 
-/** What a template says, nobody says beside it. */
+/** Fields that a template sets. A caller who names a template cannot set them too. */
 export const OF_TEMPLATES = [...(Object.keys(container) as (keyof typeof container)[]), "mounts"] as const;
 
 export const Cluster = resource("Cluster", {
@@ -100,7 +100,7 @@ export type KeptCluster = KeptOf<
   {
     template: string | null;
     dataCenter: string;
-    /** The addresses of its members, as the driver chose them; null before that, and where they are of no one range. */
+    /** The address range of the members, as the driver chose it. Null before that, and if their addresses are not in one range. */
     range: string | null;
   }
 >;

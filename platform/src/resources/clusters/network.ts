@@ -1,28 +1,28 @@
-/** The network of a cluster: what is asked for, and what its members are told of each other. */
+/** The network of a cluster: what is reserved for it, and what its members learn about each other. */
 import type { Membership } from "../../ports/compute/groups.ts";
 import type { Variables } from "../container/variables.ts";
 import type { ClusterSeat } from "../pods/model.ts";
 
 const nodeName = (rank: number) => `node-${rank}`;
 
-/** Of all members, by rank. */
+/** The names of all members, by rank. */
 export const memberNames = ({ members }: ClusterSeat): string[] =>
   Array.from({ length: members }, (_, n) => nodeName(n));
 
 export const membershipOf = ({ id, rank }: ClusterSeat): Membership => ({ id, name: nodeName(rank), isReserved: true });
 
-/** What a member is told of the network that was reserved. */
+/** What a member learns about the network that was reserved. */
 export interface ClusterNetwork {
-  /** Where each member is reached, by rank. */
+  /** The address of each member, by rank. */
   hosts: readonly string[];
-  /** What it sees the network as. */
+  /** The name of the network interface as the member sees it. */
   link: string;
 }
 
-/** Where the members meet, by the convention of those who start distributed programs. */
+/** The port where members meet. Launchers of distributed programs use it by convention. */
 const PORT = "29500";
 
-/** What programs that run on several machines are started with, under the established names. */
+/** The variables that distributed programs expect, under their established names. */
 export function clusterVariables({ rank, members, gpusEach }: ClusterSeat, { hosts, link }: ClusterNetwork): Variables {
   const primary = hosts[0]!;
   return {
@@ -36,7 +36,7 @@ export function clusterVariables({ rank, members, gpusEach }: ClusterSeat, { hos
     NUM_TRAINERS: String(gpusEach),
     HOST_NODE_ADDR: `${primary}:${PORT}`,
     WORLD_SIZE: String(members * gpusEach),
-    // Of several processes on a member each has a rank of its own, which who starts them knows.
+    // With several GPUs a member runs several processes, each with its own rank. Their launcher sets these then.
     ...(gpusEach === 1 && { RANK: String(rank), LOCAL_RANK: "0" }),
     NCCL_SOCKET_IFNAME: link,
     GLOO_SOCKET_IFNAME: link,

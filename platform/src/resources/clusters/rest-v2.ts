@@ -1,4 +1,4 @@
-/** Clusters as REST v2 says them. */
+/** Answers the REST v2 operations on clusters. */
 import { timestamp } from "../../kernel/clock.ts";
 import type { Handlers } from "../../kernel/operation.ts";
 import { recordFrom } from "../../kernel/resource.ts";

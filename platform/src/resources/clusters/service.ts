@@ -54,7 +54,7 @@ export class ClusterService {
     return this.#clusters.prepare();
   }
 
-  /** The newest first, each with its members. */
+  /** Lists the newest first, each with its members. */
   async list({ account }: Caller): Promise<{ cluster: ClusterItem; members: PodItem[] }[]> {
     const found = await this.#clusters.list({ account, limit: LISTED_AT_MOST });
     if (found.length === 0) return [];
@@ -63,17 +63,17 @@ export class ClusterService {
     return found.map((cluster) => ({ cluster, members: byRank(byCluster.get(cluster.id)!) }));
   }
 
-  /** Another account's does not exist for the caller. */
+  /** A cluster of another account does not exist for the caller. */
   get(caller: Caller, id: string): Promise<ClusterItem> {
     return this.#clusters.owned(caller, id);
   }
 
-  /** By rank. */
+  /** The members, ordered by rank. */
   async members({ id, account }: Pick<ClusterItem, "id" | "account">): Promise<PodItem[]> {
     return byRank(await this.#parts.podRecords.membersOf(account, id, MOST_MEMBERS));
   }
 
-  /** All members have their places before it is said to be there, or there is nothing of it. */
+  /** The cluster exists only if all members have places; otherwise nothing is created. */
   async create(caller: Caller, asked: NewCluster, { mostPerHour }: Ceiling = {}): Promise<ClusterItem> {
     const [own, given] = parted(Cluster, asked);
     const { name, type, compute } = own;
@@ -100,19 +100,19 @@ export class ClusterService {
     });
   }
 
-  /** Gone for callers at once; its members are ended before the answer, or after a crash by the next server. */
+  /** Callers no longer see the cluster. Its members end before the answer, or after a crash when the next server starts. */
   async remove(caller: Caller, id: string): Promise<void> {
     const { removals } = this.#parts;
     await this.#clusters.changeOwned(caller, id, () => ({ remove: true, also: [removals.marking("cluster", id)] }));
     await removals.finish("cluster", id);
   }
 
-  /** One that is there, whoever asks. */
+  /** Finds a cluster of any account. */
   find(id: string): Promise<ClusterItem | undefined> {
     return this.#clusters.get(id);
   }
 
-  /** The driver has chosen the addresses of its members. */
+  /** Keeps the address range that the driver chose for the members. */
   async learn(id: string, range: string | null): Promise<void> {
     await this.#clusters.change(id, ({ doc }) => (doc.range === range ? undefined : { set: { range } }));
   }

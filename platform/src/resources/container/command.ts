@@ -1,4 +1,4 @@
-/** The start command of a container, which may be given in two ways and is shown in both. */
+/** The start command of a container. Callers can set it in two forms, and records show both. */
 import parseArgv from "string-argv";
 import { problem } from "../../kernel/problem.ts";
 import { isSame } from "../../kernel/same.ts";
@@ -14,8 +14,8 @@ interface GivenCommand {
 const NOTHING: Command = { args: "", entrypoint: [], cmd: [] };
 
 /**
- * One command from either form; both together must say the same. A request that says nothing of it leaves the one before, and so does one whose
- * lists are those that it has: its text may be a line, of which the lists are another form.
+ * Makes one command from either form. If both are given, they must mean the same. Without either, the previous command stays. It also stays
+ * if the given lists equal its own, because its text may be a shell line that would be lost.
  */
 export function commandOf(given: GivenCommand, { args, entrypoint, cmd }: Command = NOTHING): Command {
   const before = { args, entrypoint, cmd };
@@ -41,7 +41,7 @@ function parseArgs(args: string): { entrypoint: string[]; cmd: string[] } {
   return parseLists(args) ?? { entrypoint: [], cmd: parseArgv(args) };
 }
 
-/** `{"entrypoint":[…],"cmd":[…]}`, one of the two at least and nothing else; any other text is a shell line. */
+/** Reads `{"entrypoint":[…],"cmd":[…]}` with at least one of the two and nothing else. Any other text is a shell line. */
 function parseLists(args: string): { entrypoint: string[]; cmd: string[] } | undefined {
   const parsed = parsedOrNot(args);
   if (typeof parsed !== "object" || parsed === null || Object.keys(parsed).length === 0) return undefined;

@@ -1,4 +1,4 @@
-/** How REST v1 takes what Pods and templates have of a container: in every form that its clients are known to send. */
+/** Reads the container fields of Pods and templates from REST v1, in every form that its clients are known to send. */
 import type { Flat } from "../../kernel/flat.ts";
 import { nullable, t } from "../../kernel/schema.ts";
 import { envForm, envFrom, idForm, portsForm, portsFrom } from "./forms.ts";
@@ -29,14 +29,14 @@ export const shownContainer = {
   containerRegistryAuthId: t.String({ description: "Absent where it has none." }),
 };
 
-/** The same in the forms of the dialect. */
+/** The same fields in the form of the flat dialect. */
 export function containerFrom(body: Flat): Flat {
   const { env: variables, ports: named, containerRegistryAuthId: auth, containerDiskInGb: disk, ...plain } = body;
   return {
     ...withoutNulls(commandIn(plain)),
     ...(isSaid(variables) && { env: envFrom(variables as Parameters<typeof envFrom>[0]) }),
     ...(isSaid(named) && { ports: portsFrom(named as Parameters<typeof portsFrom>[0]) }),
-    // Some send it with everything, whether they chose one or not.
+    // Some clients always send the disk, as 0 if nobody chose a size.
     ...(isSaid(disk) && disk !== 0 && { containerDiskInGb: disk }),
     ...(auth !== undefined && { containerRegistryAuthId: auth || null }),
   };
@@ -47,7 +47,7 @@ const isSaid = (value: unknown) => value !== undefined && value !== null;
 const withoutNulls = (flat: Flat): Flat =>
   Object.fromEntries(Object.entries(flat).filter(([, value]) => value !== null));
 
-/** Clients send the form that they do not use as empty, beside the one that they do. */
+/** Clients send the form of the command that they do not use as empty, next to the one that they use. */
 function commandIn({ dockerArgs, dockerEntrypoint, dockerStartCmd, ...plain }: Flat): Flat {
   const lists = { ...listIn("dockerEntrypoint", dockerEntrypoint), ...listIn("dockerStartCmd", dockerStartCmd) };
   const areEmpty = Object.values(lists).every((list) => list.length === 0);

@@ -3,7 +3,7 @@ import { MIB } from "../../kernel/operation.ts";
 import { nullable, t } from "../../kernel/schema.ts";
 import { containerFields } from "./model.ts";
 
-/** Of a text that lists ports: a hundred of them at most, with what stands between them. */
+/** The limit of a text that lists ports. It fits the hundred that are allowed, with separators. */
 const LONGEST_PORTS = 2048;
 const MOST_PAIRS = 10_000;
 
@@ -17,16 +17,16 @@ const pair = t.Object({
 });
 const pairs = t.Array(pair, { maxItems: MOST_PAIRS });
 
-/** As a map, or as pairs of `key` and `value`. */
+/** Variables as a map, or as pairs of `key` and `value`. */
 export const envForm = t.Union([containerFields.env, pairs]);
 
-/** As a list, or as one text with commas. */
+/** Ports as a list, or as one text with commas. */
 export const portsForm = t.Union([containerFields.ports, t.String({ maxLength: LONGEST_PORTS })]);
 
-/** One of two names of an id, where the empty text means none. */
+/** An id that can come under either of two names. An empty text means none. */
 export const idForm = nullable(t.String({ maxLength: 191 }));
 
-/** The last of two pairs with one key counts, as it does in a map. */
+/** If two pairs have the same key, the last one counts, as in a map. */
 export function envFrom(given: Record<string, string> | readonly Pair[]): Record<string, string> {
   if (!Array.isArray(given)) return { ...(given as Record<string, string>) };
   return Object.fromEntries((given as readonly Pair[]).map(({ key, value }) => [key, value]));

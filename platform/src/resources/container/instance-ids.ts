@@ -1,4 +1,4 @@
-/** CPU flavors with their size as one word, `<flavor>-<vCPUs>-<GB>`, as the flat dialect says them. */
+/** CPU flavors with their size in one word, `<flavor>-<vCPUs>-<GB>`, as the flat dialect has them. */
 import { type CpuFlavor, cpuFlavors } from "../../catalog/compute.ts";
 import { problem } from "../../kernel/problem.ts";
 import { t } from "../../kernel/schema.ts";
@@ -16,17 +16,17 @@ export function flavorOf(instance: string): { id: string; vcpuCount: number } {
   return { id, vcpuCount: Number(vcpus) };
 }
 
-/** What a Pod or worker without GPUs has of which nobody says how large it is. */
+/** The size of a Pod or worker without GPUs if the caller names none. */
 export const DEFAULT_VCPUS = 2;
 
-/** For who names no flavor: all that come in this size, the cheapest first. */
+/** For callers that name no flavor: all flavors that come in this size, the cheapest first. */
 export function anyOfSize(vcpus: number): string[] {
   const offered = cpuFlavors().filter(({ minVcpu, maxVcpu }) => minVcpu <= vcpus && vcpus <= maxVcpu);
   if (offered.length === 0) throw tooLarge(`${vcpus} vCPUs`);
   return cheapestFirst(offered).map(({ id }) => `${id}-${vcpus}`);
 }
 
-/** For who says how much there must be at least: each flavor in the smallest size that has it, the cheapest first. */
+/** For callers that name a minimum: each flavor in the smallest size that meets it, the cheapest first. */
 export function anyWithAtLeast(least: { vcpus: number; memoryGb: number }): string[] {
   const sized = cpuFlavors().flatMap((flavor) => {
     const vcpus = Math.max(flavor.minVcpu, least.vcpus, Math.ceil(least.memoryGb / flavor.ramGbPerVcpu));

@@ -1,4 +1,4 @@
-/** What a schema cannot say of container fields: mistakes that would only show when nothing starts. */
+/** Finds mistakes in container fields that a schema cannot express and that would otherwise only show when nothing starts. */
 import { isHostImage } from "../../ports/compute/by-image.ts";
 import { HOST_RESERVED, plainPath, refusedPath } from "../../ports/compute/mount-paths.ts";
 
@@ -14,8 +14,8 @@ const HIGHEST_PORT = 65_535;
 const SYMMETRIC = /^[7-9]\d{4}\/tcp$/;
 
 /**
- * One line for each, shaped as those of a schema. Only what was sent is judged: what an older release let in stays as it is. A Pod may ask by a
- * number from 70000 on for a port that is the same inside and outside.
+ * Returns one line per mistake, in the form of schema errors. It checks only the fields that were sent, so values that an older release
+ * accepted stay valid. With `symmetric`, a TCP port from 70000 on is allowed: it asks for a port with the same number inside and outside.
  */
 export function containerMistakes(
   { image, ports = [], env = {} }: ContainerFields,
@@ -45,7 +45,7 @@ interface Mounting {
   mounts: { persistent?: { path: string }; network?: readonly { path: string }[] };
 }
 
-/** The same of what is mounted: where that can be hangs on the image too. */
+/** Finds mistakes in mount paths. Which paths are allowed depends on the image too. */
 export function mountMistakes({ image, mounts }: Mounting): string[] {
   const reserved = isHostImage(image) ? HOST_RESERVED : [];
   return named(mounts).flatMap(([where, path]) => {
@@ -54,10 +54,10 @@ export function mountMistakes({ image, mounts }: Mounting): string[] {
   });
 }
 
-/** Where programs are to see volumes. */
+/** The paths at which programs see the volumes. */
 export const mountPaths = (mounts: Mounting["mounts"]): string[] => named(mounts).map(([, path]) => plainPath(path));
 
-/** Whether a change brings a volume where it was not, or another image to where it is. */
+/** Whether a change moves a mount to another path, or changes the image under the mounts. */
 export const isMountedOtherwise = (before: Mounting, after: Mounting): boolean =>
   before.image !== after.image || mountPaths(before.mounts).join() !== mountPaths(after.mounts).join();
 

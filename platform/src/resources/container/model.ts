@@ -6,14 +6,14 @@ const registryReference = t.Union([t.Null(), name(), t.Object({ id: name() }, { 
 
 const DEFAULT_DISK_GB = 20;
 
-/** Commands and variables are bounded by what a body may have; what a worker can start with is judged where that is known. */
+/** Only the size of a body bounds commands and variables here. Whether a worker can start with them is checked where that is known. */
 const text = (options: object = {}) => t.String({ maxLength: MIB, ...options });
 const words = (options: object = {}) => t.Array(text(), { maxItems: 1000, ...options });
 const LONGEST_IMAGE = 8192;
 const MOST_PORTS = 100;
 const MOST_VARIABLES = 10_000;
 
-/** As a caller sends them. */
+/** The fields as a caller sends them. */
 export const containerFields = {
   image: t.Optional(
     t.String({
@@ -74,7 +74,7 @@ export const containerFields = {
   }),
 };
 
-/** As records show them: always all of them. */
+/** The fields as records show them. Records always show all of them. */
 export const shownContainerFields = {
   image: t.String({ minLength: 1, maxLength: LONGEST_IMAGE, description: "Container image with tag." }),
   args: text({ description: "Start command as one text." }),
@@ -86,15 +86,15 @@ export const shownContainerFields = {
   registry: nullable(t.String({ description: "Registry credential id." })),
 };
 
-/** Those of a record that are its container, whatever has them: what a template gives. */
+/** The names of the container fields in a record of any kind. A template gives these to what is made from it. */
 export const KEPT_CONTAINER = Object.keys(containerFields) as (keyof KeptContainer)[];
 
 const keptContainer = t.Object({ ...containerFields, ...shownContainerFields });
 
-/** As they are kept, whatever has them: in the form in which they are shown. */
+/** The container fields as records of any kind keep them, which is also the form they are shown in. */
 export type KeptContainer = Static<typeof keptContainer>;
 
-/** The container of whatever has one. */
+/** The container fields of a record of any kind. */
 export const containerOf = (doc: KeptContainer): KeptContainer =>
   Object.fromEntries(
     KEPT_CONTAINER.filter((field) => doc[field] !== undefined).map((field) => [field, doc[field]]),

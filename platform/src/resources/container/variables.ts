@@ -1,10 +1,10 @@
-/** Variables that tell a program of ours where it runs and what it has there, under our own names and the established ones. */
+/** Variables that tell a program where it runs and what it has there, under our own names and the established ones. */
 import { hash } from "node:crypto";
 import { gpuMemoryGb } from "../../catalog/compute.ts";
 
 export type Variables = Record<string, string>;
 
-/** What a program was given of its machine. */
+/** The share of a machine that a program was given. */
 export interface ComputeGiven {
   vcpu: number;
   memoryMb: number;
@@ -14,7 +14,7 @@ export interface ComputeGiven {
 
 export const hostName = (id: string) => `${id}-${hash("sha256", id, "hex").slice(0, 8)}`;
 
-/** Spaces in names of GPUs are written as `+`, as everywhere in this protocol. */
+/** A GPU name has `+` in place of spaces, as everywhere in this protocol. */
 export function computeVariables({ vcpu, memoryMb, gpuType, gpuCount }: ComputeGiven) {
   return {
     CPU_COUNT: String(vcpu),

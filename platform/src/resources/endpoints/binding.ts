@@ -1,30 +1,30 @@
-/** Whether an endpoint follows its template: what binds it, what ends that, and which template it then shows. */
+/** Decides whether an endpoint follows its template, what ends that, and which template the endpoint shows. */
 import { isSame } from "../../kernel/same.ts";
 import { KEPT_CONTAINER } from "../container/model.ts";
 import type { EndpointTerms } from "./fields.ts";
 import type { KeptEndpoint } from "./model.ts";
 
-/** How what a caller says of an endpoint's template is meant. */
+/** What naming a template means for an endpoint. */
 export interface Binding {
-  /** A template that is named is followed from then on, and not only copied. */
+  /** The endpoint follows the named template from then on, instead of only copying it. */
   follows?: boolean;
 }
 
-/** The template that it follows, or its own container under its own id. */
+/** The id of the template that the endpoint follows. Without one, the endpoint's own id stands for its own container. */
 export const templateIdOf = ({ id, doc }: { id: string; doc: KeptEndpoint }): string =>
   (doc.follows && doc.template) || id;
 
-/** Whether terms say something of the container themselves: then it is no template's. */
+/** Whether the terms set container fields themselves. Then the container is not the template's. */
 export const saysContainer = (terms: Partial<Record<(typeof KEPT_CONTAINER)[number], unknown>>): boolean =>
   KEPT_CONTAINER.some((field) => terms[field] !== undefined);
 
-/** Without a template that is the one it has: who sends back what was shown changes nothing by that. */
+/** Leaves out a template that the endpoint already shows, so that sending back what was read changes nothing. */
 export function withoutShownTemplate(item: { id: string; doc: KeptEndpoint }, terms: EndpointTerms): EndpointTerms {
   const { templateId, ...others } = terms;
   return templateId === templateIdOf(item) ? others : terms;
 }
 
-/** What a change makes of the binding. Nothing but the container, or another template, ends it. */
+/** Whether the endpoint still follows its template after a change. Only a change of the container or of the template ends that. */
 export function bindingAfter(before: KeptEndpoint, set: Partial<KeptEndpoint>, bound: Binding): Binding {
   if (bound.follows) return bound;
   if (!before.follows) return {};

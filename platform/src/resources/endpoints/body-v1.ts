@@ -1,4 +1,4 @@
-/** What bodies of REST v1 say of an endpoint, in the names of the flat dialect and in the terms of the service. */
+/** Translates bodies of REST v1 for an endpoint into the names of the flat dialect and the terms of the service. */
 import type { Flat } from "../../kernel/flat.ts";
 import { problem } from "../../kernel/problem.ts";
 import { anyOfSize } from "../container/instance-ids.ts";
@@ -17,17 +17,17 @@ export function newEndpointTerms(body: Flat): EndpointTerms {
   return { ...endpointShapes.created(flat), ...flashBootIn(body) };
 }
 
-/** What is not sent stays as it is. */
+/** Fields that are not sent stay unchanged. */
 export function changedEndpointTerms(body: Flat, before: KeptEndpoint): EndpointTerms {
   const isCpu = before.cpu !== undefined;
   const flat = { ...plainIn(body), ...computeIn(body, isCpu, before), ...volumesIn(body) };
   return { ...endpointShapes.updated(flat, before), ...flashBootIn(body, before) };
 }
 
-/** What is said of compute in another form, or is not read. */
+/** The fields of compute that have another form in the dialect, or that are ignored. */
 const OF_COMPUTE = ["gpuTypeId", "gpuTypeIds", "gpuCount", "minCudaVersion", "allowedCudaVersions", "instanceIds"];
 
-/** What stands in the dialect under the same name and in the same form; a timeout of 0 says nothing. */
+/** The fields with the same name and form in the dialect. A timeout of 0 means that none is set. */
 const plainIn = (body: Flat): Flat =>
   Object.fromEntries(
     Object.entries(body).filter(
@@ -37,23 +37,23 @@ const plainIn = (body: Flat): Flat =>
 
 const listIn = (list: unknown): string[] => (Array.isArray(list) ? (list as string[]) : []);
 
-/** Who names CPU flavors and no GPUs means an endpoint without them; who names neither leaves it to the template. */
+/** CPU flavors without GPUs mean a CPU endpoint. If neither is named, the template decides. */
 function isOnCpus({ computeType, cpuFlavorIds, instanceIds, gpuTypeIds, gpuTypeId }: Flat): boolean {
   if (computeType !== undefined) return computeType === "CPU";
   return listIn(cpuFlavorIds ?? instanceIds).length > 0 && listIn(gpuTypeIds).length === 0 && !gpuTypeId;
 }
 
-/** What is said of the other kind of compute is not read. */
+/** Fields for the other kind of compute are ignored. */
 const computeIn = (body: Flat, isCpu: boolean, before?: KeptEndpoint): Flat =>
   isCpu ? cpusIn(body, before) : gpusIn(body);
 
-/** An endpoint without GPUs shows 0 of them, and may send that back; of one that has some it would be a surprise. */
+/** A CPU endpoint shows 0 GPUs, and clients may send that back. For a GPU endpoint a count of 0 is refused. */
 const NO_GPUS = "$.gpuCount: must be >= 1; for workers without GPUs send 'computeType': \"CPU\"";
 
 function gpusIn({ gpuTypeId, gpuTypeIds, gpuCount, minCudaVersion, allowedCudaVersions, computeType }: Flat): Flat {
   const types = listIn(gpuTypeIds).length > 0 ? listIn(gpuTypeIds) : gpuTypeId ? [gpuTypeId] : undefined;
   if (gpuCount === 0) throw problem("invalid", "Request validation failed.", { errors: [NO_GPUS] });
-  // Any GPU, where the template would have none.
+  // Asks for any GPU, even if the template would ask for none.
   const count = gpuCount || (computeType === "GPU" ? defaults.gpuCount : undefined);
   const least = minCudaVersion === "" ? null : minCudaVersion;
   return { gpuTypeIds: types, gpuCount: count, minCudaVersion: least, allowedCudaVersions };

@@ -4,16 +4,16 @@ import { cpuFlavor, poolIds, poolOfType, typesOfPool } from "../../catalog/compu
 import { problem } from "../../kernel/problem.ts";
 import { endpointDefaults, type KeptCpu, type KeptGpu } from "./model.ts";
 
-/** What a caller says of an endpoint's GPUs. */
+/** What a caller sets for an endpoint's GPUs. */
 export interface GpuTerms {
-  /** In order of preference; those there are by default. */
+  /** The types in order of preference. By default all types are allowed, or those it had before. */
   types?: string[];
   count?: number;
   allowedCudaVersions?: string[];
   minCudaVersion?: string;
 }
 
-/** For a template that says nothing of compute: any GPU will do. */
+/** The default if the template says nothing about compute: any GPU. */
 export const anyGpu = (): KeptGpu => ({
   types: poolIds().flatMap((pool) => typesOfPool(pool) ?? []),
   count: 1,

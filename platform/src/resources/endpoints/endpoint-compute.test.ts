@@ -1,4 +1,4 @@
-/** What an endpoint runs on and how: GPUs by pool or type, CPU flavors, workers, scaling and the start command. */
+/** The compute of an endpoint: GPUs by pool or type, CPU flavors, workers, scaling and the start command. */
 import { describe, expect, test } from "vitest";
 import { setup } from "../../../tests/world.ts";
 

@@ -1,4 +1,4 @@
-/** What could never start or never end is refused when it is asked for, and not when a worker fails over it. */
+/** Settings that could never start or never end are refused in the request, instead of making a worker fail. */
 import { describe, expect, test } from "vitest";
 import { setup, type World } from "../../../tests/world.ts";
 
@@ -6,7 +6,7 @@ const ENDPOINTS = "/v2/serverless";
 const CPU = { name: "text", image: "busybox", cpu: [{ id: "cpu3c", vcpuCount: 2 }] };
 const SECONDS = "must be a whole number of seconds from 1 to 86400";
 
-/** What a new endpoint with these fields is answered, and what a change of an old one to them. */
+/** The answers to creating an endpoint with these fields, and to changing an existing one to them. */
 async function answers(world: World, fields: object, made: object = {}) {
   const { id } = (await world.call("POST", ENDPOINTS, { body: { ...CPU, ...made } })).json;
   return [

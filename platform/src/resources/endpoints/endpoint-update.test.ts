@@ -1,4 +1,4 @@
-/** Changing an endpoint in place: only what was sent, within the rules that made it. */
+/** Updating an endpoint changes only the fields that were sent, under the same rules as its creation. */
 import { describe, expect, test } from "vitest";
 import { setup } from "../../../tests/world.ts";
 

@@ -1,4 +1,4 @@
-/** Endpoints as records: made, listed in pages, read and deleted, each by those who may. */
+/** Endpoints as records: who may create, list, read and delete them. */
 import { describe, expect, test } from "vitest";
 import { setup, type World } from "../../../tests/world.ts";
 

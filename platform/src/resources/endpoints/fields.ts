@@ -1,4 +1,4 @@
-/** What the terms of a caller make of an endpoint, and which of them it cannot have. */
+/** Turns a caller's terms into the fields of an endpoint, and refuses terms that an endpoint cannot have. */
 
 import { isDataCenter } from "../../catalog/compute.ts";
 import { bootedIn } from "../../kernel/boot.ts";
@@ -18,13 +18,13 @@ import { Endpoint, type EndpointType, endpointBoots, endpointDefaults, type Kept
 import { refuseVolumes } from "./volumes.ts";
 import { refuseWarmUp } from "./warm-up.ts";
 
-/** What a caller gives of an endpoint, whichever surface it comes through. */
+/** What a caller sets on an endpoint, through any surface. */
 export type EndpointTerms = Partial<
   Omit<KeptEndpoint, "release" | "template" | "follows" | "gpu" | "cpu" | "workers"> & {
     gpu: GpuTerms;
     cpu: { id: string; vcpuCount: number }[];
     workers: Partial<KeptEndpoint["workers"]>;
-    /** Whose fields are copied once. */
+    /** The template that the endpoint copies once, or follows. */
     templateId: string;
   }
 >;
@@ -75,19 +75,19 @@ export function updated(before: KeptEndpoint, body: EndpointTerms): Partial<Kept
 
 const SMALL_CPU = { id: "cpu3c", vcpuCount: 2 };
 
-/** For a template that says nothing of compute and a caller who does not either. */
+/** Adds default compute if neither the template nor the caller sets any. */
 export function withCompute(terms: EndpointTerms, category: TemplateCategory): EndpointTerms {
   if (terms.gpu || terms.cpu) return terms;
   return category === "CPU" ? { ...terms, cpu: [{ ...SMALL_CPU }] } : { ...terms, gpu: {} };
 }
 
-/** A key for one endpoint must not come by what the account as a whole has. */
+/** A key that is narrowed to some endpoints must not get at what belongs to the whole account. */
 export function refuseTemplate({ endpoints }: Caller, { templateId }: EndpointTerms): void {
   if (!endpoints || templateId === undefined) return;
   throw problem("not-allowed", "This API key is narrowed to some endpoints, and cannot copy a template to them.");
 }
 
-/** A key for one endpoint must not come by the private images of others. */
+/** A key that is narrowed to some endpoints must not get at the private images of others. */
 export function refuseNewRegistry({ endpoints }: Caller, before: KeptEndpoint, { registry }: EndpointTerms): void {
   if (!endpoints || !registry || registry === before.registry) return;
   throw problem(
@@ -96,7 +96,10 @@ export function refuseNewRegistry({ endpoints }: Caller, before: KeptEndpoint, {
   );
 }
 
-/** A key that may change what a program is told can read it: a key for one endpoint must not come by the secrets of others that way. */
+/**
+ * A key that can change a program's variables can also read them. If it is narrowed to some endpoints, it must not get at the secrets of
+ * others that way.
+ */
 export function refuseNewSecrets({ endpoints }: Caller, before: KeptEndpoint, { env }: EndpointTerms): void {
   if (!endpoints || !env) return;
   const known = new Set(secretsIn(Object.values(before.env)));
@@ -108,7 +111,7 @@ export function refuseNewSecrets({ endpoints }: Caller, before: KeptEndpoint, { 
   );
 }
 
-/** The name of the template that it shows, where it is said as it is, changes nothing by itself. */
+/** Sending back the name of the shown template unchanged is not a change. */
 export function changesNothing(
   before: KeptEndpoint,
   set: Partial<KeptEndpoint>,
@@ -117,7 +120,7 @@ export function changesNothing(
   return isEmpty(changedIn({ volumePlaces: [], ...before, ...(templateName !== undefined && { templateName }) }, set));
 }
 
-/** What no worker could start with. A text with a secret in it is judged when that is known, at the boot. */
+/** Refuses settings that no worker could start with. A text with a secret in it is only checked at the boot. */
 function refuseMistakes(type: EndpointType, body: Pick<EndpointTerms, "image" | "ports" | "env">): void {
   const env = body.env ?? {};
   const errors = [...containerMistakes(body), ...initTimeoutMistakes(env)];
@@ -126,7 +129,7 @@ function refuseMistakes(type: EndpointType, body: Pick<EndpointTerms, "image" | 
   if (type === "LOAD_BALANCER") listeningOf(Object.fromEntries(known));
 }
 
-/** Rules across fields, the same for a new endpoint and a changed one. */
+/** Checks the rules across fields, for new and changed endpoints alike. */
 function checked(doc: KeptEndpoint): KeptEndpoint {
   if (doc.type === "LOAD_BALANCER" && doc.scaling.type !== "REQUEST_COUNT") {
     throw problem("invalid", "Request validation failed.", {

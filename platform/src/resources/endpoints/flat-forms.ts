@@ -1,4 +1,4 @@
-/** Words of older surfaces for what an endpoint is: written leniently, and kept finer where the record is finer than they can say. */
+/** Reads and writes the words of older surfaces for an endpoint. Where the record says more than they can, a write keeps that. */
 import { problem } from "../../kernel/problem.ts";
 import { type EndpointType, flashBootModes, type KeptEndpoint, type Scaling } from "./model.ts";
 
@@ -9,7 +9,7 @@ const types: Record<EndpointType, FlatType> = { QUEUE: "QB", LOAD_BALANCER: "LB"
 
 export const flatTypeOf = ({ type }: Pick<KeptEndpoint, "type">): FlatType => types[type];
 
-/** `QB` and `LB`, or our own words, in any case; nothing where nothing is said. */
+/** Reads `QB` and `LB`, or our own words, in upper or lower case. Undefined for an empty text. */
 export function endpointTypeFrom(word: string): EndpointType | undefined {
   const said = wordOf(word);
   if (said === "") return undefined;
@@ -17,10 +17,10 @@ export function endpointTypeFrom(word: string): EndpointType | undefined {
   return (found as EndpointType | undefined) ?? unknownWord("type", word, Object.values(types));
 }
 
-/** Anything but off: a record that freezes its workers in some way. */
+/** Whether workers are frozen at all, in any mode. */
 export const isFlashBooting = ({ flashboot }: Pick<KeptEndpoint, "flashboot">): boolean => flashboot !== "OFF";
 
-/** A yes or no, or the mode by its name. A yes to one that freezes its workers already leaves the way in which it does. */
+/** Reads true or false, or the name of a mode. True keeps the mode of an endpoint that already freezes its workers. */
 export function flashBootFrom(said: boolean | string, before?: Pick<KeptEndpoint, "flashboot">): FlashBoot | undefined {
   if (said === true) return before && isFlashBooting(before) ? before.flashboot : "FLASHBOOT";
   if (said === false) return "OFF";
@@ -37,11 +37,11 @@ export function scalerTypeFrom(said: string): Scaling["type"] | undefined {
   return scalerTypes.find((type) => type === word) ?? unknownWord("scalerType", said, scalerTypes);
 }
 
-/** The number of either way of scaling. */
+/** The number that belongs to the type of scaling. */
 export const scalerValueOf = (scaling: Scaling): number =>
   scaling.type === "QUEUE_DELAY" ? scaling.queueDelay : scaling.requestCount;
 
-/** As a whole number, which is all that older clients read: a part of a second is a second to them. */
+/** Rounded up, since older clients only read whole numbers: they see a fraction of a second as a second. */
 export const wholeScalerValueOf = ({ scaling }: Pick<KeptEndpoint, "scaling">): number =>
   Math.ceil(scalerValueOf(scaling));
 

@@ -1,4 +1,4 @@
-/** Endpoints as older surfaces show them, and what they cannot say and therefore do not change. */
+/** Endpoints as older surfaces show them. Fields that a surface cannot say are not changed by it. */
 import { describe, expect, test } from "vitest";
 import { created, updated } from "./fields.ts";
 import { endpointDialect } from "./flat.ts";

@@ -1,4 +1,4 @@
-/** An endpoint as REST v1 and GraphQL show it beyond what its caller said: its template, its version, its compute in their words. */
+/** What REST v1 and GraphQL show of an endpoint in addition to its own fields: its template, version and compute in their words. */
 import { timestamp } from "../../kernel/clock.ts";
 import { templateIdOf } from "./binding.ts";
 import { type FlatType, flatTypeOf, isFlashBooting, wholeScalerValueOf } from "./flat-forms.ts";
@@ -12,20 +12,20 @@ export interface FlatEndpoint {
   name: string;
   userId: string;
   createdAt: string;
-  /** What it follows, or its own container under its own id. */
+  /** The template that it follows, or its own id for its own container. */
   templateId: string;
-  /** The first is 0. */
+  /** Versions begin at 0. */
   version: number;
   type: FlatType;
   computeType: "CPU" | "GPU";
   env: Record<string, string>;
-  /** Null where it runs on CPUs; pools and exclusions as one text, and types in their order. */
+  /** Null for a CPU endpoint. `gpuIds` has pools and exclusions as one text, `gpuTypeIds` the types in order. */
   gpuIds: string | null;
   gpuTypeIds: string[] | null;
   gpuCount: number;
   allowedCudaVersions: string[];
   minCudaVersion: string | null;
-  /** Null where it runs on GPUs. */
+  /** Null for a GPU endpoint. */
   instanceIds: string[] | null;
   dataCenterIds: string[];
   locations: string;
@@ -43,7 +43,7 @@ export interface FlatEndpoint {
   flashBootType: KeptEndpoint["flashboot"];
 }
 
-/** `userId` is the owner of the account that it is in. */
+/** `userId` is the owner of the endpoint's account. */
 export function flatEndpoint(item: EndpointItem, userId: string): FlatEndpoint {
   const { id, createdAt, doc } = item;
   const { name, env, workers, release, timeout, flashboot } = doc;

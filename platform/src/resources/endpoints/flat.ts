@@ -1,4 +1,4 @@
-/** The flat dialect of endpoints: what is not one plain field of the model under another name. */
+/** The flat dialect of endpoints: the fields that are not just a field of the model under another name. */
 import { type Flat, flatDialect, plainField } from "../../kernel/flat.ts";
 import { name, nullable, oneOf, t } from "../../kernel/schema.ts";
 import { flavorOf, instanceIds } from "../container/instance-ids.ts";
@@ -29,7 +29,7 @@ export const endpointDialect = flatDialect<KeptEndpoint, EndpointTerms>(Endpoint
       write: (templateId) => ({ templateId: templateId as string }),
     },
     "template.containerRegistryAuthId": plainField("registry", nullable(name())),
-    // By types, where REST v2 says pools: the order of a caller survives.
+    // The dialect lists types, while REST v2 lists pools. That keeps a caller's order.
     gpuTypeIds: plainField("gpu.types", t.Array(name(), { minItems: 1, maxItems: MOST_ITEMS })),
     gpuCount: plainField("gpu.count", t.Integer({ minimum: 1, maximum: 1024 })),
     allowedCudaVersions: plainField("gpu.allowedCudaVersions", t.Array(cudaVersion, { maxItems: MOST_ITEMS })),
@@ -64,13 +64,13 @@ interface SaidOfScaling {
   scalerValue?: number;
 }
 
-/** One is said without the other: the other stays, or is the default. */
+/** If only one of the two fields is sent, the other stays unchanged, or gets its default. */
 function writeScaling(_: unknown, all: Flat, before: KeptEndpoint | undefined): EndpointTerms {
   const { type = endpointDefaults.type, scalerType, scalerValue } = all as SaidOfScaling;
   const known: Scaling = before?.scaling ?? endpointDefaults.scaling[type];
   const isDelay = (scalerType ?? known.type) === "QUEUE_DELAY";
   const shown = wholeScalerValueOf({ scaling: known });
-  // Who sends back what was shown leaves what it stands for.
+  // The shown value is rounded. Sending it back unchanged keeps the exact value.
   const isKnown = scalerValue === undefined || (before !== undefined && scalerValue === shown);
   if (isDelay) return { scaling: { type: "QUEUE_DELAY", queueDelay: isKnown ? scalerValueOf(known) : scalerValue } };
   return { scaling: { type: "REQUEST_COUNT", requestCount: isKnown ? shown : scalerValue } };

@@ -1,4 +1,4 @@
-/** Endpoints that follow templates: an edit reaches all of them in the commit of the edit, with a release for each whose container changes. */
+/** Brings an edit of a template to the endpoints that follow it, in the same commit, with a release for each changed container. */
 import type { Caller } from "../../kernel/caller.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { LastSeen } from "../../kernel/cursor.ts";
@@ -23,9 +23,9 @@ interface Edited {
   doc: KeptTemplate;
 }
 
-/** What one commit may have: an account's endpoints are bounded by its quota, and each may be a megabyte long. */
+/** The limit of one commit. A quota bounds the number of an account's endpoints, but each may be a megabyte long. */
 export const MOST_REACHED_BYTES = 32 * 1024 * 1024;
-/** Few, for the same reason. */
+/** Only a few are read at once, because each may be a megabyte long. */
 const READ_AT_ONCE = 20;
 
 export class EndpointFollowers implements Followers {
@@ -101,7 +101,7 @@ export class EndpointFollowers implements Followers {
     }
   }
 
-  /** One of the account's that follows none; that of another account does not exist. */
+  /** An endpoint of the account that follows no template. Those of other accounts do not exist for the caller. */
   async #unbound(caller: Caller, id: string, needed: Scope): Promise<EndpointItem | undefined> {
     const item = await this.#endpoints.get(id);
     if (!item || item.account !== caller.account || item.doc.follows) return undefined;
@@ -110,7 +110,7 @@ export class EndpointFollowers implements Followers {
   }
 }
 
-/** A refusal names the endpoint: whoever edits a template did not say which it reaches. */
+/** The refusal names the endpoint, because the editor of a template does not say which endpoints follow it. */
 function changeBy(template: Edited, { id, doc }: EndpointItem): Partial<KeptEndpoint> {
   try {
     return updated(doc, withTemplate(template.doc, {}, "change"));

@@ -1,4 +1,4 @@
-/** Templates are edited while endpoints come, change, follow and go: in the end each that follows has what its template says, on every store. */
+/** Templates and endpoints change concurrently. In the end each follower has what its template says, on every store. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** Endpoints that follow their template: what binds them, what reaches them, what ends it. */
+/** Endpoints that follow their template: what binds them, which edits reach them, and what ends it. */
 import { describe, expect, test } from "vitest";
 import { mortalStore } from "../../../tests/mortal-store.ts";
 import { InterceptedStore, setup as setupWorld, type World, type WorldOptions } from "../../../tests/world.ts";

@@ -1,4 +1,4 @@
-/** GPUs and places as one text each, there and back. */
+/** GPUs and data centers as one text each, read and written. */
 import { describe, expect, test } from "vitest";
 import { dataCenters, gpuTypeIds, poolIds, typesOfPool } from "../../catalog/compute.ts";
 import { realRandom, SeededRandom } from "../../kernel/random.ts";

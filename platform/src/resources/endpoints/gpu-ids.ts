@@ -1,11 +1,11 @@
-/** GPUs as one text, `POOL,OTHER_POOL,-A type`: pools or types in order of preference, and types of the pools that are not wanted. */
+/** GPUs as one text, `POOL,OTHER_POOL,-A type`: pools or types in order of preference, and types to exclude from the pools. */
 import { poolIds, poolOfType, typesOfPool } from "../../catalog/compute.ts";
 import { problem } from "../../kernel/problem.ts";
 import { grouped } from "./grouped.ts";
 
 const MOST_WORDS = 200;
 
-/** The types that a text means; undefined where it names none. */
+/** The types that a text stands for, or undefined if it names none. */
 export function typesOfGpuIds(text: string): string[] | undefined {
   const words = text.split(",").map((word) => word.trim());
   const named = words.filter((word) => word !== "" && !word.startsWith("-"));
@@ -17,7 +17,7 @@ export function typesOfGpuIds(text: string): string[] | undefined {
   return without(excluded, offered, "gpuIds");
 }
 
-/** What is left of the types of some pools; each once, where it comes first. */
+/** The offered types without the excluded ones, each once, at its first position. */
 export function without(excluded: readonly string[], offered: readonly string[], field: string): string[] {
   const stray = excluded.find((type) => !offered.includes(type));
   if (stray !== undefined) throw problem("rule-broken", `'${field}' names '${stray}', which is in none of the pools.`);
@@ -26,7 +26,7 @@ export function without(excluded: readonly string[], offered: readonly string[],
   return types;
 }
 
-/** The same types in the same order as a text: a pool where they are of one and as it has them, else each by its name. */
+/** Writes the types as one text that keeps their order. Types of one pool in the pool's order become the pool, and others are named. */
 export function gpuIdsOf(types: readonly string[]): string {
   return grouped(types, poolOfType)
     .flatMap(({ group, members }) => {

@@ -1,12 +1,12 @@
-/** A list as the groups that its items stand in, such as GPU types in pools. */
+/** Divides a list into the groups of its items, such as GPU types into pools. */
 
 export interface Grouped {
-  /** Undefined where the items stand for themselves: they have no group, or are scattered. */
+  /** Undefined if the items have no group, or if their group is scattered over the list. */
   group: string | undefined;
   members: string[];
 }
 
-/** In the order of the list. Items of one group that do not follow each other stand for themselves. */
+/** Keeps the order of the list. If the items of a group are not all next to each other, they are not grouped. */
 export function grouped(items: readonly string[], groupOf: (item: string) => string | undefined): Grouped[] {
   const runs: Grouped[] = [];
   for (const item of items) {

@@ -1,20 +1,20 @@
-/** Images that an endpoint cannot have here, whatever they hold. */
+/** Refuses images that an endpoint cannot have on this installation. */
 import { problem } from "../../kernel/problem.ts";
 
 export interface ImageRefusal {
-  /** Nothing of the kind for this account, or not this one for anybody. */
+  /** `not-allowed` if the account may not use this kind of image, `invalid` if nobody can use this one. */
   code: "not-allowed" | "invalid";
   reason: string;
 }
 
-/** `mounts`: where its programs are to see volumes. */
+/** `mounts` are the paths at which its programs see volumes. */
 export type RefusesImage = (
   image: string,
   account: string,
   mounts?: readonly string[],
 ) => Promise<ImageRefusal | undefined>;
 
-/** Refuses an image when it is sent, with the reason that a start would give. */
+/** Refuses an image when it is sent, for the same reason that a start would fail with. */
 export async function refuseImage(
   refuses: RefusesImage,
   image: string | undefined,

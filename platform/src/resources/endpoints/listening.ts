@@ -1,14 +1,14 @@
-/** Where the application of a load-balancing endpoint listens, as its environment says. */
+/** Reads where the application of a load-balancing endpoint listens, from its environment. */
 import { problem } from "../../kernel/problem.ts";
 
 export interface Listening {
-  /** Requests go here. */
+  /** The port that gets the requests. */
   port: number;
   healthPort: number;
   healthPath: string;
 }
 
-/** `PORT` is 80 by default, `PORT_HEALTH` the same port, `HEALTH_CHECK_PATH` is `/ping`. */
+/** `PORT` defaults to 80, `PORT_HEALTH` to the same port, and `HEALTH_CHECK_PATH` to `/ping`. */
 export function listeningOf(env: Readonly<Record<string, string>>): Listening {
   const port = portIn(env, "PORT") ?? 80;
   return { port, healthPort: portIn(env, "PORT_HEALTH") ?? port, healthPath: healthPathOf(env) };
@@ -23,7 +23,7 @@ function portIn(env: Readonly<Record<string, string>>, name: "PORT" | "PORT_HEAL
   const text = env[name];
   if (!text) return undefined;
   const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
-  // Not with its text, which may have come from a secret.
+  // The message leaves out the value, which may come from a secret.
   if (!(port >= 1 && port <= 65_535)) throw problem("rule-broken", `'${name}' must be a port from 1 to 65535.`);
   return port;
 }

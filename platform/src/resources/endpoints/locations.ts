@@ -1,18 +1,18 @@
-/** Data centers as one text with commas, in which two letters mean every data center of a country. */
+/** Data centers as one text with commas. Two letters stand for all data centers of a country. */
 import { dataCenter, dataCenters } from "../../catalog/compute.ts";
 import { problem } from "../../kernel/problem.ts";
 import { grouped } from "./grouped.ts";
 
 const MOST_WORDS = 200;
 
-/** The ids of the data centers that a text means, each once; none for anywhere. */
+/** The ids of the data centers that a text stands for, each once. An empty list means anywhere. */
 export function dataCentersOf(text: string): string[] {
   const words = text.split(",").map((word) => word.trim());
   if (words.length > MOST_WORDS) throw problem("rule-broken", `'locations' names more than ${MOST_WORDS} places.`);
   return [...new Set(words.filter((word) => word !== "").flatMap(placesCalled))];
 }
 
-/** A country where all of its several data centers stand together, else each by its id. */
+/** Writes the country if all of its data centers are listed together and there are several; otherwise each id. */
 export function locationsOf(ids: readonly string[]): string {
   return grouped(ids, (id) => dataCenter(id)?.country)
     .flatMap(({ group, members }) => {

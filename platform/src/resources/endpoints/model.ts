@@ -6,7 +6,7 @@ import { type KeptOf, type RecordOf, resource } from "../../kernel/resource.ts";
 import { closed, dateTime, name, nullable, oneOf, type Static, t } from "../../kernel/schema.ts";
 import { containerFields, shownContainerFields } from "../container/model.ts";
 
-/** What the service does where a field is absent at creation. */
+/** The defaults that the service uses at creation. */
 export const endpointDefaults = {
   type: "QUEUE",
   gpuCount: 1,
@@ -19,7 +19,7 @@ export const endpointDefaults = {
   flashboot: "OFF",
 } as const;
 
-/** Lists are short, since those whose items must differ are compared with each other. */
+/** Lists are short, because the items of some are compared with each other to find duplicates. */
 export const MOST_ITEMS = 100;
 const MOST_WORKERS = 10_000;
 const LONGEST_DELAY_S = 604_800;
@@ -27,7 +27,7 @@ const MOST_REQUESTS = 1_000_000;
 
 export const cudaVersion = t.String({ maxLength: 16, pattern: "^\\d+\\.\\d+$" });
 const uri = t.String({ format: "uri" });
-/** A URL in which `{job_id}` stands for a job's id. */
+/** A URL in which `{job_id}` stands for the id of a job. */
 const uriOfJob = t.String({ format: "uri-template" });
 
 const cudaFields = {
@@ -41,7 +41,7 @@ const cudaFields = {
   ),
 };
 
-/** `{pools, count}` as public clients send it, or `{id, count}` for exactly one type. */
+/** Either `{pools, count}` as public clients send it, or `{id, count}` for exactly one type. */
 const gpuRequest = closed({
   id: t.Optional(name({ description: "Exactly this GPU type." })),
   pools: t.Optional(
@@ -256,36 +256,36 @@ export const Endpoint = resource("Endpoint", {
 export type Endpoint = RecordOf<typeof Endpoint>;
 export type EndpointType = (typeof endpointTypes)[number];
 
-/** GPU types in order of preference; pools and exclusions are a view of this list, so that every dialect's order survives. */
+/** GPU types in order of preference. Pools and exclusions are only a view of this list, so the order of every dialect survives. */
 export type KeptGpu = { types: string[]; count: number; allowedCudaVersions: string[]; minCudaVersion: string | null };
 export type KeptCpu = Static<typeof shownCpu>;
 export type Scaling = Static<typeof scaling>;
 
 const givenWorkers = t.Object(workerFields);
-/** All but the job that warms one up has a default. */
+/** Everything except the warm-up job has a default. */
 type KeptWorkers = Required<Omit<Static<typeof givenWorkers>, "warmup">> & Pick<Static<typeof givenWorkers>, "warmup">;
 
-/** A network volume, and the machine that it is on; null for the storage that machines share. */
+/** A network volume and its machine, which is null for shared storage. */
 export type PlacedVolume = { id: string; dataCenter: string; machine: string | null };
 
-/** What callers give of an endpoint, as it is kept. */
+/** The fields of an endpoint that callers set, as they are kept. */
 export type EndpointConfig = KeptOf<typeof Endpoint, { type: EndpointType; gpu?: KeptGpu; workers: KeptWorkers }>;
 
-/** By field: a change that needs a boot makes a new release, which reaches the workers' containers. */
+/** For each field, whether a change of it needs a boot. Such a change makes a new release, which reaches the workers' containers. */
 export const endpointBoots: Record<keyof EndpointConfig, boolean> = bootsOf(Endpoint);
 
 export type KeptEndpoint = (EndpointConfig & Claiming) & {
-  /** Where its network volumes are, which never changes; absent where there are none. */
+  /** The places of its network volumes, if it has any. A volume never moves. */
   volumePlaces?: PlacedVolume[];
-  /** The template that it was made from, or last given. */
+  /** The template that it was made from, or was last given. */
   template?: string | null;
-  /** Whether its container is that template's, and changes with it; otherwise it is its own. */
+  /** Whether it follows that template, so that its container changes with it. Otherwise the container is its own. */
   follows?: boolean;
-  /** What its own container is called as a template; absent where it is called as the endpoint is. */
+  /** The name of its own container as a template. Absent if that is the endpoint's name. */
   templateName?: string;
-  /** Grows with every change that reaches the workers' containers. */
+  /** Increases with every change that reaches the workers' containers. */
   release: number;
-  /** The API key by which it was made, as far as it is known. */
+  /** The API key that created it, where it is known. */
   createdBy?: string | null;
 };
 

@@ -1,4 +1,4 @@
-/** Operations on endpoints as REST v1 has them. */
+/** Operations on endpoints in REST v1. */
 import { flatOperationsOn } from "../../kernel/flat-operations-on.ts";
 import { type Face, flatShapes } from "../../kernel/flat-shapes.ts";
 import type { Operations } from "../../kernel/operation.ts";

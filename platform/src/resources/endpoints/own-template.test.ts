@@ -1,4 +1,4 @@
-/** The own container of an endpoint that follows no template, as the template that it is shown with. */
+/** The own container of an endpoint that follows no template, shown as a template. */
 import { describe, expect, test } from "vitest";
 import { setup as setupWorld, type World } from "../../../tests/world.ts";
 import type { Caller } from "../../kernel/caller.ts";

@@ -1,4 +1,4 @@
-/** The own container of an endpoint that follows no template, seen and edited as if it were one: nothing of it is kept twice. */
+/** Shows and edits the own container of an endpoint that follows no template as a template. Nothing is stored for it. */
 import { problem } from "../../kernel/problem.ts";
 import { isSame } from "../../kernel/same.ts";
 import { containerOf, KEPT_CONTAINER } from "../container/model.ts";
@@ -19,7 +19,10 @@ export function ownTemplate({ id, doc }: Seen): SeenTemplate {
   return { id, boundTo: id, doc: { ...bareTemplate, ...called, ...none, ...containerOf(doc) } };
 }
 
-/** What an edit of it says of the endpoint. An endpoint has nowhere to keep the rest of a template, so that must stay as it is. */
+/**
+ * Translates an edit of the template into terms of the endpoint. The endpoint cannot keep the other fields of a template, so those must not
+ * change.
+ */
 export function termsOfOwn(item: Seen, terms: TemplateTerms): EndpointTerms {
   const { doc: before } = ownTemplate(item);
   const after = { ...before, ...updated(before, terms) };

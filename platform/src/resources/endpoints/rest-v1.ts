@@ -1,4 +1,4 @@
-/** Endpoints as REST v1 says them. */
+/** Answers the REST v1 operations on endpoints. */
 import type { Caller } from "../../kernel/caller.ts";
 import { unpaged } from "../../kernel/cursor.ts";
 import type { Flat } from "../../kernel/flat.ts";
@@ -51,7 +51,7 @@ export function endpointHandlersV1(parts: EndpointPartsV1): Handlers<Operations>
   };
 }
 
-/** What it does not have is left out. */
+/** Leaves out fields that the endpoint does not have. */
 function shown(item: EndpointItem): Flat {
   const { id, userId, createdAt, templateId, version, computeType, env, ...view } = flatEndpoint(item, item.account);
   const { gpuCount, networkVolumeId, flashboot, scalerValue } = view;
@@ -62,7 +62,7 @@ function shown(item: EndpointItem): Flat {
   };
 }
 
-/** With what the query includes, each of which is read once for all of them. */
+/** Adds what the query includes. Each part is read once for all endpoints. */
 async function allShown(
   { templates, workerPods }: EndpointPartsV1,
   caller: Caller,
@@ -78,12 +78,12 @@ async function allShown(
   });
 }
 
-/** Its own configuration, under the id that it shows as its template's. */
+/** The endpoint's own configuration, under the id that it shows as its template. */
 const ownOf = (item: EndpointItem, { templateId }: Flat) => ({ ...ownTemplate(item), id: templateId as string });
 
 /**
- * The templates that some of them follow, as far as the caller may read templates; all others have their own configuration in the form of
- * one, in which nothing is that the endpoint does not show itself.
+ * The templates that these endpoints follow, if the caller may read templates. The other endpoints show their own configuration as a
+ * template, which reveals nothing that the endpoint itself does not show.
  */
 async function followed(templates: TemplateService, caller: Caller, items: readonly EndpointItem[]) {
   if (caller.endpoints || !allows(caller.grants, "templates:read")) return new Map<string, never>();

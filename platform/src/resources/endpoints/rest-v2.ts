@@ -1,4 +1,4 @@
-/** Endpoints as REST v2 says them: GPUs by pools, compute and workers in objects of their own. */
+/** Answers the REST v2 operations on endpoints, which show GPUs as pools, and compute and workers as objects. */
 
 import { poolIds, poolOfType, typesOfPool } from "../../catalog/compute.ts";
 import { timestamp } from "../../kernel/clock.ts";
@@ -41,8 +41,8 @@ export function endpointHandlers(endpoints: EndpointService): Handlers<Operation
 }
 
 /**
- * Such an endpoint idles a fixed time, so a caller who sets another would be misled. Clients of the older surfaces send it with
- * everything else and compare what comes back: there it is kept.
+ * Refuses an idle timeout for an endpoint that idles for a fixed time, since it would have no effect. The older surfaces keep it: their
+ * clients send it with everything else and compare what comes back.
  */
 function refuseIdleTimeout({ workers, ...said }: Body, before?: KeptEndpoint): void {
   const type = before?.type ?? ("type" in said ? said.type : undefined) ?? endpointDefaults.type;
@@ -87,7 +87,7 @@ function unknownPool(pool: string): never {
   throw problem("rule-broken", `There is no GPU pool '${pool}'; there are ${poolIds().join(", ")}.`);
 }
 
-/** Types have an order of their own, of which pools say less: who sends back the pools that were shown leaves the types. */
+/** Pools cannot express the order of types. A caller who sends back the shown pools keeps the types unchanged. */
 function withoutShownPools({ gpu, ...others }: Body, before: KeptEndpoint): Body {
   if (!gpu || !before.gpu || !gpu.pools) return { ...others, ...(gpu && { gpu }) };
   const { pools, excludedTypes = [] } = shownGpu(before.gpu);
@@ -119,7 +119,7 @@ function shownGpu({ types, count, allowedCudaVersions, minCudaVersion }: KeptGpu
   return { pools, count, ...(excludedTypes.length > 0 ? { excludedTypes } : {}), allowedCudaVersions, minCudaVersion };
 }
 
-/** What nobody asked for is not shown, so that clients which do not know of it read what they always did. */
+/** Leaves out fields that nobody set, so that clients that do not know them see the same as before. */
 function shownWorkers(
   { idleTimeout, warmup, ...plain }: KeptEndpoint["workers"],
   isIdling: boolean,

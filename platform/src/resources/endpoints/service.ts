@@ -64,9 +64,9 @@ export class EndpointService {
       templates: TemplateService;
       uniqueNames?: boolean;
       publicUrl?: () => string;
-      /** Which images are refused here, and why. */
+      /** Decides which images this installation refuses, and why. */
       refusesImage: RefusesImage;
-      /** Told of every endpoint that was made or changed here. */
+      /** Called for every endpoint that was created or changed here. */
       endpointChanged: (id: string) => void;
     },
   ) {
@@ -92,12 +92,12 @@ export class EndpointService {
     return this.#endpoints.prepare();
   }
 
-  /** Every endpoint of every account. */
+  /** All endpoints of all accounts. */
   all(): AsyncGenerator<EndpointItem> {
     return this.#endpoints.all();
   }
 
-  /** The newest first. A key that is narrowed sees its own. */
+  /** Lists the newest first. A narrowed key sees only its own endpoints. */
   list(caller: Caller, asked: PageAsked): Promise<Page<KeptEndpoint>> {
     return this.#endpoints.page(caller, asked, ({ id }) => mayUse(caller, id));
   }
@@ -112,7 +112,7 @@ export class EndpointService {
         return this.#insert(caller, { ...config, ...claim }, given.using);
       });
     } catch (error) {
-      // Its template was edited at this moment: what follows it gets that too.
+      // The template was edited at the same moment. Trying again takes the edited version.
       if (error instanceof WriteRefused && error.reason === "changed") return this.create(caller, terms, how);
       throw error;
     }
@@ -136,7 +136,7 @@ export class EndpointService {
       );
     } catch (error) {
       if (!(error instanceof WriteRefused) || error.reason !== "missing") throw error;
-      // Nothing else has to be there: the registry was deleted at this moment, a volume, or else the template.
+      // Either the registry, a volume or the template was deleted at this moment. These calls throw if it was one of the first two.
       await this.#registries.using(caller.account, doc.registry);
       await this.#volumes.using(caller.account, doc.networkVolumes);
       throw this.#templates.notFound();
@@ -176,7 +176,7 @@ export class EndpointService {
     return changed;
   }
 
-  /** What the template is called that it shows, for who says so; undefined where nobody does. */
+  /** The name of the shown template, if the caller sets one; otherwise undefined. */
   async #templateNameOf(
     caller: Caller,
     { doc }: EndpointItem,
@@ -192,13 +192,13 @@ export class EndpointService {
     }
   }
 
-  /** The terms with where the volumes are that they name. Throws for one that is not the account's. */
+  /** Adds the places of the named volumes to the terms. Throws if a volume does not belong to the account. */
   async #located(account: string, terms: EndpointTerms): Promise<EndpointTerms> {
     if (!terms.networkVolumes) return terms;
     return { ...terms, volumePlaces: await this.#volumes.located(account, terms.networkVolumes) };
   }
 
-  /** The terms with what the template gives that they name, whether that is followed from now on, and what is written for it. */
+  /** Adds the fields of the named template to the terms. Also returns whether the endpoint follows it, and the writes for that. */
   async #given(
     caller: Caller,
     terms: EndpointTerms,
@@ -216,18 +216,20 @@ export class EndpointService {
     return { terms: withTemplate(template.doc, known, copying), bound, using: template.using };
   }
 
-  /** To be called for each that was written here, by whoever wrote it. */
+  /** Must be called after each write of an endpoint on this node. */
   wasChanged(id: string): void {
     this.#remembered.delete(id);
     this.#changed(id);
   }
 
-  /** Workers that are always kept: those that jobs ask for beyond them wait for the quota. */
+  /** Checks only the workers that always run. Workers that jobs ask for in addition wait until the quota allows them. */
   #refuseTooMany(account: string, asked: number): Promise<void> {
     return this.#quotas.refuseBeyond(account, "workers", { field: "workers.min", asked });
   }
 
-  /** Gone for callers at once; what it left elsewhere is removed before the answer, or after a crash by the next server. */
+  /**
+   * Callers no longer see the endpoint. What it left elsewhere is removed before the answer, or after a crash when the next server starts.
+   */
   async remove(caller: Caller, id: string): Promise<void> {
     await this.#endpoints.changeOwned(caller, id, (item) => {
       permitted(caller, id, item);
@@ -238,26 +240,26 @@ export class EndpointService {
     await this.#removals.finish("endpoint", id);
   }
 
-  /** An account is about to go: what its endpoints left elsewhere goes with it, now or when a server next runs. */
+  /** Removes the endpoints of an account that is being deleted. What they left elsewhere is removed now, or when a server next runs. */
   async removeAccount(account: string): Promise<void> {
     for await (const { id } of this.#endpoints.all({ account })) {
       await this.#store.commit([this.#endpoints.removing(id), this.#removals.marking("endpoint", id)]);
     }
   }
 
-  /** Another account's endpoint does not exist for this caller; one outside the key's own list is refused. */
+  /** An endpoint of another account does not exist for the caller. One outside the key's list is refused. */
   async own(caller: Caller, id: string): Promise<EndpointItem> {
     return permitted(caller, id, await this.#endpoints.get(id));
   }
 
-  /** The same for the way of every job: remembered for a moment, so that invocation reads no store each time. */
+  /** Like `own`, for every job: the endpoint is remembered for a moment, so that an invocation does not read the store. */
   ownForInvocation(caller: Caller, id: string): EndpointItem | Promise<EndpointItem> {
     const remembered = this.#remembered.get(id);
     if (remembered) return permitted(caller, id, remembered);
     return this.find(id).then((item) => permitted(caller, id, item));
   }
 
-  /** A change made by another node is seen within a second. */
+  /** A change by another node is seen within a second. */
   async find(id: string): Promise<EndpointItem | undefined> {
     const remembered = this.#remembered.get(id);
     if (remembered) return remembered;
@@ -269,23 +271,23 @@ export class EndpointService {
     return item;
   }
 
-  /** Known without waiting once it was asked for: a type is fixed, and no id is used twice. */
+  /** Answers without waiting once the type was read: it never changes, and ids are never reused. */
   typeOf(id: string): EndpointType | undefined | Promise<EndpointType | undefined> {
     return this.#types.get(id) ?? this.find(id).then((item) => item?.doc.type);
   }
 
-  /** What the URLs of its operations begin with. */
+  /** The prefix of the URLs of the endpoint's operations. */
   urlOf(id: string): string {
     return `${this.#publicUrl()}/v2/${id}`;
   }
 
-  /** What URLs of this server begin with. */
+  /** The prefix of URLs of this server. */
   publicUrl(): string {
     return this.#publicUrl();
   }
 }
 
-/** Another account's does not exist for a caller, and one outside of its key's list is refused. */
+/** An endpoint of another account does not exist for the caller. One outside the key's list is refused. */
 export function permitted(caller: Caller, id: string, item: EndpointItem | undefined): EndpointItem {
   if (!item || item.account !== caller.account) throw problem("not-found", "endpoint not found");
   if (!mayUse(caller, id))

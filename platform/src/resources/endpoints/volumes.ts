@@ -1,14 +1,14 @@
-/** The network volumes of an endpoint: each worker mounts that of its data center. */
+/** The network volumes of an endpoint. Each worker mounts the one in its data center. */
 import type { Caller } from "../../kernel/caller.ts";
 import { problem } from "../../kernel/problem.ts";
 import type { KeptEndpoint, PlacedVolume } from "./model.ts";
 
-/** Where a worker sees its volume. */
+/** The path at which a worker sees its volume. */
 export const WORKER_VOLUME_PATH = "/runpod-volume";
 
 type Mounting = Pick<KeptEndpoint, "dataCenterIds" | "volumePlaces">;
 
-/** Refuses volumes that no worker could choose between, or none could have. */
+/** Refuses two volumes in one data center, and volumes in a data center where no worker may run. */
 export function refuseVolumes({ dataCenterIds, volumePlaces = [] }: Mounting): void {
   for (const [index, { id, dataCenter }] of volumePlaces.entries()) {
     if (dataCenterIds.length > 0 && !dataCenterIds.includes(dataCenter)) {
@@ -23,7 +23,7 @@ export function refuseVolumes({ dataCenterIds, volumePlaces = [] }: Mounting): v
   }
 }
 
-/** A key for one endpoint must not come by the files of others. */
+/** A key that is narrowed to some endpoints must not get at the files of others. */
 export function refuseNewVolumes(
   { endpoints }: Caller,
   before: KeptEndpoint,
@@ -36,6 +36,6 @@ export function refuseNewVolumes(
   );
 }
 
-/** The volume of a worker that is in this data center. */
+/** The volume for a worker in this data center. */
 export const volumeIn = ({ volumePlaces = [] }: Mounting, dataCenter: string | null): PlacedVolume | undefined =>
   volumePlaces.find((volume) => volume.dataCenter === dataCenter);

@@ -1,10 +1,10 @@
-/** The warm-up of an endpoint's workers: what is taken for one. */
+/** Checks what an endpoint may have as the warm-up of its workers. */
 import { problem } from "../../kernel/problem.ts";
 import type { KeptEndpoint } from "./model.ts";
 
 const MOST_OF_WARM_UP = 64 * 1024;
 
-/** It is handed to each new worker from its endpoint's record, which is read often and kept in memory. */
+/** Its size is bounded, because it is part of the endpoint's record, which is read often and kept in memory. */
 export function refuseWarmUp({ type, workers: { warmup } }: KeptEndpoint): void {
   if (!warmup) return;
   if (type !== "QUEUE")

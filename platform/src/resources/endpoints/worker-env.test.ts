@@ -1,4 +1,4 @@
-/** A worker's variables: where it finds its endpoint, what it runs on, and what its owner can change of that. */
+/** A worker's variables: where it finds its endpoint, what it runs on, and which of them its owner can change. */
 import { describe, expect, test } from "vitest";
 import { withUserEnv, workerEnv } from "./worker-env.ts";
 

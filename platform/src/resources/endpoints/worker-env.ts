@@ -9,20 +9,20 @@ import {
 } from "../container/variables.ts";
 
 export interface WorkerPlace {
-  /** Where the worker reaches the server, such as `http://127.0.0.1:7420`. */
+  /** The URL at which the worker reaches the server, such as `http://127.0.0.1:7420`. */
   url: string;
   endpoint: string;
   worker: string;
-  /** Opens the worker's routes. */
+  /** The key that opens the worker's routes. */
   key: string;
-  /** Calls endpoints of the account. */
+  /** The key that calls endpoints of the account. */
   callKey: string;
-  /** What it was given of its machine; nothing is known of that for a worker started by hand. */
+  /** The worker's share of its machine. Unknown for a worker that was started by hand. */
   compute?: ComputeGiven;
   site?: Site;
-  /** Empty for none. */
+  /** Empty if there is no volume. */
   volume?: string;
-  /** Its machine is known to reach the internet. */
+  /** True if the machine is known to reach the internet. */
   isOnline?: boolean;
 }
 
@@ -54,24 +54,24 @@ export function workerEnv(given: WorkerPlace): Variables {
   };
 }
 
-/** Variables of ours that the endpoint's own may change. */
+/** Variables of ours that the endpoint's own variables may override. */
 const TUNABLE = new Set([
   "RUNPOD_PING_INTERVAL",
   "RUNPOD_DEBUG_LEVEL",
   "RUNPOD_SKIP_AUTO_SYSTEM_CHECKS",
-  // A key that may do more, or less: what a worker does as its account is for the endpoint's owner to say.
+  // The owner of the endpoint may give its workers a key with more or fewer rights.
   "MILLRACE_API_KEY",
   "RUNPOD_API_KEY",
 ]);
 
-/** The endpoint's variables beside ours: those by which a worker finds its way and proves who it is are ours alone. */
+/** Merges the endpoint's variables with ours. It cannot override those that a worker needs to find its endpoint and to identify itself. */
 export function withUserEnv(ours: Variables, given: Readonly<Variables>): Variables {
   const theirs = Object.entries(given).filter(([name]) => !name.startsWith("RUNPOD_WEBHOOK_"));
   const fixed = Object.entries(ours).filter(([name]) => !TUNABLE.has(name));
   return { ...ours, ...Object.fromEntries(theirs), ...Object.fromEntries(fixed) };
 }
 
-/** Every URL already has a query: the public worker package appends `&name=value` to whatever it is given. */
+/** Every URL already has a query, because the public worker package appends `&name=value` to it. */
 function linkUrls({ url, endpoint, worker, compute }: WorkerPlace): Variables {
   const query = new URLSearchParams({ gpu: compute?.gpuType ?? "none" });
   const at = (path: string) => `${url}/v2/${endpoint}/${path}?${query}`;
@@ -87,8 +87,8 @@ function linkUrls({ url, endpoint, worker, compute }: WorkerPlace): Variables {
 const CHECKED_MEMORY_MB = 5 * 1024;
 
 /**
- * The public worker package ends a worker at once that has less than 4 GB free or cannot reach a public name server, however well it
- * could work: it may check only where both are known to be fine.
+ * The public worker package ends a worker at once if it has less than 4 GB free or cannot reach a public name server, even if it could
+ * work. So it may only check where both are known to be fine.
  */
 function passesSystemChecks({ compute, isOnline = false }: WorkerPlace): boolean {
   return isOnline && compute !== undefined && compute.memoryMb >= CHECKED_MEMORY_MB;

@@ -12,9 +12,9 @@ import { type Account, accounts } from "../account/model.ts";
 export type WorkerKey = {
   endpoint: string;
   digest: string;
-  /** Of the key with which the worker calls endpoints; what a release before this one wrote has none. */
+  /** The digest of the key that calls endpoints. Records of earlier releases have none. */
   callDigest?: string;
-  /** The only worker that it opens routes of; a key made by hand has none and is good for any name. */
+  /** The only worker whose routes the key opens. A key made by hand has none, and works for any name. */
   worker?: string;
 };
 
@@ -26,22 +26,22 @@ const workerKeys: Kept<WorkerKey> = {
   keysVersion: 2,
 };
 
-/** Both are worth nothing from the moment that the record is removed. */
+/** Both keys are invalid from the moment their record is removed. */
 export interface IssuedKeys {
   id: string;
-  /** Opens the worker's routes. */
+  /** The key that opens the worker's routes. */
   key: string;
-  /** Calls endpoints of the account. */
+  /** The key that calls endpoints of the account. */
   callKey: string;
 }
 
-/** A key revoked by another process or node stops working within this time. */
+/** A key that another process or node revoked stops working within this time. */
 const REMEMBERED_MS = 1000;
 
 const CALLS: Caller["grants"] = ["serverless:invoke"];
 const DIGESTS = ["digest", "callDigest"] as const;
 
-/** What a key opens. */
+/** The routes that a key opens. */
 type Opening = Pick<WorkerKey, "endpoint" | "worker"> & { account: string };
 
 function accountOf(opening: Opening, endpoint: string, worker: string): string | undefined {
@@ -53,11 +53,11 @@ export class WorkerKeys {
   readonly #keys: Collection<WorkerKey>;
   readonly #clock: Clock;
   readonly #random: Random;
-  /** What a key opens, by the key itself: no worker's request should cost a hash. */
+  /** Remembers by the key itself, so that a worker's request does not need a hash. */
   readonly #remembered: Remembered<Opening>;
   readonly #accounts: Collection<Account>;
   readonly #callers: Remembered<Caller>;
-  /** Grows with every removal: what was read before one may be out of date, and is not remembered. */
+  /** Counts removals. A result that was read before a removal may be out of date, so it is not remembered. */
   #removals = 0;
 
   constructor(parts: { store: Store; clock: Clock; random: Random }) {
@@ -73,7 +73,7 @@ export class WorkerKeys {
     return this.#keys.prepare();
   }
 
-  /** With `worker`, the keys are that worker's own. */
+  /** With `worker`, the keys only work for that worker. */
   async issue(account: string, endpoint: string, worker?: string): Promise<IssuedKeys> {
     const [key, callKey] = [apiKeyText(this.#random), apiKeyText(this.#random)];
     const id = resourceId(this.#random);
@@ -83,19 +83,22 @@ export class WorkerKeys {
     return { id, key, callKey };
   }
 
-  /** The account whose worker's routes it opens; undefined when it does not. At once for a key that was used a moment ago. */
+  /** The account of the worker if the key opens its routes, otherwise undefined. Answers at once for a key that was used a moment ago. */
   opens(key: string, endpoint: string, worker: string): string | undefined | Promise<string | undefined> {
     const remembered = this.#remembered.get(key);
     if (remembered) return accountOf(remembered, endpoint, worker);
     return this.#find(key).then((found) => found && accountOf(found, endpoint, worker));
   }
 
-  /** Who calls with a call key, as far as that was found out a moment ago. */
+  /** The caller with this call key, if it was looked up a moment ago. */
   knownCaller(callKey: string): Caller | undefined {
     return this.#callers.get(callKey);
   }
 
-  /** The account of a worker, which may invoke all of its endpoints and do nothing else. What it asks of REST counts for its owner. */
+  /**
+   * A worker calls as its account, and may only invoke endpoints of it. Its REST requests count against the rate limits of the account's
+   * owner.
+   */
   async findCaller(callKey: string): Promise<Caller | undefined> {
     const removals = this.#removals;
     const found = await this.#keys.findEverywhere("callDigest", keyDigest(callKey));
@@ -114,12 +117,12 @@ export class WorkerKeys {
     return found.some((item) => item !== undefined);
   }
 
-  /** Takes effect at once on this node. A key that is gone already is no error. */
+  /** Takes effect on this node at once. Revoking a key that is already gone is not an error. */
   async revoke(id: string): Promise<void> {
     await this.#remove(id);
   }
 
-  /** Of keys that were made by hand; false when the endpoint has none under this id. */
+  /** Revokes a key that was made by hand. Returns false if the endpoint has none with this id. */
   async revokeByHand(endpoint: string, id: string): Promise<boolean> {
     const found = await this.#keys.get(id);
     if (found?.doc.endpoint !== endpoint || found.doc.worker !== undefined) return false;
@@ -131,7 +134,7 @@ export class WorkerKeys {
     for await (const { id } of this.#keys.all({ key: { name: "endpoint", value: endpoint } })) await this.#remove(id);
   }
 
-  /** Removes keys of workers that are no more, such as those whose boot a crash cut short. Younger ones may yet get their worker. */
+  /** Removes keys of workers that do not exist, for example after a crash during a boot. Younger keys may still get their worker. */
   async removeOrphans(issuedBefore: number, isKnown: (worker: string) => boolean): Promise<void> {
     for await (const { id, createdAt, doc } of this.#keys.all()) {
       const isOrphan = doc.worker !== undefined && createdAt < issuedBefore && !isKnown(doc.worker);

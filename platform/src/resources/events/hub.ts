@@ -1,4 +1,4 @@
-/** One account on this node while somebody follows it: what is known of its records, and what of that changed. */
+/** Follows one account on this node while it has readers: knows the account's records and turns their changes into events. */
 import type { Clock, Timer } from "../../kernel/clock.ts";
 import type { Counts, Queue } from "../../ports/queue/queue.ts";
 import type { Signals } from "../../ports/signals/signals.ts";
@@ -13,20 +13,20 @@ export interface HubParts {
   queue: Pick<Queue, "counts">;
   signals: Signals;
   clock: Clock;
-  /** Reports work that nobody waits for. */
+  /** Runs work that nobody waits for, and reports its failures. */
   background: (work: Promise<void>) => void;
 }
 
-/** What changes within this time is one event for each record. */
+/** All changes of one record within this time become one event. */
 const GATHER_MS = 100;
-/** Jobs of an endpoint are counted no more often. */
+/** The jobs of an endpoint are counted at most this often. */
 const COUNT_MS = 500;
-/** Endpoints that are counted at once. */
+/** At most this many endpoints are counted in one go. */
 const COUNTED_AT_ONCE = 50;
-/** After hints of other nodes, records are read no more often. */
+/** After hints from other nodes, records are read at most this often. */
 const LOOK_MS = 500;
 const PAGE = 500;
-/** Records that are known to be gone: a commit that is told of late does not bring one back. */
+/** The hub remembers this many removed records, so that a late report of an earlier commit does not bring one back. */
 const MOST_GONE = 2000;
 
 export class Hub {
@@ -37,14 +37,14 @@ export class Hub {
   readonly #gone = new Set<string>();
   readonly #gathered = new Map<string, AccountEvent>();
   readonly #counts = new Map<string, JobCounts>();
-  /** Endpoints whose jobs may have changed. */
+  /** Endpoints whose job counts may have changed. */
   readonly #hot = new Set<string>();
   readonly #stopListening = new Map<string, () => void>();
   readonly #waiting = new Set<() => void>();
-  /** Told of while records are being read: what was read of these may be old. */
+  /** Records that were reported while records are being read. The read may have returned an older state of these. */
   #touched: Set<string> | undefined;
   readonly #due = new Set<Streamed>();
-  /** Removals by other nodes that no look has found yet. */
+  /** Removals on other nodes that no read has found yet. */
   readonly #unseen = new Map<Streamed, number>();
   #looking: Promise<void> | undefined;
   #isReady = false;
@@ -52,7 +52,7 @@ export class Hub {
   #gathering: Timer | undefined;
   #counting: Timer | undefined;
   #soon: Timer | undefined;
-  /** Everything that there was at the beginning is known. */
+  /** Resolves once the hub knows all records that existed when it began. */
   readonly ready: Promise<void>;
 
   constructor(account: string, parts: HubParts) {
@@ -61,7 +61,7 @@ export class Hub {
     this.ready = this.#begin();
   }
 
-  /** What this node wrote. */
+  /** Takes in a write of this node. */
   told({ how, record }: Written): void {
     const kind = streamedByKind.get(record.kind);
     if (!kind || this.#isOver) return;
@@ -78,7 +78,7 @@ export class Hub {
     this.#learn(key, shown);
   }
 
-  /** Another node wrote records of this kind, and removed so many. */
+  /** Another node wrote records of this kind, and removed `removed` of them. */
   hinted(kind: Streamed, removed: number): void {
     this.#due.add(kind);
     this.#unseen.set(kind, (this.#unseen.get(kind) ?? 0) + removed);
@@ -88,7 +88,7 @@ export class Hub {
     });
   }
 
-  /** Reads everything: what nobody told of is found so. */
+  /** Reads everything, which also finds changes that nobody reported. */
   async lookAtAll(): Promise<void> {
     for (const kind of streamed) this.#due.add(kind);
     await this.#look();
@@ -125,7 +125,7 @@ export class Hub {
     for (const id of this.#endpoints()) this.#heat(id);
   }
 
-  /** One at a time: what becomes due meanwhile is read right after. */
+  /** Only one read runs at a time. It also covers what becomes due meanwhile. */
   #look(): Promise<void> {
     this.#looking ??= this.#lookAtDue().finally(() => {
       this.#looking = undefined;
@@ -157,7 +157,7 @@ export class Hub {
     this.#settleUnseen(kind, missing.length);
   }
 
-  /** A record that came and went between two looks may be in a list that a reader read meanwhile: readers read the lists again. */
+  /** A reader may have listed a record that came and went between two reads here. The reset makes readers fetch the lists again. */
   #settleUnseen(kind: Streamed, found: number): void {
     const unseen = (this.#unseen.get(kind) ?? 0) - found;
     this.#unseen.set(kind, Math.min(0, unseen));
@@ -197,7 +197,7 @@ export class Hub {
   }
 
   #gather(key: string, event: AccountEvent): void {
-    // What was there at the beginning is no news.
+    // Records that existed at the beginning are not changes.
     if (!this.#isReady) return;
     this.#gathered.delete(key);
     this.#gathered.set(key, event);
@@ -213,7 +213,7 @@ export class Hub {
     for (const { resource, id } of this.#known.values()) if (resource === "serverless") yield id;
   }
 
-  /** Every job begins by being signalled as work: from then on its endpoint is counted until all is quiet. */
+  /** Each new job signals work for its endpoint. From then on its jobs are counted until none is left and the counts stay the same. */
   #watchJobs(endpoint: string): void {
     if (this.#stopListening.has(endpoint)) return;
     this.#stopListening.set(
@@ -242,7 +242,7 @@ export class Hub {
 
   async #count(): Promise<void> {
     const counted = [...this.#hot].slice(0, COUNTED_AT_ONCE);
-    // Those that stay hot go to the end, so that each has its turn.
+    // Endpoints that need another count go to the end, so that each gets its turn.
     for (const endpoint of counted) this.#hot.delete(endpoint);
     const later = [...this.#hot];
     for (const endpoint of counted) {

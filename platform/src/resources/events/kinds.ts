@@ -1,4 +1,4 @@
-/** Which records are in the stream of their account, and what it says of each. */
+/** Defines which records are in the event stream of their account, and what it shows of each. */
 import { instances } from "../../machines/instances.ts";
 import type { ListKey, StoredRecord } from "../../ports/store/store.ts";
 import { apiKeys, sshKeys } from "../account/model.ts";
@@ -25,9 +25,9 @@ export interface Shown {
 export interface Streamed {
   resource: StreamedResource;
   kind: string;
-  /** Of the records of this kind, those with this key alone. */
+  /** Limits the kind to records with this key. */
   key?: ListKey;
-  /** Undefined for a record of the kind that is not there for callers, or no more. */
+  /** Undefined for a record that callers do not see, or do not see any more. */
   show(record: StoredRecord): Shown | undefined;
 }
 

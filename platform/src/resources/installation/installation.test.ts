@@ -130,7 +130,7 @@ test("Pods that give way are stopped, and the others say why they stay", async (
     ...{ status: "EXITED", statusReason: `interrupted: machine ${machine} is being drained` },
   });
   expect((await machineOf(second, machine)).state).toBe("DRAINED");
-  // A Pod that stores nothing there starts elsewhere once there is room.
+  // A Pod that stores nothing on the machine starts on another one once there is room.
   await first.call("DELETE", `/v2/pods/${other.id}`);
   await first.pass(2);
   await first.act(id, "start");

@@ -1,4 +1,4 @@
-/** Nodes and machines of an installation, as whoever runs it sees them. */
+/** Nodes and machines of an installation, as its owner sees them. */
 import { dateTime, nullable, oneOf, type Static, t } from "../../kernel/schema.ts";
 
 const nodeStates = ["UP", "SILENT"] as const;
@@ -69,7 +69,7 @@ export const MachineInstance = t.Object(
 );
 export type MachineInstance = Static<typeof MachineInstance>;
 
-/** Of those that a listing shows with their machine; all of them are in pages of their own. */
+/** A listing shows this many instances with their machine. All of them are in pages of their own. */
 export const SHOWN_INSTANCES = 100;
 
 export const InstallationMachine = t.Object(

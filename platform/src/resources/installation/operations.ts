@@ -1,4 +1,4 @@
-/** Operations on nodes and machines, for the owner of the installation alone. */
+/** Operations on nodes and machines. Only the owner of the installation may use them. */
 
 import type { Operations } from "../../kernel/operation.ts";
 import { Pagination, pageQuery } from "../../kernel/page.ts";

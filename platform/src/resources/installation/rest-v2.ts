@@ -1,4 +1,4 @@
-/** Nodes and machines as REST v2 says them. */
+/** Answers the REST v2 operations on nodes and machines. */
 import { timestamp } from "../../kernel/clock.ts";
 import type { DutyStanding } from "../../kernel/duties.ts";
 import type { Handlers } from "../../kernel/operation.ts";

@@ -1,4 +1,4 @@
-/** The rules of what whoever runs the installation sees of nodes and machines, and of draining them. */
+/** The rules of what the owner of the installation sees of nodes and machines, and of draining machines. */
 import type { LastSeen } from "../../kernel/cursor.ts";
 import type { Duties, DutyStanding } from "../../kernel/duties.ts";
 import { problem } from "../../kernel/problem.ts";
@@ -19,14 +19,14 @@ export interface InstallationParts {
   instanceRecords: InstanceRecords;
   podRecords: PodRecords;
   duties: Duties;
-  /** Id of this node. */
+  /** The id of this node. */
   node: string;
 }
 
-/** Something on a machine. */
+/** An instance on a machine. */
 export interface Occupant {
   item: InstanceItem;
-  /** Why it stays although the machine is being drained. */
+  /** Why the instance stays although the machine is being drained. */
   stays: string | undefined;
 }
 
@@ -56,7 +56,7 @@ export class InstallationService {
     return this.#parts.node;
   }
 
-  /** Of this node. */
+  /** The duties of this node only. */
   duties(): DutyStanding[] {
     return this.#parts.duties.all();
   }
@@ -126,7 +126,7 @@ export class InstallationService {
   }
 }
 
-/** Something of it has a place there. */
+/** Whether the instance has a place on a machine. */
 const isThere = (item: InstanceItem) => placeOf(item).length > 0;
 
 function stateOf({ silence }: KnownMachine, drainingSince: number | undefined, there: number): MachineState {
@@ -135,7 +135,7 @@ function stateOf({ silence }: KnownMachine, drainingSince: number | undefined, t
   return there > 0 ? "DRAINING" : "DRAINED";
 }
 
-/** Of things that are all at hand, the newest first. */
+/** A page of a complete list, the newest first. */
 function pageIn<T extends LastSeen>(all: readonly T[], { after, limit }: Asked) {
   const order = (a: LastSeen, b: LastSeen) => b.createdAt - a.createdAt || (a.id < b.id ? 1 : a.id > b.id ? -1 : 0);
   const left = all.filter((one) => !after || order(after, one) < 0).toSorted(order);

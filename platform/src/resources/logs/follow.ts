@@ -1,4 +1,4 @@
-/** Following a log stream: from what a caller asks for to numbered events. */
+/** Turns a caller's request to follow a log into a query, and its lines into numbered events. */
 import { parseTimestamp, timestamp } from "../../kernel/clock.ts";
 import type { ServerEvent } from "../../kernel/event-block.ts";
 import type { Following } from "../../kernel/operation.ts";
@@ -10,12 +10,12 @@ import { sharedBlocks } from "./readers.ts";
 
 const SEQUENCE_DIGITS = 12;
 
-/** What to read of a log, from what its caller asks for. */
+/** The part of a log to read, from what the caller asks for. */
 export function logQueryOf({ query, lastEventId }: Following & { query: Static<typeof logQuery> }): Query {
   return { from: startOf(query, lastEventId), source: query.source };
 }
 
-/** The strongest word counts: the last event seen, then a time, then a number of lines. */
+/** The last event seen takes precedence, then a time, then a number of lines. */
 function startOf({ tail = DEFAULT_TAIL, since }: Static<typeof logQuery>, lastEventId: string | undefined): From {
   if (lastEventId !== undefined) return { after: seenLine(lastEventId) };
   return since === undefined ? { tail } : { since: parseTimestamp(since)! };

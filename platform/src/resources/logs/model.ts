@@ -28,7 +28,7 @@ export const logQuery = t.Object({
   since: t.Optional(dateTime("Lines of this time and later come first. Not heeded beside `Last-Event-ID`.")),
 });
 
-/** What every operation that follows a log says of itself. */
+/** Part of the description of every operation that follows a log. */
 export const logDescription =
   "Lines that are kept come first, then every line as it is written, until the client hangs up. Each event has an id, " +
   "`<time>/<sequence>`: sent back as `Last-Event-ID`, reading goes on behind that line. A time alone is taken too. A reader who is slow skips lines, and a `system` line " +

@@ -1,4 +1,4 @@
-/** Who may follow logs at once, and how fast they are told. */
+/** How many readers may follow logs at once, and how fast they get them. */
 import { expect, test, vi } from "vitest";
 import { FakeClock } from "../../kernel/clock.ts";
 import type { LogLine } from "../../ports/logs/logs.ts";
@@ -65,7 +65,7 @@ test("a block is put into words once, however many read it", async () => {
   );
 });
 
-/** MB that readers get in so many seconds. */
+/** Counts the MB that readers get in this many seconds. */
 async function megabytes({ clock, follow }: ReturnType<typeof setup>, accounts: string[], seconds: number) {
   const over = new AbortController();
   const block = [lineOf("x".repeat(99_900))];

@@ -1,4 +1,4 @@
-/** Who follows logs: how many of an account at once, and how fast they are told, so that nobody else waits for them. */
+/** Limits how many logs an account follows at once, and how fast it gets them, so that others do not have to wait. */
 import { Allowance, type Speed } from "../../kernel/allowance.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { EventBlock } from "../../kernel/event-block.ts";
@@ -7,10 +7,10 @@ import { problem } from "../../kernel/problem.ts";
 import { pause } from "../../kernel/wait.ts";
 import type { LogLine } from "../../ports/logs/logs.ts";
 
-/** Bytes that all readers of an account are sent, and all readers of this node. */
+/** The bytes that all readers of an account get, and all readers of this node. */
 const OF_ACCOUNT: Speed = { perSecond: 4_000_000, atOnce: 16_000_000 };
 const OF_ALL: Speed = { perSecond: 16_000_000, atOnce: 64_000_000 };
-/** Accounts of which it is known how fast they read; beyond it those are forgotten that read nothing. */
+/** Remembers the reading speed of this many accounts. Beyond that, accounts that are not reading are forgotten. */
 const MOST_KNOWN = 1000;
 
 const DEFAULT_LOG_READERS = 100;
@@ -25,7 +25,7 @@ export type BlockOf<T> = (lines: LogLine[]) => EventBlock<T>;
 
 export class LogReaders {
   readonly #clock: Clock;
-  /** Of an account, at once. */
+  /** The most readers that an account may have at once. */
   readonly #most: number;
   readonly #accounts = new Map<string, Account>();
   readonly #all = new Allowance(OF_ALL);
@@ -35,7 +35,7 @@ export class LogReaders {
     this.#most = most;
   }
 
-  /** What `open` finds, as events. The reader counts until it has gone, or has read all. */
+  /** Streams what `open` returns as events. The reader counts against its account's limit until `gone` aborts. */
   async follow<T>(
     account: string,
     gone: AbortSignal,
@@ -94,7 +94,7 @@ export class LogReaders {
   }
 }
 
-/** Makes each block once, for all who read it. */
+/** Makes each block only once for all of its readers. */
 export function sharedBlocks<T>(eventOf: (line: LogLine) => { id: string; data: T }): BlockOf<T> {
   const made = new WeakMap<LogLine[], EventBlock<T>>();
   return (lines) => {

@@ -1,13 +1,13 @@
-/** Where the HTTP ports of Pods are reached: each on a host of its own, or, where there are no such hosts, below a path of the server. */
+/** The addresses of HTTP ports of Pods: each port has a host of its own, or else a path on the server. */
 
 export interface AddressParts {
-  /** `<Pod id>-<port>.<domain>` leads to a port. */
+  /** The host `<Pod id>-<port>.<domain>` leads to a port. */
   domain?: string | undefined;
-  /** What URLs of this server begin with. */
+  /** The prefix of URLs of this server. */
   publicUrl: () => string;
 }
 
-/** Browsers take every name below it for this machine, without asking anybody. */
+/** Browsers resolve every name below this domain to their own machine. */
 export const LOCAL_DOMAIN = "localhost";
 
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
@@ -19,7 +19,7 @@ export class PodAddresses {
     this.#parts = parts;
   }
 
-  /** Whether browsers reach this server over TLS, which others then speak in front of it. */
+  /** Whether browsers reach this server over TLS. A proxy in front of it provides that. */
   get isTls(): boolean {
     return this.#parts.publicUrl().startsWith("https:");
   }
@@ -28,7 +28,7 @@ export class PodAddresses {
     return this.hostUrlOf(pod, port) ?? `${this.#parts.publicUrl()}/pods/${pod}/ports/${port}/`;
   }
 
-  /** Undefined where ports have no hosts of their own. */
+  /** Undefined if ports have no hosts of their own. */
   hostUrlOf(pod: string, port: number): string | undefined {
     const url = new URL(this.#parts.publicUrl());
     const domain = this.#parts.domain ?? (LOOPBACK.test(url.hostname) ? LOCAL_DOMAIN : undefined);

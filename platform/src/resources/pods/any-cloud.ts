@@ -1,4 +1,4 @@
-/** Which cloud a Pod is made in whose caller leaves that to us. */
+/** Chooses the cloud of a Pod if the caller leaves that open. */
 import { gpuPrice, mostSold } from "../../catalog/compute.ts";
 import type { Cloud } from "../../catalog/words.ts";
 import { type Ceiling, usd } from "./ceiling.ts";
@@ -9,7 +9,10 @@ interface Paying extends Ceiling {
   bidPerGpu?: number | undefined;
 }
 
-/** The secure one, which is meant by undefined, unless what the caller would pay is enough in the other alone. */
+/**
+ * Undefined stands for the secure cloud. The community cloud is chosen only if what the caller would pay is enough there but not in the
+ * secure one.
+ */
 export function anyCloud({ types, count, bidPerGpu, mostPerHour }: Paying): Cloud | undefined {
   const isPaid = (cloud: Cloud) =>
     types.some((type) => {

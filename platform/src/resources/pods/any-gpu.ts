@@ -1,9 +1,9 @@
-/** Which GPU types a Pod is tried on whose caller names none: the cheapest that fits. */
+/** Chooses the GPU types to try for a Pod whose caller names none: the cheapest that fits. */
 import { type GpuType, gpuPrice, gpuTypes } from "../../catalog/compute.ts";
 import type { Cloud } from "../../catalog/words.ts";
 import { MOST_ITEMS } from "../endpoints/model.ts";
 
-/** The cheapest first. What a secure cloud does not offer comes last: somebody's own machine may have nothing else. */
+/** Sorted with the cheapest first. Types that the secure cloud does not offer come last, since a private machine may have nothing else. */
 export function anyGpuType(cloud: Cloud = "SECURE", givesWay = false): string[] {
   const price = ({ id }: GpuType) => gpuPrice[givesWay ? "spot" : "pod"](id, cloud);
   const cheapest = gpuTypes().toSorted((a, b) => price(a) - price(b));

@@ -1,11 +1,11 @@
-/** What Pods that give way bid for each GPU: no less than such a Pod costs where nothing is bid. */
+/** What interruptible Pods bid for each GPU. A bid must not be below the spot price. */
 import { gpuPrice } from "../../catalog/compute.ts";
 import { problem } from "../../kernel/problem.ts";
 import type { KeptPod } from "./model.ts";
 
 type Bidding = Pick<KeptPod, "cloud" | "interruptible" | "bidPerGpu"> & Partial<Pick<KeptPod, "gpu">>;
 
-/** Throws where a bid is too low for all types that will do. */
+/** Throws if the bid is too low for all of the Pod's GPU types. */
 export function refuseLowBid(pod: Bidding): void {
   const { gpu, cloud, bidPerGpu } = pod;
   if (!gpu || bidPerGpu === null || gpu.types.some((type) => isEnough(pod, type))) return;
@@ -16,6 +16,6 @@ export function refuseLowBid(pod: Bidding): void {
   );
 }
 
-/** Whether a Pod pays enough to be given this type. */
+/** Whether the Pod pays enough to get this type. */
 export const isEnough = ({ cloud, interruptible, bidPerGpu }: Omit<Bidding, "gpu">, type: string): boolean =>
   !interruptible || bidPerGpu === null || bidPerGpu >= gpuPrice.spot(type, cloud);

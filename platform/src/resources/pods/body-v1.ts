@@ -1,4 +1,4 @@
-/** What bodies of REST v1 say of a Pod, in the names of the flat dialect and in the terms of the service. */
+/** Translates bodies of REST v1 for a Pod into the names of the flat dialect and the terms of the service. */
 import type { Cloud } from "../../catalog/words.ts";
 import type { Flat } from "../../kernel/flat.ts";
 import { containerFrom } from "../container/face-v1.ts";
@@ -12,9 +12,9 @@ import { podShapes } from "./operations-v1.ts";
 
 const defaults = v1Defaults.pod;
 
-/** Ids that clients send empty where they mean none. */
+/** Ids that clients send as an empty text to mean none. */
 const EMPTY_IS_NONE = ["templateId", "networkVolumeId", "gpuTypeId", "volumeMountPath"];
-/** What only one of the two kinds of Pods has; of the other it is not read. */
+/** Fields that only GPU Pods have. They are ignored for CPU Pods. */
 const OF_GPUS = ["gpuCount", "gpuTypeIds", "allowedCudaVersions", "minCudaVersion", "minRAMPerGPU", "minVCPUPerGPU"];
 
 export function newPodTerms(body: Flat): PodTerms {
@@ -26,7 +26,7 @@ export function newPodTerms(body: Flat): PodTerms {
   return { ...terms, ...diskIn(said, disk, terms.cpu), ...commandIn(said) };
 }
 
-/** What is not sent stays as it is. */
+/** Fields that are not sent stay unchanged. */
 export function changedPodTerms(body: Flat, before: KeptPod): PodTerms {
   const { volumeInGb, ...said } = saidIn(body);
   const isNone = volumeInGb === 0 && !before.mounts.persistent;
@@ -34,7 +34,7 @@ export function changedPodTerms(body: Flat, before: KeptPod): PodTerms {
   return { ...podShapes.updated(flat, before), ...commandIn(said) };
 }
 
-/** Without what is said by an empty text to be none. */
+/** Leaves out fields for which an empty text means none. */
 function saidIn(body: Flat): Flat {
   const said = Object.entries(containerFrom(body));
   return Object.fromEntries(said.filter(([name, value]) => !(value === "" && EMPTY_IS_NONE.includes(name))));
@@ -42,26 +42,26 @@ function saidIn(body: Flat): Flat {
 
 const listIn = (list: unknown): string[] => (Array.isArray(list) ? (list as string[]) : []);
 
-/** Who names CPU flavors and no GPUs means a Pod without them. */
+/** CPU flavors without GPUs mean a CPU Pod. */
 function isOnCpus({ computeType, cpuFlavorIds, instanceIds, gpuTypeIds: types, gpuTypeId }: Flat): boolean {
   if (computeType !== undefined) return computeType === "CPU";
   return listIn(cpuFlavorIds ?? instanceIds).length > 0 && listIn(types).length === 0 && gpuTypeId === undefined;
 }
 
-/** A template has its own word on what a container has. */
+/** A template brings its own container fields, so those get no defaults here. */
 function defaultsFor({ templateId }: Flat, isCpu: boolean): Flat {
   const { name, containerDiskInGb, volumeInGb, volumeMountPath, ports } = defaults;
   if (templateId !== undefined) return { name };
   return { name, containerDiskInGb, volumeMountPath, ports: [...ports], ...(!isCpu && { volumeInGb }) };
 }
 
-/** The default of this API is larger than what small Pods without GPUs may have. */
+/** The default of this API is larger than the limit of small CPU Pods, so it is reduced for them. */
 function diskIn({ containerDiskInGb }: Flat, disk: number | undefined, cpu: PodTerms["cpu"]): Pick<PodTerms, "disk"> {
   if (disk === undefined) return {};
   return { disk: containerDiskInGb === undefined && cpu ? defaultDiskGb(disk, cpu) : disk };
 }
 
-/** None is said by 0. What clients send for a Pod without GPUs by default is not meant: such a Pod has none. */
+/** 0 means no storage. A CPU Pod has none, so the default that clients send for one is ignored. */
 function storageIn({ volumeInGb, ...said }: Flat, isCpu: boolean): Flat {
   const isUnmeant = isCpu && volumeInGb === defaults.volumeInGb;
   if (volumeInGb === undefined || isUnmeant) return said;
@@ -82,7 +82,7 @@ function gpusIn({ gpuTypeId, gpuTypeIds: types, gpuCount = defaults.gpuCount, ..
   return { ...said, gpuCount, gpuTypeIds: named, instanceIds: undefined };
 }
 
-/** The dialect has the command as one text; the service knows it in lists, too. */
+/** The dialect has the command as one text only, so its lists are passed on separately. */
 const commandIn = ({ dockerEntrypoint, dockerStartCmd }: Flat): Pick<PodTerms, "entrypoint" | "cmd"> => ({
   ...(Array.isArray(dockerEntrypoint) && { entrypoint: dockerEntrypoint as string[] }),
   ...(Array.isArray(dockerStartCmd) && { cmd: dockerStartCmd as string[] }),

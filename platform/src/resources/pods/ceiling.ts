@@ -1,16 +1,16 @@
-/** The most that a caller would pay for compute: what costs more is no choice, as if there were no room for it. */
+/** The most that a caller would pay for compute. Choices that cost more are treated as if there were no room for them. */
 import { cpuPrice, gpuPrice } from "../../catalog/compute.ts";
 import { problem } from "../../kernel/problem.ts";
 import type { KeptPod } from "./model.ts";
 
 export interface Ceiling {
-  /** USD per hour, for all that is asked for; absent means whatever it costs. */
+  /** USD per hour for everything that is asked for. Without it, any price is accepted. */
   mostPerHour?: number | undefined;
 }
 
 type Priced = Pick<KeptPod, "gpu" | "cpu" | "cloud">;
 
-/** What is left of the types and flavors that will do, in their order. */
+/** Keeps only the types and flavors within the price, in their order. */
 export function affordable<T extends Priced>(config: T, { mostPerHour }: Ceiling): T {
   if (mostPerHour === undefined) return config;
   const { gpu, cpu, cloud } = config;
@@ -25,7 +25,7 @@ export function affordable<T extends Priced>(config: T, { mostPerHour }: Ceiling
   };
 }
 
-/** Throws where all of these cost more. */
+/** Throws if all of these cost more. */
 export function refuseDearer(choices: readonly { price: number }[], mostPerHour: number): void {
   const least = usd(Math.min(...choices.map(({ price }) => price)));
   if (least > mostPerHour)
@@ -34,5 +34,5 @@ export function refuseDearer(choices: readonly { price: number }[], mostPerHour:
     });
 }
 
-/** Products of prices with the digits that money has. */
+/** Rounds a product of prices to nine digits. */
 export const usd = (amount: number) => Math.round(amount * 1e9) / 1e9;

@@ -1,4 +1,4 @@
-/** The container disk of a Pod without GPUs has at most so many GB for each vCPU, on every surface. */
+/** The container disk of a CPU Pod is limited per vCPU, on every surface. */
 import { expect, test } from "vitest";
 import { refused, told } from "../../../tests/graphql-calls.ts";
 import { CPU_POD, GPU_POD, type PodWorld, setupPods, TWO_GPUS } from "../../../tests/pod-world.ts";

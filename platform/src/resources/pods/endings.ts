@@ -1,4 +1,4 @@
-/** How Pods end, for whoever ends them: their owner, those they give way to, or their time. */
+/** Ends Pods, for everyone who does: their owner, instances they give way to, and timers. */
 import type { Clock } from "../../kernel/clock.ts";
 import type { Reason } from "../../kernel/reason.ts";
 import type { AuditLog } from "../audit/service.ts";
@@ -12,7 +12,7 @@ export interface PodEndingsParts {
   podRecords: PodRecords;
   podRemains: PodRemains;
   audit: Pick<AuditLog, "record">;
-  /** Told of every instance that has something to do, or that there may be room for a Pod that waits. */
+  /** Called with an instance that has something to do. Undefined means that there may be room for a waiting Pod. */
   podChanged: (instance: PodInstance | undefined) => void;
 }
 
@@ -25,31 +25,31 @@ export class PodEndings {
     this.#parts = parts;
   }
 
-  /** What becomes of a Pod that ends for now, or for good. */
+  /** The change that ends a Pod for now, or for good. */
   ending(move: "stop" | "rest" | "yield" | "terminate", reason: Reason, graceMs: number): PodChange {
     const set = { reason, instance: null, crashes: null };
     return { move, set, instance: { move: "end", set: { graceMs } } };
   }
 
-  /** What becomes of one that goes for good. */
+  /** The change that removes a Pod for good. */
   gone(pod: PodItem, reason: Reason): PodChange {
     const also = this.#parts.podRemains.leaving(pod);
     return { ...this.ending("terminate", reason, STOP_GRACE_MS), remove: true, also };
   }
 
-  /** Without anybody's asking for it; a Pod that is gone already is no error. */
+  /** Terminates a Pod that nobody asked to end. A Pod that is already gone is not an error. */
   async terminate(id: string, reason: Reason): Promise<void> {
     await this.#changeUnasked(id, "terminate", reason, (pod) => this.gone(pod, reason));
   }
 
-  /** Without its owner's asking for it: undefined when it does not run any more. */
+  /** Stops a Pod without its owner's request. Nothing changes if the Pod does not run any more. */
   stopFor(id: string, reason: Reason, graceMs: number): Promise<PodItem | undefined> {
     return this.#changeUnasked(id, "stop", reason, ({ doc }) =>
       podLifecycle.can(doc.status, "yield") ? this.ending("yield", reason, graceMs) : undefined,
     );
   }
 
-  /** Its owner finds in the audit log that nobody of the account did it. */
+  /** The audit log shows the owner that nobody of the account did it. */
   async #changeUnasked(
     id: string,
     action: PodAction,

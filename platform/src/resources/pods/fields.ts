@@ -1,4 +1,4 @@
-/** What the terms of a caller make of a Pod, and which of them it cannot have. */
+/** Turns a caller's terms into the fields of a Pod, and refuses terms that a Pod cannot have. */
 import { isDataCenter, mostSold, poolOfType } from "../../catalog/compute.ts";
 import { present } from "../../kernel/present.ts";
 import { problem } from "../../kernel/problem.ts";
@@ -12,7 +12,7 @@ import { refuseLowBid } from "./bids.ts";
 import { diskOnCpus } from "./disk-limit.ts";
 import { type KeptPod, Pod, type PodConfig, type PodGpu, podBoots } from "./model.ts";
 
-/** What a caller gives of a Pod, whichever surface it comes through. */
+/** What a caller sets on a Pod, through any surface. */
 export type PodTerms = Partial<
   Omit<PodConfig, "gpu" | "cpu" | "template"> & {
     gpu: Partial<PodGpu> & Pick<PodGpu, "types">;
@@ -21,7 +21,7 @@ export type PodTerms = Partial<
   }
 >;
 
-/** What one has of which nothing was said: the defaults of the model, and those of what other surfaces say beside it. */
+/** The defaults of the model, and of the fields that only other surfaces have. */
 const unsaid = () => ({
   ...unsaidOf(Pod),
   ...{ cloud: "SECURE" as const, dataCenterIds: [], countryCodes: [] },
@@ -30,7 +30,7 @@ const unsaid = () => ({
   ...{ interruptible: false, bidPerGpu: null },
 });
 
-/** What these terms make, of which the caller said some and a template the rest. */
+/** `terms` includes what comes from a template; `said` is what the caller set. */
 export function created(terms: PodTerms, said: PodTerms = terms): PodConfig {
   const { gpu, cpu, args, entrypoint, cmd, mounts = {}, templateId, ...plain } = terms;
   const { name, image } = plain;
@@ -54,7 +54,7 @@ export function created(terms: PodTerms, said: PodTerms = terms): PodConfig {
   return { ...config, ...diskOnCpus(config, said.disk !== undefined) };
 }
 
-/** What changes, and which of it takes a new boot to be true. */
+/** The fields that change, and the names of those that only take effect with a new boot. */
 export interface PodUpdate {
   set: Partial<PodConfig>;
   reboots: string[];
@@ -78,20 +78,20 @@ export function updated(before: KeptPod, terms: PodTerms, said: PodTerms = terms
   return { set: changed, reboots: names.filter((name) => podBoots[name]) };
 }
 
-/** One that is larger than it may be by now stays so until somebody changes it. */
+/** A disk that exceeds today's limit stays as it is until somebody changes it. */
 const diskAfter = (before: KeptPod, { disk }: PodTerms, said: PodTerms): Partial<PodConfig> =>
   disk === undefined ? {} : diskOnCpus({ ...before, disk }, said.disk !== undefined);
 
-/** The password of its notebook, which was made for it. */
+/** The password of the Pod's notebook, which Millrace generates. */
 export const JUPYTER_PASSWORD = "JUPYTER_PASSWORD";
 
-/** Who replaces the variables need not know of the one that was made for it. */
+/** Keeps the generated password, which a caller who replaces all variables need not know. */
 function withPassword({ startJupyter, env: before }: KeptPod, env: Record<string, string>): Record<string, string> {
   const password = before[JUPYTER_PASSWORD];
   return startJupyter && password !== undefined ? { [JUPYTER_PASSWORD]: password, ...env } : env;
 }
 
-/** Only what was there from the start can be changed, and nothing becomes smaller. */
+/** Mounts can only be changed if the Pod had them from the start, and they never get smaller. */
 function mountsAfter(before: KeptPod["mounts"], { persistent, network }: KeptPod["mounts"]): KeptPod["mounts"] {
   if (network?.length === 0)
     throw problem("rule-broken", "'mounts.network' cannot be emptied: a Pod keeps the volume that it was made with.");
@@ -125,7 +125,7 @@ function gpuFrom({ types: named, count = 1, ...rest }: NonNullable<PodTerms["gpu
   return { types, count, allowedCudaVersions, minCudaVersion, minRamPerGpu, minVcpuPerGpu };
 }
 
-/** Those of which a cloud sells so many at once. */
+/** The types of which the cloud sells this many at once. */
 export function soldIn(cloud: KeptPod["cloud"], types: readonly string[], count: number): string[] {
   const sold = types.filter((type) => mostSold(type, cloud) >= count);
   if (sold.length > 0) return sold;
@@ -139,7 +139,7 @@ export function soldIn(cloud: KeptPod["cloud"], types: readonly string[], count:
   );
 }
 
-/** Rules across fields, the same for a new Pod and a changed one. */
+/** Checks the rules across fields, for new and changed Pods alike. */
 function checked<T extends PodConfig>(config: T): T {
   const { mounts, cpu, dataCenterIds, ports } = config;
   if (mounts.persistent && mounts.network)

@@ -1,4 +1,4 @@
-/** A Pod as REST v1 and GraphQL show it beyond what its caller said: one status of three, its machine, its cost, its ports as numbers. */
+/** What REST v1 and GraphQL show of a Pod in addition to its own fields: one of three statuses, its machine, cost and ports. */
 import { cpuFlavor, dataCenter, gpuType } from "../../catalog/compute.ts";
 import { dateText, timestamp } from "../../kernel/clock.ts";
 import { onceFor } from "../../kernel/once-for.ts";
@@ -11,7 +11,7 @@ import type { PodView, PodViews } from "./view.ts";
 
 export type DesiredStatus = "RUNNING" | "EXITED" | "TERMINATED";
 
-/** The older surfaces know no status of one that is about to run, or that cannot. */
+/** The older surfaces have no status for a Pod that is about to run, or that cannot run. */
 const desired: Record<PodStatus, DesiredStatus> = {
   PROVISIONING: "RUNNING",
   STARTING: "RUNNING",
@@ -38,7 +38,7 @@ export interface FlatRuntime {
   ports: FlatPort[];
 }
 
-/** The CPUs of one without GPUs: which processors a machine has is told to nobody, so they are those of its flavor. */
+/** The CPUs of a CPU Pod. They are those of its flavor, because a machine's processors are not revealed. */
 export interface FlatCpuType {
   id: string;
   displayName: string;
@@ -53,10 +53,10 @@ export function flatCpuType(flavor: string | null, vcpu: number): FlatCpuType | 
   return { id: flavor, displayName: name, groupId: group, cores: Math.max(1, Math.round(vcpu)), threadsPerCore: 1 };
 }
 
-/** What is known of its machine; that of a Pod that has not had one yet has no id. */
+/** What is known of the Pod's machine. The id is empty if it has not had one yet. */
 export interface FlatMachine {
   id: string;
-  /** The name by which one logs in to it by SSH, the same for its whole life. */
+  /** The user name for SSH logins, which never changes. */
   podHostId: string;
   dataCenterId: string | null;
   location: string | null;
@@ -73,7 +73,7 @@ export interface FlatMachine {
 export interface FlatPod {
   id: string;
   desiredStatus: DesiredStatus;
-  /** In words: who did it, when, and why. */
+  /** A sentence that says who changed the status, when, and why. */
   lastStatusChange: string;
   createdAt: string;
   lastStartedAt: string | null;
@@ -87,10 +87,10 @@ export interface FlatPod {
   memoryInGb: number;
   podType: "RESERVED" | "INTERRUPTABLE";
   publicIp: string | null;
-  /** Where each TCP port is reached, by the number by which it is named. */
+  /** The outside port of each TCP port, by the number that names it. */
   portMappings: Record<string, number>;
   uptimeSeconds: number;
-  /** Null until its program runs. */
+  /** Null until the program runs. */
   runtime: FlatRuntime | null;
   machine: FlatMachine;
 }
@@ -112,7 +112,7 @@ export function flatPod(item: PodItem, views: PodViews): FlatPod {
   };
 }
 
-/** What its record alone says: the same until it changes, and lists of many Pods are asked for again and again. */
+/** The part that only depends on the record. It is cached per record, because clients list many Pods again and again. */
 const flatRecord = onceFor(
   ({ id, createdAt, doc }: PodItem) => ({
     id,
@@ -132,10 +132,10 @@ const flatRecord = onceFor(
 
 const perGpu = (costPerHr: number, gpus: number) => (gpus === 0 ? null : usd(costPerHr / gpus));
 
-/** Sums of prices with the digits that money has. */
+/** Rounds a sum of prices to nine digits. */
 const usd = (amount: number) => Math.round(amount * 1e9) / 1e9;
 
-/** What it has, or would have; whole numbers, which clients read into integers. */
+/** What the Pod has, or would have. The numbers are whole, because clients read them into integers. */
 function sizeOf({ gpu, withoutGpu, cpu = [], last }: KeptPod) {
   const flavor = cpu.find(({ id }) => id === last?.flavor) ?? cpu[0];
   return {
@@ -147,7 +147,7 @@ function sizeOf({ gpu, withoutGpu, cpu = [], last }: KeptPod) {
   };
 }
 
-/** Clients look for who it was at the beginning; the reason stands at the end. */
+/** Clients look at the beginning to see who did it. The reason comes at the end. */
 function lastChange({ status, reason: kept }: KeptPod, at: string, reason: string | null): string {
   const why = reason === null || reason === "" ? "" : ` (${reason})`;
   if (desiredStatusOf({ status }) === "RUNNING") return `Rented by User: ${at}${why}`;
@@ -171,7 +171,7 @@ function runtimeOf({ doc }: PodItem, runtime: NonNullable<PodView["runtime"]>): 
 
 const LOOPBACK = "127.0.0.1";
 
-/** HTTP ports are reached through the proxy by host name: what is said of them is where they are inside. */
+/** HTTP ports are reached through the proxy by host name, so this shows their inside ports. */
 function flatPorts(doc: KeptPod): FlatPort[] {
   return portsOf(doc).flatMap(({ named, type, inside = named, outside }) => {
     if (type === "http")

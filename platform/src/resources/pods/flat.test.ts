@@ -1,4 +1,4 @@
-/** The flat dialect of Pods, beyond what holds for every dialect. */
+/** The flat dialect of Pods, beyond what all dialects have in common. */
 import { expect, test } from "vitest";
 import { flatConformance } from "../../kernel/flat.conformance.ts";
 import type { SeededRandom } from "../../kernel/random.ts";
@@ -86,7 +86,7 @@ test("a volume's size and path are one mount; where one is said, the other stays
   });
 });
 
-/** With every choice that a creation has. */
+/** A random Pod that covers every choice at creation. */
 function anyPod(random: SeededRandom): KeptPod {
   const is = () => random.bytes(1)[0]! < 128;
   const { gpu, cpu, ...plain } = whole;

@@ -1,4 +1,4 @@
-/** The flat dialect of Pods: what is not one plain field of the model under another name. */
+/** The flat dialect of Pods: the fields that are not just a field of the model under another name. */
 import { type Flat, type FlatField, flatDialect, plainField } from "../../kernel/flat.ts";
 import { name, nullable, oneOf, t } from "../../kernel/schema.ts";
 import { flavorOf, instanceIds } from "../container/instance-ids.ts";
@@ -14,7 +14,7 @@ const flag = t.Boolean();
 const perGpu = nullable(t.Integer({ minimum: 1, maximum: 1_000_000 }));
 const HOW_IT_IS = "how it is, which nobody gives";
 
-/** What several names say of storage is one object. */
+/** Several flat fields about storage make up one object. */
 const storage = (says: string[], schema: Field["schema"], read: Field["read"]): Field => ({
   says,
   schema,
@@ -85,7 +85,7 @@ export const podDialect = flatDialect<KeptPod, PodTerms>(Pod, {
       says: ["mounts.persistent.path", "mounts.network.path"],
       schema: t.String({ minLength: 2, maxLength: 512 }),
       read: ({ mounts, mountPath }) => mounts.persistent?.path ?? mounts.network?.[0]?.path ?? mountPath,
-      // Where nothing is mounted it is kept for who reads it again.
+      // Without a mount the path is kept anyway, for clients that read it back.
       write: (path, all, before) => {
         const mounts = mountsFrom(all, before);
         const isBare = !mounts.persistent && !mounts.network;
@@ -102,7 +102,7 @@ export const podDialect = flatDialect<KeptPod, PodTerms>(Pod, {
 });
 
 const WORKSPACE = "/workspace";
-/** Older clients ask for less than there is at least, and get that. */
+/** Older clients may ask for less than the minimum, and get the minimum. */
 const LEAST_GB = 10;
 
 interface SaidOfStorage {
@@ -111,7 +111,7 @@ interface SaidOfStorage {
   volumeMountPath?: string;
 }
 
-/** One is said without the other: the other stays as it is. */
+/** If only one of these fields is sent, the others stay unchanged. */
 function mountsFrom(all: Flat, before: KeptPod | undefined): KeptPod["mounts"] {
   const { volumeInGb, networkVolumeId, volumeMountPath } = all as SaidOfStorage;
   const { persistent, network } = before?.mounts ?? {};

@@ -1,11 +1,11 @@
-/** What a Pod would hold at once, against what its account may. */
+/** Checks what a Pod would hold at once against the quotas of its account. */
 import type { Reason } from "../../kernel/reason.ts";
 import { heldBy } from "../../machines/held.ts";
 import type { InstanceItem } from "../../machines/instances.ts";
 import type { Need } from "../../machines/need.ts";
 import type { QuotaBook } from "../account/quotas.ts";
 
-/** Why the account cannot have so many that need this, beside what it has; undefined when it can. Of the first choice: another one may turn out to hold less. */
+/** Why the account cannot have this many more, or undefined if it can. Only the first choice is checked; another choice may hold less. */
 export async function refusalOf(
   account: string,
   { need, count }: { need: Need; count: number },

@@ -1,4 +1,4 @@
-/** The instance of a Pod: what it has of a machine from the moment that there is room for it until nothing of it runs. */
+/** The instance of a Pod: its share of a machine, from the moment it gets a place until nothing of it runs. */
 import type { Moved } from "../../kernel/lifecycle.ts";
 import type { KeptInstance } from "../../machines/instances.ts";
 import type { Item } from "../../ports/store/collection.ts";
@@ -7,13 +7,13 @@ import type { PodInstanceState } from "./lifecycle.ts";
 export type KeptPodInstance = KeptInstance & {
   kind: "pod";
   state: Moved<PodInstanceState>;
-  /** Of the key with which it asks about itself. */
+  /** The id of the key with which the Pod asks about itself. */
   keyId: string | null;
-  /** How often it was booted on a fresh disk: each boot writes its output anew. */
+  /** How often it was booted on a fresh disk. Each of these boots begins its output anew. */
   boots: number;
-  /** When its program was last started, be it again. */
+  /** When its program was last started, including restarts. */
   bootedAt: number | null;
-  /** How long its program may take to end itself. */
+  /** How long its program may take to end by itself. */
   graceMs?: number;
 };
 

@@ -1,4 +1,4 @@
-/** Pod keys: what a Pod asks about itself with. It may be got, stopped and terminated by its own, and nothing else. */
+/** Pod keys. With its key a Pod can read, stop and terminate itself, and do nothing else. */
 import type { Caller } from "../../kernel/caller.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Kept } from "../../kernel/document.ts";
@@ -18,7 +18,7 @@ const podKeys: Kept<PodKey> = {
   listed: ({ pod }) => ({ pod }),
 };
 
-/** A key revoked by another process or node stops working within this time. */
+/** A key that another process or node revoked stops working within this time. */
 const REMEMBERED_MS = 1000;
 const MAY: Caller["grants"] = ["pods:write"];
 
@@ -28,7 +28,7 @@ export class PodKeys {
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #callers: Remembered<Caller>;
-  /** Grows with every removal: what was read before one may be out of date, and is not remembered. */
+  /** Counts removals. A result that was read before a removal may be out of date, so it is not remembered. */
   #removals = 0;
 
   constructor(parts: { store: Store; clock: Clock; random: Random }) {
@@ -50,7 +50,7 @@ export class PodKeys {
     return { id, key };
   }
 
-  /** Who calls with a key, as far as that was found out a moment ago. */
+  /** The caller with this key, if it was looked up a moment ago. */
   knownCaller(key: string): Caller | undefined {
     return this.#callers.get(key);
   }
@@ -66,7 +66,7 @@ export class PodKeys {
     return caller;
   }
 
-  /** All that a Pod has, but for these: each boot has its own. */
+  /** Removes all keys of a Pod except these, since each boot has its own. */
   async removeOf(pod: string, except: readonly (string | null)[] = []): Promise<void> {
     for await (const { id } of this.#keys.all({ key: { name: "pod", value: pod } }))
       if (!except.includes(id)) await this.#keys.removeIfThere(id);

@@ -1,10 +1,10 @@
-/** What has to go with each GPU at least filters machines on every surface, be the GPUs real or made up. */
+/** The least vCPU and memory per GPU filter machines on every surface, whether the GPUs are real or virtual. */
 import { expect, test } from "vitest";
 import { dataOf } from "../../../tests/graphql.ts";
 import { refused, told } from "../../../tests/graphql-calls.ts";
 import { type PodWorld, setupPods, TWO_GPUS } from "../../../tests/pod-world.ts";
 
-/** A small machine that plays one with two GPUs, of which the catalog says: 9 vCPU and 48 GB with each. */
+/** A small machine that simulates one with two GPUs. The catalog gives each of them 9 vCPU and 48 GB. */
 const MADE_UP = {
   capacity: {
     ...TWO_GPUS.capacity,

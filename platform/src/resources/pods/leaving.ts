@@ -1,8 +1,8 @@
-/** Which Pods leave a machine that is being drained, and why the others stay. */
+/** Decides which Pods leave a machine that is being drained, and why the others stay. */
 import type { PodInstance } from "./instance.ts";
 import type { PodItem } from "./records.ts";
 
-/** Undefined for one that is stopped for it: its owner agreed to that by making it interruptible. */
+/** Undefined for a Pod that is stopped. Its owner agreed to that by making it interruptible. */
 export function staysFor(instance: PodInstance, pod: PodItem | undefined): string | undefined {
   if (instance.doc.state === "ENDING" || !pod) return "it is ending";
   const { cluster, locked, interruptible, mounts } = pod.doc;

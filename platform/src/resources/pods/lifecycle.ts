@@ -1,14 +1,14 @@
-/** The lives of a Pod and of its instance, as tables. */
+/** The lifecycles of a Pod and of its instance, as tables. */
 import { lifecycle } from "../../kernel/lifecycle.ts";
 
 export const podStatuses = ["PROVISIONING", "STARTING", "RUNNING", "EXITED", "ERROR", "TERMINATED"] as const;
 export type PodStatus = (typeof podStatuses)[number];
 
-/** What callers do with a Pod. */
+/** The actions of callers on a Pod. */
 export const podActions = ["start", "stop", "restart", "terminate"] as const;
 export type PodAction = (typeof podActions)[number];
 
-/** What becomes of a Pod without anybody's asking, or as a part of what was asked for. */
+/** Moves that nobody asks for, or that are part of an action. */
 type PodEvent =
   | "place"
   | "startNow"
@@ -38,9 +38,9 @@ export const podLifecycle = lifecycle<PodStatus, PodMove>({
   begins: ["PROVISIONING"],
   moves: {
     place: { from: ["PROVISIONING"], to: "STARTING" },
-    // A caller of an older surface starts a Pod at once or not at all: it never waits for room.
+    // On the older surfaces a Pod starts at once or not at all, and never waits for room.
     startNow: { from: ["EXITED", "ERROR"], to: "STARTING" },
-    // To a caller of an older surface there is no ERROR: one that cannot run can be stopped.
+    // The older surfaces know no ERROR, so there a Pod that cannot run can be stopped.
     rest: { from: ["ERROR"], to: "EXITED" },
     boot: { from: ["PROVISIONING", "STARTING"], to: "STARTING" },
     run: { from: ["PROVISIONING", "STARTING"], to: "RUNNING" },
@@ -59,7 +59,7 @@ export const podLifecycle = lifecycle<PodStatus, PodMove>({
   revivals: ["start", "startNow", "rest", "terminate"],
 });
 
-/** What can be done with a Pod now. A member of a cluster is left to its cluster, and a locked Pod is not stopped. */
+/** What can be done with a Pod now. A member of a cluster allows no actions of its own, and a locked Pod cannot be stopped. */
 export function podActionsOf({
   status,
   locked,
@@ -95,7 +95,7 @@ export const podInstanceLifecycle = lifecycle<PodInstanceState, PodInstanceMove>
     restart: { from: ["PLACED", "RUNNING", "CRASHED", "RESTARTING"], to: "RESTARTING" },
     clear: { from: ["RESTARTING", "CRASHED"], to: "PLACED" },
     end: { from: ["PLACED", "RUNNING", "CRASHED", "RESTARTING", "ENDING"], to: "ENDING" },
-    // The Pod may have another by then, or be gone, in whichever state this one was left.
+    // The Pod may have another instance by then, or be gone, whatever state this one was left in.
     leave: { from: ["PLACED", "RUNNING", "CRASHED", "RESTARTING", "ENDING"], to: "GONE" },
   },
 });

@@ -1,4 +1,4 @@
-/** Links by which a browser is let in to an HTTP port of a Pod. */
+/** Links that let a browser in to an HTTP port of a Pod. */
 import type { Caller } from "../../kernel/caller.ts";
 import { problem } from "../../kernel/problem.ts";
 import type { PodAddresses } from "./addresses.ts";
@@ -6,7 +6,7 @@ import type { KeptPod } from "./model.ts";
 import type { PodService } from "./service.ts";
 import type { PortVisits } from "./visits.ts";
 
-/** Below it a Pod's host is the platform's, and no program's. */
+/** On a Pod's host, paths below this one belong to the platform and not to the Pod's program. */
 export const LINK_PATH = ".millrace/link/";
 
 export interface PortLink {

@@ -1,4 +1,4 @@
-/** Where the logs of Pods are: each with the node whose machine the Pod is on, or was last. */
+/** Finds the log of a Pod on the node whose machine the Pod is on, or was on last. */
 import type { LogLine, Logs, Query } from "../../ports/logs/logs.ts";
 import { podLog } from "./model.ts";
 import type { PodItem } from "./records.ts";
@@ -9,10 +9,10 @@ export interface PodLogAsked {
   gone: AbortSignal;
 }
 
-/** Reads the log of a Pod wherever it lies. */
+/** Reads the log of a Pod, on whichever node it is. */
 export type ReadPodLog = (pod: PodItem, asked: PodLogAsked) => Promise<AsyncIterable<LogLine[]>>;
 
-/** Logs that lie with other nodes. */
+/** Logs on other nodes. */
 interface PodLogsElsewhere {
   isHere(machine: string): boolean;
   followPod(machine: string, asked: PodLogAsked): Promise<AsyncIterable<LogLine[]>>;

@@ -1,4 +1,4 @@
-/** Pods: machines that people live on, from the wish to the end. */
+/** Pods: programs or containers that run until somebody ends them, and keep what they stored. */
 import { bootsOf } from "../../kernel/boot.ts";
 import { type Claiming, claimedName } from "../../kernel/claim.ts";
 import type { Document, Kept } from "../../kernel/document.ts";
@@ -12,11 +12,11 @@ import { containerFields, shownContainerFields } from "../container/model.ts";
 import { cudaVersion, MOST_ITEMS } from "../endpoints/model.ts";
 import { type PodStatus, podActions, podStatuses } from "./lifecycle.ts";
 
-/** Of what a Pod is made of, in the body of a request, and with what its template adds. */
+/** The limit of a Pod's description, in the body of a request and with what its template adds. */
 export const POD_BYTES = 100 * KIB;
-/** The same of a cluster, which is said once for all its members. */
+/** The same limit for a cluster, which is described once for all members. */
 export const CLUSTER_SAID_BYTES = MIB;
-/** Of all members of a cluster as they are kept: they are written in one commit. */
+/** The limit of all members of a cluster as they are kept, because one commit writes them. */
 export const CLUSTER_BYTES = 4 * MIB;
 
 const path = t.String({
@@ -188,7 +188,7 @@ export const Pod = resource("Pod", {
   once: {
     cloud: t.Optional(oneOf(clouds, { default: "SECURE", "x-boot": true })),
     gpu: t.Optional({ ...gpuRequest, "x-boot": true }),
-    // Fewer flavors will do for a larger disk, and the one that it has is among them.
+    // Asking for a larger disk may leave fewer flavors, but always the one that the Pod has.
     cpu: t.Optional({ ...cpuRequest, "x-boot": false }),
     dataCenterIds: t.Optional(
       t.Array(name(), {
@@ -219,7 +219,7 @@ export type Pod = RecordOf<typeof Pod>;
 
 export type PersistentMount = Static<typeof persistentMount>;
 
-/** GPU types in order of preference, as every dialect may say them. */
+/** GPU types in order of preference, in the terms of every dialect. */
 export type PodGpu = {
   types: string[];
   count: number;
@@ -232,7 +232,7 @@ export type PodGpu = {
 /** CPU flavors in order of preference. */
 export type PodCpu = { id: string; vcpuCount: number; memory: number }[];
 
-/** What it was last given of a machine: kept while it is stopped. */
+/** The last place on a machine. It is kept while the Pod is stopped. */
 export type LastPlace = {
   machine: string;
   dataCenter: string;
@@ -245,23 +245,23 @@ export type LastPlace = {
   virtual: boolean;
 };
 
-/** Starts that failed one after the other; none counts once it has run well for a while. */
+/** The number of starts that failed in a row. It starts over once the program has run well for a while. */
 export type Crashes = { count: number; startsAgainAt: number };
 
-/** What a Pod is in its cluster: the same for its whole life. */
+/** The Pod's role in its cluster, which never changes. */
 export type ClusterSeat = {
   id: string;
   rank: number;
-  /** Members in all, and GPUs of each. */
+  /** The number of members, and of GPUs per member. */
   members: number;
   gpusEach: number;
   role: ClusterRole | null;
 };
 
-/** Its disks are metered; the key by which it was made is known of those that this release or a later one made. */
+/** The disks are metered. Pods of earlier releases do not know the key that created them. */
 type Charged = Metering & { createdBy?: string | null };
 
-/** What callers give of it, as it is kept: what `once` of the model says, and what other surfaces say beside it. */
+/** The fields that callers set, as they are kept: those of the model, and those that only other surfaces have. */
 export type PodConfig = KeptOf<
   typeof Pod,
   {
@@ -269,66 +269,66 @@ export type PodConfig = KeptOf<
     cpu?: PodCpu;
     cloud: (typeof clouds)[number];
     dataCenterIds: string[];
-    /** Countries of data centers that will do; none means any. */
+    /** Countries in which the data center may be. An empty list means any. */
     countryCodes: string[];
-    /** Where storage would be that it does not have, as a caller of an older surface said it. */
+    /** The mount path that a caller of an older surface set for storage that the Pod does not have. */
     mountPath?: string;
     globalNetworking: boolean;
     startSsh: boolean;
-    /** Made up for it once, unless its variables have one. */
+    /** Gives the Pod a notebook password, generated once unless its variables have one. */
     startJupyter: boolean;
     template: string | null;
-    /** When it is stopped, and when it is terminated, by itself. */
+    /** The times at which the Pod is stopped and terminated automatically. */
     stopAfter: number | null;
     terminateAfter: number | null;
-    /** Gives way to others, and pays for each GPU and hour what it bids in USD; where it bids nothing, the price of those that give way. */
+    /** An interruptible Pod gives way to others. It pays its bid in USD per GPU and hour, or the spot price if it bids nothing. */
     interruptible: boolean;
     bidPerGpu: number | null;
   }
 >;
 
-/** By field, whether a change restarts a Pod that runs: what the model says, and of what other surfaces say beside it. */
+/** For each field, whether a change restarts a running Pod: as the model says, and for the fields that only other surfaces have. */
 export const podBoots: Record<keyof PodConfig, boolean> = {
   ...bootsOf(Pod),
   ...{ countryCodes: true, mountPath: false, template: false },
   ...{ stopAfter: false, terminateAfter: false, interruptible: false, bidPerGpu: false },
 };
 
-/** Where and how it is. */
+/** The state of a Pod. */
 export type PodState = {
-  /** It runs without its GPUs for now, beside which everything else of it stays. */
+  /** The Pod runs without its GPUs for now. Everything else stays the same. */
   withoutGpu?: boolean;
-  /** The cluster that it is a member of, and as which of them. */
+  /** The Pod's place in its cluster, if it is a member. */
   cluster?: ClusterSeat;
   status: Moved<PodStatus>;
   reason: Reason | null;
   lastStatusChange: number;
   startedAt: number | null;
-  /** The instance that it has; null while it has none. */
+  /** The Pod's instance, or null while it has none. */
   instance: string | null;
   last: LastPlace | null;
-  /** Every machine that it was ever on: there is something of it there, be it only its log. */
+  /** Every machine that the Pod was ever on. Something of it is still there, at least its log. */
   machines: string[];
   crashes: Crashes | null;
-  /** Where its TCP ports are reached, by the numbers that it names them by: the same for its whole life. */
+  /** The outside port of each TCP port, by the number that names it. The Pod keeps them where it can. */
   publicPorts: Record<string, number>;
-  /** The machine whose ports these are, and its address to others as far as that is known. */
+  /** The machine that these ports belong to, and its outside address if that is known. */
   portsAt?: { machine: string; ip: string | null } | null;
-  /** Where the account's other Pods reach it, while it runs. */
+  /** The address for the account's other Pods, while the Pod runs. */
   address?: string | null;
 };
 
 export type KeptPod = PodConfig & PodState & Charged & Claiming;
 
-/** By which Pods are found: those that wait, those that act at a time, and those that use something. */
+/** The list keys find Pods that wait, that have a timer, and that use something. */
 export const pods: Kept<KeptPod & Document> = {
   kind: "pod",
   v: 2,
-  // Older releases kept the reason as a text alone.
+  // Older releases kept the reason as plain text.
   upcasts: { 1: (old) => ({ ...old, reason: upcastReason(old.reason) }) },
   keysVersion: 2,
   unique: (pod) => ({ name: claimedName(pod) }),
-  // No two Pods have the same port of a machine, whichever nodes they come through, and one that is stopped keeps its own.
+  // No two Pods have the same port of a machine, on whichever nodes. A stopped Pod keeps its ports.
   uniqueEverywhere: ({ publicPorts, portsAt }) =>
     Object.fromEntries(Object.values(publicPorts).map((port) => [`port ${port}`, portsAt?.machine])),
   listed: ({ name, status, template, registry, mounts, stopAfter, terminateAfter, idleTimeout, portsAt, cluster }) => ({
@@ -345,8 +345,8 @@ export const pods: Kept<KeptPod & Document> = {
   }),
 };
 
-/** The stream that a Pod's lines are kept in, whichever instances it has. */
+/** The log stream of a Pod, shared by all of its instances. */
 export const podLog = (pod: string) => `pod/${pod}`;
 
-/** The volume of a machine that is a Pod's persistent mount. */
+/** The id of the volume that is a Pod's persistent mount. */
 export const persistentVolume = (pod: string) => `pod-${pod}`;

@@ -1,4 +1,4 @@
-/** What cannot be mounted is refused when it is asked for, of a Pod and of a template alike, and not when it is started. */
+/** Invalid mounts of Pods and templates are refused in the request, and not only at the start. */
 import { describe, expect, test } from "vitest";
 import { GPU_POD, setupPods, TWO_GPUS } from "../../../tests/pod-world.ts";
 

@@ -1,4 +1,4 @@
-/** The life of a Pod: its record moves by its table alone, whoever changes it. */
+/** The lifecycle of a Pod: its record only changes status by the moves of the table. */
 import { expect, test } from "vitest";
 import { putPod } from "../../../tests/pod-doc.ts";
 import { setup } from "../../../tests/world.ts";
@@ -7,7 +7,7 @@ import { type PodMove, type PodStatus, podLifecycle } from "./lifecycle.ts";
 
 const reason = because("about-to-start");
 
-/** A Pod in a status, and how its record is moved. */
+/** A Pod in this status, and a function that moves its record. */
 async function pod(status: PodStatus) {
   const world = await setup();
   const id = await putPod(world, { status });
@@ -15,7 +15,7 @@ async function pod(status: PodStatus) {
   return { ...world, id, move };
 }
 
-/** Every status that a record may be in, times every move. */
+/** Every status of a record, combined with every move. */
 const pairs = podLifecycle.states
   .filter((status) => status !== "TERMINATED")
   .flatMap((status) => (Object.keys(podLifecycle.moves) as PodMove[]).map((move) => [status, move] as const));

@@ -8,14 +8,14 @@ import { isEnough } from "./bids.ts";
 import type { KeptPod, PodGpu } from "./model.ts";
 
 const MB_PER_GB = 1024;
-/** For a type that the catalog gave up: what a small GPU machine has. */
+/** For a GPU type that is no longer in the catalog: the share of a small GPU machine. */
 const SOME_SHARE = { vcpu: 8, memoryGb: 32 };
 
 type Needy = Pick<KeptPod, "gpu" | "cpu" | "disk" | "image" | "dataCenterIds" | "countryCodes" | "mounts" | "last"> &
   Partial<Pick<KeptPod, "globalNetworking" | "cluster" | "withoutGpu">> &
   Pick<KeptPod, "cloud" | "interruptible" | "bidPerGpu">;
 
-/** A Pod keeps its disk to itself, and stays with what it has stored and with the members of its cluster. */
+/** A Pod does not share its disk. It stays on the machine with its storage and with the other members of its cluster. */
 export function needOf(pod: Needy, volume?: VolumePlace): Need {
   const { gpu, withoutGpu, cpu = [], disk, image, mounts, last } = pod;
   const stays = mounts.persistent !== undefined || pod.cluster !== undefined;
@@ -35,7 +35,9 @@ export function needOf(pod: Needy, volume?: VolumePlace): Need {
   return { ...terms, kind: "cpu", flavors };
 }
 
-/** Those that are named, of the countries that are named; a country that has none leaves nothing to choose from. */
+/**
+ * The named data centers that are in the named countries. If there are none, the result is a name that no data center has, so nothing fits.
+ */
 function dataCentersFor({ dataCenterIds, countryCodes }: Needy): string[] {
   if (countryCodes.length === 0) return dataCenterIds;
   const inCountries = dataCenters().filter(({ country = "" }) => countryCodes.includes(country));
@@ -43,7 +45,7 @@ function dataCentersFor({ dataCenterIds, countryCodes }: Needy): string[] {
   return ids.length > 0 ? ids : [`a data center in ${countryCodes.join(" or ")}`];
 }
 
-/** What a Pod has that is started without its GPUs, to get at what it stores: the smallest and cheapest there is. */
+/** The flavor of a GPU Pod that is started without its GPUs to access its storage: the smallest and cheapest. */
 function leastFlavor() {
   const [least] = cpuFlavors().sort((a, b) => a.price.securePerVcpu * a.minVcpu - b.price.securePerVcpu * b.minVcpu);
   if (!least) throw problem("no-capacity", "The catalog has no CPU flavor to start a Pod with that is to have no GPU.");
@@ -51,7 +53,7 @@ function leastFlavor() {
   return { id, vcpu: minVcpu, memoryMb: minVcpu * ramGbPerVcpu * MB_PER_GB };
 }
 
-/** Those that it may have so many of for what it pays; all of them where prices or limits have left none since it was made. */
+/** The types of which the Pod may have this many for what it pays. If prices or limits have since ruled out all of them, all are tried. */
 function typesFor(pod: Needy, { types, count }: PodGpu): readonly string[] {
   const sold = types.filter((type) => mostSold(type, pod.cloud) >= count && isEnough(pod, type));
   return sold.length > 0 ? sold : types;

@@ -1,4 +1,4 @@
-/** Operations on Pods as REST v1 has them: flat bodies, and a path for each thing that is done to one. */
+/** Operations on Pods in REST v1, with flat bodies and a path for each action. */
 import { flatOperationsOn } from "../../kernel/flat-operations-on.ts";
 import { type Face, flatShapes } from "../../kernel/flat-shapes.ts";
 import type { Operations } from "../../kernel/operation.ts";

@@ -1,4 +1,4 @@
-/** Finds places for Pods: at once for a new one, later for one that waits. */
+/** Finds places for Pods: at once for a new Pod, and later for one that waits. */
 
 import type { Clock } from "../../kernel/clock.ts";
 import { resourceId } from "../../kernel/ids.ts";
@@ -28,7 +28,7 @@ export interface PlacerParts {
   podRecords: PodRecords;
   clock: Clock;
   random: Random;
-  /** Machines that are there. */
+  /** The machines that are up. */
   machines: () => Promise<readonly Machine[]>;
   yielding: Yielding;
   quotas: QuotaBook;
@@ -39,9 +39,9 @@ export interface PlacerParts {
 }
 
 type NewPod = { id: string; account: string; createdAt: number; doc: KeptPod };
-/** What is written with them, once the place is known. */
+/** Writes that go into the same commit, once the place is known. */
 type Also = (place: Place) => Promise<readonly Write[]>;
-/** What else becomes of a Pod that is started at once. */
+/** What else changes for a Pod that is started at once. */
 export interface AtOnce {
   set: PodSet;
 }
@@ -57,7 +57,10 @@ export class PodPlacer {
     this.#allocator = new Allocator({ records: parts.podRecords.instances, machines: parts.machines });
   }
 
-  /** Puts a new Pod on record together with its place, or neither; `check` may refuse it each time before that. Where others must give way first, they are waited for. */
+  /**
+   * Records a new Pod together with its place, or neither. `check` may refuse it before each try. If others have to give way first, this
+   * waits for them.
+   */
   async create(pod: NewPod, check: () => Promise<void>, within: readonly Bound[]): Promise<PodInstance | NoRoom> {
     const wish = await this.#wish(pod);
     if ("reason" in wish) return wish;
@@ -69,7 +72,7 @@ export class PodPlacer {
     return firstOf(await this.#createOn([pod], [wish], checking(check), within));
   }
 
-  /** Puts Pods that are made alike on record together with their places on one machine, and with what that makes of their cluster, or nothing. */
+  /** Records Pods that are made alike, with their places on one machine and the record of their cluster, or nothing at all. */
   async createTogether(pods: readonly NewPod[], also: Also, within: readonly Bound[]): Promise<PodInstance[] | NoRoom> {
     const wishes: NewWish[] = [];
     for (const pod of pods) {
@@ -90,7 +93,7 @@ export class PodPlacer {
     const { account, doc } = pods[0]!;
     const mounted = (doc.mounts.network ?? []).map(({ volumeId }) => volumeId);
     const machines = await this.#parts.machines();
-    // The last one is counted with all that were written before it.
+    // Only the last Pod carries the bounds. It is counted together with all that were written before it.
     const inserting = (pod: NewPod, { id }: NewWish, place: Place) => {
       const where = { instance: id, last: lastPlace(place, machines), machines: [place.machine] };
       const bounds = pod === pods.at(-1) ? within : undefined;
@@ -112,7 +115,7 @@ export class PodPlacer {
     return this.#allocator.allocateTogether(wishes, writes, judge);
   }
 
-  /** Of one that waits, or that is stopped and is to be started at once or not at all. Undefined when it does not wait any more. */
+  /** Places a Pod that waits, or a stopped Pod that starts at once or not at all. Undefined if the Pod does not wait any more. */
   async place(pod: PodItem, atOnce?: AtOnce): Promise<PodInstance | NoRoom | undefined> {
     const { podRecords } = this.#parts;
     if ((await podRecords.instancesOf(pod.id)).length > 0) return { reason: because("still-ending") };

@@ -1,4 +1,4 @@
-/** What is done to Pods through REST v1, and which status they show by it. */
+/** Actions on Pods through REST v1, and the status that the Pods show afterwards. */
 
 import { expect, test } from "vitest";
 import { setupPods, TWO_GPUS } from "../../../tests/pod-world.ts";
@@ -21,7 +21,7 @@ async function world() {
   return { ...base, id: json.id as string, act };
 }
 
-/** Its program has failed too often. */
+/** Makes the Pod's program fail for good. */
 const fail = ({ services, id }: Awaited<ReturnType<typeof world>>) =>
   services.podRecords.change(id, () => ({
     move: "fail",

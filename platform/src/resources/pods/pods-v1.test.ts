@@ -1,4 +1,4 @@
-/** Pods through REST v1: made in every form, found, changed. */
+/** Pods through REST v1: creating them in every form, finding and changing them. */
 import { describe, expect, test } from "vitest";
 import { CHEAP_AND_DEAR, type PodWorld, type PodWorldOptions, setupPods, TWO_GPUS } from "../../../tests/pod-world.ts";
 import type { Grant } from "../../kernel/scope.ts";

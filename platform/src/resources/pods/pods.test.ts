@@ -1,4 +1,4 @@
-/** Pods through the API, on a machine that the test plays. */
+/** Pods through the API, on a simulated machine. */
 import { expect, test } from "vitest";
 import { CPU_POD, GPU_POD, setupPods, TWO_GPUS } from "../../../tests/pod-world.ts";
 import type { FakeInstance } from "../../ports/compute/fake-instance.ts";
@@ -104,7 +104,7 @@ test("any other end restarts it with back-off, and is an ERROR after the brake",
   });
   await world.pass(2);
   expect((await world.pod(id)).status).toBe("RUNNING");
-  // On the disk that it had: the same instance.
+  // The program restarts on the same disk, so the instance stays the same.
   expect(new Set(world.started).size).toBe(1);
   for (let i = 0; i < 6; i++) {
     world.running()[0]!.exit({ code: 7 });

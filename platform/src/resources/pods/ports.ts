@@ -1,16 +1,16 @@
-/** The ports that a Pod names, and where each of them is inside and outside. */
+/** The ports that a Pod names, and their numbers inside and outside. */
 import type { KeptPod } from "./model.ts";
 
-/** Asked for by a number from here on, a TCP port is the same inside and outside, whichever it is. */
+/** A TCP port with a number from here on is symmetric: it gets one number, whichever it is, inside and outside. */
 const FIRST_SYMMETRIC = 70_000;
 
 export interface PodPort {
-  /** The number by which it is named. */
+  /** The number that names the port. */
   named: number;
   type: "http" | "tcp";
-  /** Where the program listens; undefined for a symmetric one that is not known yet. */
+  /** The port that the program listens on. Undefined for a symmetric port that is not known yet. */
   inside: number | undefined;
-  /** Where it is reached at the machine; undefined for HTTP ports, which are reached through the proxy. */
+  /** The port on the machine. Undefined for HTTP ports, which are reached through the proxy. */
   outside: number | undefined;
 }
 
@@ -23,10 +23,10 @@ export function portsOf({ ports, publicPorts }: Pick<KeptPod, "ports" | "publicP
   });
 }
 
-/** The domains below which Pods of one account find each other, the established one first. */
+/** The domains in which Pods of one account find each other, the established one first. */
 const INTERNAL = ["runpod.internal", "millrace.internal"];
 
-/** All Pods of an account that ask for it. */
+/** The group of all Pods of an account that ask for global networking. */
 export const NETWORK = "pods";
 
 export const internalNames = (pod: string): [string, ...string[]] =>

@@ -1,4 +1,4 @@
-/** What REST v1 shows of a Pod, or of a worker, beyond what its caller said of it. */
+/** What REST v1 shows of a Pod or a worker in addition to the fields that its caller set. */
 import { name, nullable, oneOf, t } from "../../kernel/schema.ts";
 
 const text = (description?: string) => t.String(description === undefined ? {} : { description });

@@ -26,7 +26,7 @@ export function podRecord(item: PodItem, views: PodViews, including: Including):
   };
 }
 
-/** What Pods and workers show alike; what there is none of is left out. */
+/** What Pods and workers have in common. Fields without a value are left out. */
 export function instanceRecord(view: Omit<FlatPod, "podType">, { includeMachine }: Including): Flat {
   const { gpuTypeId, cpuFlavorId, machine, ...rest } = view;
   return {
@@ -39,7 +39,7 @@ export function instanceRecord(view: Omit<FlatPod, "podType">, { includeMachine 
   };
 }
 
-/** What machines here do not say, and clients look for. */
+/** Fields that clients look for and that machines here do not report. */
 const UNKNOWN_OF_MACHINES = {
   ...{ diskThroughputMBps: null, maxDownloadSpeedMbps: null, maxUploadSpeedMbps: null, gpuAvailable: null },
   ...{ maintenanceStart: null, maintenanceEnd: null, maintenanceNote: null, note: null },

@@ -1,4 +1,4 @@
-/** The records of Pods and of their instances: whatever is to be true of both is one commit. */
+/** The records of Pods and of their instances. Changes that concern both go into one commit. */
 
 import type { Clock } from "../../kernel/clock.ts";
 import { withPlacesHidden } from "../../kernel/reason.ts";
@@ -17,15 +17,15 @@ import { type KeptPod, pods } from "./model.ts";
 
 export type PodItem = Item<KeptPod>;
 
-/** What a change may say of a Pod: its status is moved, never said. */
+/** The fields that a change can set directly. The status only changes by a move. */
 export type PodSet = Partial<Omit<KeptPod, "status" | "lastStatusChange">>;
 
-/** What becomes of a Pod, and of the instance that it has. */
+/** A change of a Pod and of its instance. */
 export interface PodChange {
-  /** By the lifecycle of Pods, which refuses what it lacks; when it happened is kept too. */
+  /** A move of the Pod's lifecycle, which refuses moves that it does not have. The time of the move is recorded too. */
   move?: PodMove;
   set?: PodSet;
-  /** Nothing of the Pod is on record any more. */
+  /** Removes the record of the Pod. */
   remove?: true;
   instance?: { move: PodInstanceMove; set?: Partial<KeptPodInstance>; metered?: Metered };
   also?: readonly Write[];
@@ -36,7 +36,7 @@ export type PodDecision = (
   instance: PodInstance | undefined,
 ) => PodChange | undefined | Promise<PodChange | undefined>;
 
-/** More than can be at one Pod at once. */
+/** No Pod ever has this many writers at once. */
 const MOST_TRIES = 1000;
 
 export class PodRecords {
@@ -85,15 +85,15 @@ export class PodRecords {
     return item && isPodInstance(item) ? item : undefined;
   }
 
-  /** Another node may have placed it a moment ago: who changed the Pod without it would leave a program that nobody ends. */
+  /** Another node may have placed the Pod a moment ago. A change that missed the instance would leave a program that nobody ends. */
   #findAnew(id: string) {
     this.instances.forget();
     return this.instances.find(id);
   }
 
   /**
-   * Changes a Pod as `decide` says of what it and its instance are now; when somebody else was faster, `decide` is asked again. Undefined when
-   * there is no such Pod (any more); a decision of nothing leaves it.
+   * Changes a Pod as `decide` says for its current state and instance. If somebody else changed it first, `decide` is asked again. Returns
+   * undefined if the Pod does not exist (any more). If `decide` returns nothing, the Pod stays unchanged.
    */
   async change(id: string, decide: PodDecision): Promise<PodItem | undefined> {
     for (let left = MOST_TRIES; left > 0; left--) {
@@ -107,13 +107,13 @@ export class PodRecords {
     throw new Error(`Pod ${id} could not be changed: somebody else was faster each time`);
   }
 
-  /** For the commit by which there is a new Pod: its disks are metered from then on. */
+  /** Writes for the commit that creates a Pod. Its disks are metered from then on. */
   creating(pod: OnRecord<KeptPod>, within?: readonly Bound[]): Write[] {
     const { doc, writes } = this.#meter.begin(pod);
     return [this.pods.inserting({ ...pod, doc }, within), ...writes];
   }
 
-  /** Gives a Pod that has none an instance where there is room, with what the place makes of the Pod in the same commit. */
+  /** Gives a Pod without an instance one where there is room. The change of the Pod goes into the same commit. */
   async place(
     id: string,
     {
@@ -132,7 +132,7 @@ export class PodRecords {
   ): Promise<PodInstance | NoRoom | undefined> {
     const moving = async ([place]: readonly Place[]) => {
       const pod = await this.pods.get(id);
-      // Stopped, ended or placed by somebody else meanwhile.
+      // Somebody else stopped, ended or placed the Pod meanwhile.
       if (!pod || !podLifecycle.can(pod.doc.status, move) || pod.doc.instance !== null) return undefined;
       return this.#patching(pod, { move, set: set(pod, place!) });
     };
@@ -140,13 +140,13 @@ export class PodRecords {
     return Array.isArray(placed) ? placed[0] : placed;
   }
 
-  /** Nothing of it is on its machine any more. One that is already gone is no error. */
+  /** Removes the record of an instance that left its machine. One that is already gone is not an error. */
   leave({ id }: PodInstance, metered: Metered): Promise<void> {
     const leaves = ({ state }: KeptPodInstance) => podInstanceLifecycle.move(id, state, "leave");
     return this.instances.remove(id, leaves, metered);
   }
 
-  /** Its disks are metered at the prices of now, from when they hold, and where nothing of them was metered yet, from now on. */
+  /** Meters the Pod's disks at the current prices from the moment they apply. Disks that were not metered yet are metered from now on. */
   async renew(id: string): Promise<void> {
     for (;;) {
       const pod = await this.pods.get(id);
@@ -166,7 +166,7 @@ export class PodRecords {
     return (await commitMetered(this.#store, writes)) !== undefined;
   }
 
-  /** The Pod's own write comes first; the spans of its disks go along. */
+  /** The first write returned is that of the Pod's record, followed by those of its spans. */
   #patching(pod: PodItem, { move, set: said = {} }: PodChange, metered: Metered = {}): Write[] {
     const hidden = said.reason && { reason: withPlacesHidden(said.reason) };
     const set = { ...said, ...hidden, ...(move && this.#moved(pod, move)) };
@@ -175,7 +175,7 @@ export class PodRecords {
     return [this.pods.patching(pod, { ...set, ...(spans !== undefined && { span, spans }) }), ...writes];
   }
 
-  /** The record's own move, and the only one: what the table lacks is refused. */
+  /** The only way to change the status. Throws if the lifecycle has no such move. */
   #moved({ id, doc }: PodItem, move: PodMove): Pick<KeptPod, "status" | "lastStatusChange"> {
     return { status: podLifecycle.move(id, doc.status, move), lastStatusChange: this.#clock.now() };
   }

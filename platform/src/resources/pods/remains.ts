@@ -1,4 +1,4 @@
-/** What a Pod that is gone has left on a machine, until the node of that machine has removed it. */
+/** Records what a terminated Pod has left on a machine, until the node of that machine has removed it. */
 import type { Kept } from "../../kernel/document.ts";
 import { Collection } from "../../ports/store/collection.ts";
 import type { Store, Write } from "../../ports/store/store.ts";
@@ -8,7 +8,7 @@ export type Remains = { pod: string; machine: string };
 
 const podRemains: Kept<Remains> = { kind: "pod-remains", v: 1, listed: ({ machine }) => ({ machine }) };
 
-/** They belong to no account: they outlive the one whose Pod it was. */
+/** These records belong to no account, since they outlive the account of the Pod. */
 const EVERYONE = "*";
 
 export class PodRemains {
@@ -22,14 +22,14 @@ export class PodRemains {
     return this.#remains.prepare();
   }
 
-  /** To be committed with the removal of the Pod: one for each machine that it ever was on. */
+  /** Commit these writes together with the removal of the Pod. There is one for each machine that it was ever on. */
   leaving({ id, createdAt, doc }: PodItem): Write[] {
     return doc.machines.map((machine) =>
       this.#remains.inserting({ id: `${id}.${machine}`, account: EVERYONE, createdAt, doc: { pod: id, machine } }),
     );
   }
 
-  /** Those on a machine. */
+  /** What terminated Pods have left on this machine. */
   async on(machine: string): Promise<{ id: string; pod: string }[]> {
     const found: { id: string; pod: string }[] = [];
     for await (const { id, doc } of this.#remains.all({ key: { name: "machine", value: machine } }))

@@ -1,4 +1,4 @@
-/** Pods as REST v1 says them. */
+/** Answers the REST v1 operations on Pods. */
 import type { Caller } from "../../kernel/caller.ts";
 import { unpaged } from "../../kernel/cursor.ts";
 import type { Flat } from "../../kernel/flat.ts";
@@ -70,7 +70,7 @@ export function podHandlersV1(parts: PodPartsV1): Handlers<Operations> {
   };
 }
 
-/** What is shown beside a Pod is read on the same terms as by itself. */
+/** The scopes that a caller needs for including these in the answer, the same as for reading them directly. */
 const inclusions = {
   includeNetworkVolume: "network-volumes:read",
   includeTemplate: "templates:read",
@@ -86,7 +86,7 @@ function requireIncluded({ grants }: Caller, query: Partial<Query>): void {
 const newestFirst = (records: Flat[]): Flat[] =>
   records.toSorted((a, b) => (String(b.createdAt) < String(a.createdAt) ? -1 : b.createdAt === a.createdAt ? 0 : 1));
 
-/** With what the query includes, each of which is read once for all of them. */
+/** Adds what the query includes. Each part is read once for all Pods. */
 async function allShown(
   { podViews, templates, volumes }: PodPartsV1,
   caller: Caller,
@@ -110,7 +110,7 @@ async function allShown(
   });
 }
 
-/** What something was made from may be gone since. */
+/** The template or volume of a Pod may have been deleted since. */
 function unlessMissing(error: unknown): undefined {
   if (!isProblem(error, "not-found")) throw error;
   return undefined;
@@ -119,7 +119,7 @@ function unlessMissing(error: unknown): undefined {
 function isAskedFor(record: Flat, query: Partial<Query>): boolean {
   return Object.keys(podFilters).every((name) => {
     const asked = query[name as keyof typeof podFilters];
-    // A filter that is sent empty is none.
+    // An empty filter does not filter anything.
     const values = [asked ?? []].flat().filter((value) => value !== "");
     return values.length === 0 || values.includes(record[name] as string);
   });
@@ -127,7 +127,7 @@ function isAskedFor(record: Flat, query: Partial<Query>): boolean {
 
 const NO_ROOM = "There are no instances currently available";
 
-/** Clients know the beginning of this text; the reason stands behind it. */
+/** Clients know the beginning of this text. The reason follows it. */
 async function roomFor<T>(what: string, done: Promise<T>): Promise<T> {
   try {
     return await done;

@@ -1,4 +1,4 @@
-/** Pods as REST v2 says them: compute, mounts and networking in objects of their own. */
+/** Answers the REST v2 operations on Pods, which show compute, mounts and networking as objects. */
 import { timestamp } from "../../kernel/clock.ts";
 import { onceFor } from "../../kernel/once-for.ts";
 import type { Call, Handlers } from "../../kernel/operation.ts";
@@ -77,14 +77,14 @@ export function shownPod(item: PodItem, views: PodViews): Pod {
   return { ...shownRecord(item), ...view, globalNetworking };
 }
 
-/** What has its place in the record, and is filled in at every look. */
+/** Placeholders that keep the order of fields. Their values are filled in at every read. */
 const LATER: PodView & Pick<Pod, "globalNetworking"> = {
   ...{ status: "STARTING", statusReason: null, statusReasonCode: null, actions: [], cost: 0, runtime: null },
   ssh: { proxy: null, direct: null },
   globalNetworking: { enabled: false },
 };
 
-/** What its record alone says: the same until it changes, and lists of many Pods are asked for again and again. */
+/** The part that only depends on the record. It is cached per record, because clients list many Pods again and again. */
 const shownRecord = onceFor(
   ({ id, createdAt, doc }: PodItem) => {
     const { gpu: _, cpu: __, cluster, ...plain } = doc;
@@ -108,7 +108,7 @@ function shownSeat({ id, rank, role }: ClusterSeat, ip: string | null | undefine
   return { id, rank, ...(role && { role }), ...(ip && { ip }) };
 }
 
-/** Its address is known while it runs; a change is true from the next boot on. */
+/** The address is only known while the Pod runs. A change takes effect with the next boot. */
 function shownNetwork(
   id: string,
   { globalNetworking, address }: KeptPod,

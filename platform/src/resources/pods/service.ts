@@ -44,13 +44,13 @@ export interface PodServiceParts {
   spending: Pick<SpendBook, "assert">;
   uniqueNames?: boolean | undefined;
   endings: PodEndings;
-  /** Where Pods find room; without it there is none. */
+  /** Finds places for Pods. Without it, there is no room for any. */
   placer: PodPlacer | undefined;
-  /** Where the logs of Pods are. */
+  /** Reads the logs of Pods. */
   readPodLog: ReadPodLog;
-  /** Which images are refused here, and why. */
+  /** Decides which images this installation refuses, and why. */
   refusesImage: RefusesImage;
-  /** Told of every instance that has something to do, or that there may be room for a Pod that waits. */
+  /** Called with an instance that has something to do. Undefined means that there may be room for a waiting Pod. */
   podChanged: (instance: PodInstance | undefined) => void;
   volumes: NetworkVolumeService;
   registries: RegistryService;
@@ -69,7 +69,7 @@ export class PodService {
 
   async prepare(): Promise<void> {}
 
-  /** Members of clusters are left out, unless they are asked for. */
+  /** Leaves out members of clusters, unless they are asked for. */
   list(
     caller: Caller,
     { includeClusterPods, ...asked }: PageAsked & { includeClusterPods: boolean },
@@ -77,17 +77,17 @@ export class PodService {
     return this.#parts.podRecords.pods.page(caller, asked, ({ doc }) => includeClusterPods || !doc.cluster);
   }
 
-  /** Another account's does not exist for the caller; a Pod sees itself alone. */
+  /** A Pod of another account does not exist for the caller. A Pod itself sees only itself. */
   async own(caller: Caller, id: string): Promise<PodItem> {
     return permitted(caller, id, await this.#parts.podRecords.pods.get(id));
   }
 
-  /** The lines of a Pod's log, from where the query says, and on as they come. */
+  /** The lines of a Pod's log, from the start that the query names, followed by new lines as they come. */
   async logs(caller: Caller, asked: PodLogAsked): Promise<AsyncIterable<LogLine[]>> {
     return this.#parts.readPodLog(await this.own(caller, asked.pod), asked);
   }
 
-  /** There is a place for it before it is said to be there. */
+  /** The Pod has a place before this returns. */
   async create(caller: Caller, terms: PodTerms, how: Naming & Ceiling = {}): Promise<PodItem> {
     const config = affordable(await this.#checked(caller, terms), how);
     return this.#names.under(caller.account, { name: config.name, ...how }, async (claim, check) => {
@@ -102,7 +102,9 @@ export class PodService {
     });
   }
 
-  /** Members of a cluster, whose own record is written with theirs: all of them have places, or there is none of them. */
+  /**
+   * Creates the members of a cluster, and the cluster's record in the same commit. Either all members get places, or nothing is created.
+   */
   async createMembers(
     caller: Caller,
     terms: PodTerms,
@@ -120,7 +122,7 @@ export class PodService {
     );
   }
 
-  /** What the terms make of a new Pod, with the template that they name, if it may be so. */
+  /** The configuration of a new Pod, from the terms and the template that they name. Throws if the Pod is not allowed. */
   async #checked(caller: Caller, terms: PodTerms, most = POD_BYTES): Promise<PodConfig> {
     const config = created(await this.#copied(caller, terms, "new-pod", most), terms);
     await this.#parts.spending.assert(caller.account, caller.key);
@@ -146,7 +148,7 @@ export class PodService {
     };
   }
 
-  /** As far as the account may have so many. */
+  /** Places new Pods, if the account's quota allows this many. */
   async #placedNow(
     account: string,
     amount: number,
@@ -186,7 +188,7 @@ export class PodService {
     });
   }
 
-  /** A volume must be the account's, and in a data center where the Pod may be. */
+  /** A volume must belong to the account, and be in a data center where the Pod may be. */
   async #refuseVolumesElsewhere(account: string, { mounts, dataCenterIds }: PodConfig): Promise<void> {
     const ids = (mounts.network ?? []).map(({ volumeId }) => volumeId);
     for (const { id, dataCenter } of await this.#parts.volumes.located(account, ids)) {
@@ -198,7 +200,7 @@ export class PodService {
     }
   }
 
-  /** The terms with what the template gives that they name. */
+  /** Adds the fields of the named template to the terms. */
   async #copied(caller: Caller, terms: PodTerms, copying: Copying, most = POD_BYTES): Promise<PodTerms> {
     if (terms.templateId === undefined) return terms;
     const whole = withTemplate(await this.#parts.templates.forCopy(caller, terms.templateId, "pod"), terms, copying);
@@ -208,7 +210,7 @@ export class PodService {
     return whole;
   }
 
-  /** Undefined for one that is gone by it. */
+  /** Undefined if the action removed the Pod. */
   async act(caller: Caller, id: string, action: PodAction, how: Starting = {}): Promise<PodItem | undefined> {
     if (caller.pod !== undefined && action !== "stop" && action !== "terminate")
       throw problem("not-allowed", `A Pod may stop and terminate itself, not ${action}.`);
@@ -227,23 +229,23 @@ export class PodService {
     return action === "start" ? this.#placed(changed) : changed;
   }
 
-  /** Its container is made anew from its image; refused while it is locked. */
+  /** Recreates the container from its image. Refused while the Pod is locked. */
   async reset(caller: Caller, id: string): Promise<PodItem> {
     return (await this.act(caller, id, "restart", { isReset: true }))!;
   }
 
-  /** As the older surfaces ask for it, which know no ERROR and show one that cannot run as stopped. */
+  /** A stop from the older surfaces. They know no ERROR, and show a Pod that cannot run as stopped. */
   async stop(caller: Caller, id: string): Promise<PodItem> {
     return (await this.act(caller, id, "stop", { knowsNoError: true }))!;
   }
 
-  /** Where there is no room for it now, it stays stopped, and the refusal says why. */
+  /** If there is no room now, the Pod stays stopped, and the refusal says why. */
   async #startAtOnce(caller: Caller, id: string, how: Starting): Promise<PodItem> {
     const pod = await this.own(caller, id);
     refuseMember(pod);
     podLifecycle.assert(pod.doc.status, "start");
     await this.#parts.spending.assert(pod.account, caller.key, pod.doc.createdBy);
-    // What ran of it before has its room, which it gets again as soon as that has ended.
+    // The Pod's previous instance still has its place. The Pod gets it again as soon as that instance has ended.
     if ((await this.#parts.podRecords.instancesOf(id)).length > 0)
       return (await this.act(caller, id, "start", { ...how, waits: true }))!;
     const placed = await this.#parts.placer?.place(pod, { set: { crashes: null, ...gpusFor(pod.doc, how) } });
@@ -252,29 +254,29 @@ export class PodService {
     return this.own(caller, id);
   }
 
-  /** Gone for callers at once; its program ends, and what it stored is removed, by the node of its machine. */
+  /** Callers no longer see the Pod. The node of its machine ends its program and removes what it stored. */
   async remove(caller: Caller, id: string): Promise<void> {
     await this.#change(caller, id, (pod) => this.#parts.endings.gone(pod, because("terminated-by-owner")));
   }
 
-  /** Their cluster is gone. */
+  /** Removes the members of a cluster that was deleted. */
   async removeMembers(cluster: string): Promise<void> {
     for await (const { id } of this.#parts.podRecords.pods.all({ key: { name: "cluster", value: cluster } }))
       await this.#change(undefined, id, (pod) => this.#parts.endings.gone(pod, because("cluster-deleted")));
   }
 
-  /** An account is about to go, and its Pods with it. */
+  /** Removes the Pods of an account that is being deleted. */
   async removeAccount(account: string): Promise<void> {
     for await (const { id } of this.#parts.podRecords.pods.all({ account }))
       await this.#change(undefined, id, (pod) => this.#parts.endings.gone(pod, because("account-deleted")));
   }
 
-  /** Without its owner's asking for it: undefined when it does not run any more. */
+  /** Stops a Pod without its owner's request. Nothing changes if the Pod does not run any more. */
   stopFor(id: string, reason: Reason, graceMs: number): Promise<PodItem | undefined> {
     return this.#parts.endings.stopFor(id, reason, graceMs);
   }
 
-  /** One that was told to start has its place at once where there is room; else it waits, and says for what. */
+  /** Places a Pod that was told to start, at once if there is room. Otherwise the Pod waits and shows the reason. */
   async #placed(pod: PodItem): Promise<PodItem> {
     const { podRecords } = this.#parts;
     const placed = await this.#parts.placer?.place(pod);
@@ -290,7 +292,7 @@ export class PodService {
     return (await podRecords.pods.get(pod.id)) ?? pod;
   }
 
-  /** For a caller, whose it must be, or for the platform itself. */
+  /** Changes a Pod for a caller, who must own it, or for the platform itself. */
   async #change(caller: Caller, id: string, decide: PodDecision): Promise<PodItem>;
   async #change(caller: undefined, id: string, decide: PodDecision): Promise<PodItem | undefined>;
   async #change(caller: Caller | undefined, id: string, decide: PodDecision): Promise<PodItem | undefined> {
@@ -311,7 +313,7 @@ export class PodService {
 
 const PASSWORD_BYTES = 16;
 
-/** Its notebook has a password that nobody else knows; its owner finds it among the variables. */
+/** Adds a notebook password that nobody else knows. The owner finds it in the variables. */
 function withJupyter(config: PodConfig, random: Random): PodConfig {
   if (!config.startJupyter || config.env[JUPYTER_PASSWORD] !== undefined) return config;
   const password = Buffer.from(random.bytes(PASSWORD_BYTES)).toString("hex");

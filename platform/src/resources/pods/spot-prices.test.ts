@@ -1,11 +1,11 @@
-/** Pods that give way cost their spot price or what they bid, wherever that is told or charged. */
+/** Interruptible Pods cost their spot price or their bid, wherever a price is shown or charged. */
 import { expect, test } from "vitest";
 import { refused, told } from "../../../tests/graphql-calls.ts";
 import { type PodWorld, setupPods, TWO_GPUS } from "../../../tests/pod-world.ts";
 import { catalogFrom } from "../../catalog/catalog.ts";
 import { installCatalog } from "../../catalog/compute.ts";
 
-/** An A40 costs 0.44 USD per hour in the secure cloud, and 0.28 where it gives way. */
+/** An A40 costs 0.44 USD per hour in the secure cloud, and 0.28 for an interruptible Pod. */
 const RENT =
   "mutation ($input: PodRentInterruptableInput) { podRentInterruptable(input: $input) { id costPerHr machine { secureCloud currentPricePerGpu } } }";
 const INPUT = { name: "box", imageName: "host:/app", gpuTypeId: "NVIDIA A40", gpuCount: 2, cloudType: "SECURE" };
@@ -19,7 +19,7 @@ const stop = async (world: PodWorld, id: string) => {
   await world.settle();
 };
 
-/** What an account was charged for GPUs so far. */
+/** What the account was charged for GPUs so far. */
 async function charged(world: PodWorld): Promise<number> {
   const { json } = await world.call("GET", "/v2/billing/pods");
   return json.metadata.totals.gpuAmount;

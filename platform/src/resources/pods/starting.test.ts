@@ -1,4 +1,4 @@
-/** Starts that do not wait, starts with other GPUs, and resets: as older surfaces ask for them. */
+/** Starts that do not wait, starts with other GPUs, and resets, as older surfaces ask for them. */
 import { expect, test } from "vitest";
 import { CPU_POD, GPU_POD, type PodWorld, setupPods, TWO_GPUS } from "../../../tests/pod-world.ts";
 import type { Caller } from "../../kernel/caller.ts";

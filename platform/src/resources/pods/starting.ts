@@ -1,4 +1,4 @@
-/** How a Pod can be started or stopped: waiting for room or not, with other GPUs than before, anew, or as an older surface asks for it. */
+/** The ways to start or stop a Pod: with or without waiting for room, with other GPUs, reset, or as an older surface asks. */
 import { problem } from "../../kernel/problem.ts";
 import type { Reason } from "../../kernel/reason.ts";
 import { refuseLowBid } from "./bids.ts";
@@ -6,21 +6,20 @@ import { soldIn } from "./fields.ts";
 import type { KeptPod } from "./model.ts";
 import type { PodItem } from "./records.ts";
 
-/** How a Pod is started or stopped. */
 export interface Starting {
-  /** Whether it waits where there is no room for it now; otherwise it stays stopped, and the start is refused. */
+  /** Whether the Pod waits if there is no room now. Otherwise the start is refused and the Pod stays stopped. */
   waits?: boolean;
-  /** GPUs that it is to have from now on; with 0 it runs without them until it is started again. */
+  /** The number of GPUs from now on. With 0 the Pod runs without them until its next start. */
   gpuCount?: number | undefined;
-  /** What it bids for each GPU from now on; only of one that gives way. */
+  /** The bid per GPU from now on, for interruptible Pods only. */
   bidPerGpu?: number | undefined;
-  /** Whether what is asked for is a container anew, which a lock keeps it from. */
+  /** Asks for a new container. A locked Pod refuses that. */
   isReset?: boolean;
-  /** Whether who asks knows no status of a Pod that cannot run, and may stop one. */
+  /** The caller's surface has no ERROR status, so it may stop a Pod that cannot run. */
   knowsNoError?: boolean;
 }
 
-/** What becomes of its GPUs by that, and of what it pays for them. */
+/** How the start changes the Pod's GPUs and what it pays for them. */
 export function gpusFor(pod: KeptPod, { gpuCount, bidPerGpu }: Starting): Partial<KeptPod> {
   const { gpu, cloud } = pod;
   const bid = bidPerGpu === undefined ? {} : bidFor(pod, bidPerGpu);
@@ -41,7 +40,7 @@ export function refuseLocked({ locked }: KeptPod, deed: string): void {
     throw problem("wrong-state", `This Pod is locked: unlock it before you ${deed} it.`, { reason: "pod-locked" });
 }
 
-/** Of a cluster all is done with all. */
+/** Members of a cluster cannot be changed alone. */
 export function refuseMember({ doc: { cluster } }: PodItem): void {
   if (cluster)
     throw problem(

@@ -1,4 +1,4 @@
-/** What is metered of the disks of Pods: from creation to deletion, in the commit of each change, used while there is a place for them. */
+/** Disks of Pods are metered from creation to deletion, in the commit of each change, and as used while the Pod has a place. */
 import { expect, test } from "vitest";
 import { putPod } from "../../../tests/pod-doc.ts";
 import { GPU_POD, type PodWorld, setupPods, TWO_GPUS } from "../../../tests/pod-world.ts";

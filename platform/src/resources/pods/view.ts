@@ -1,4 +1,4 @@
-/** What is seen of a Pod beyond its record: what it uses, costs and offers at this moment. */
+/** What is shown of a Pod in addition to its record: what it uses, costs and offers at this moment. */
 
 import { installedCatalog } from "../../catalog/compute.ts";
 import type { Clock } from "../../kernel/clock.ts";
@@ -16,14 +16,14 @@ import type { KeptPod } from "./model.ts";
 import { type PodPort, portsOf } from "./ports.ts";
 import type { PodItem } from "./records.ts";
 
-/** What the program of a Pod uses, in percent, as far as it can be measured. */
+/** What the Pod's program uses, in percent, as far as it can be measured. */
 export interface Figures {
   cpu: number;
   memory: number;
   gpus: { util: number; memoryUtil: number }[];
 }
 
-/** A port as it is reached. */
+/** A port, and how to reach it. */
 export interface PortView {
   private: number;
   public: number | null;
@@ -34,15 +34,15 @@ export interface PortView {
 
 export interface ViewParts {
   clock: Clock;
-  /** Since when a machine is silent, and what there may be of a Pod on machines. */
+  /** Since when a machine is silent, and which instances a Pod may have on machines. */
   silentSince?: SilentSince;
   instances?: Pick<InstanceRecords, "rememberedOf">;
   /** What is being done for an instance that does not run yet. */
   progressOf?: (instance: string) => Reason | undefined;
   figuresOf?: (instance: string) => Figures | undefined;
-  /** Where an HTTP port of a Pod is reached. */
+  /** The URL of a Pod's HTTP port. */
   urlOf?: (pod: string, port: number) => string;
-  /** Where Pods are reached by SSH; undefined where they are not. */
+  /** The address for SSH. Undefined if Pods are not reachable by SSH. */
   sshAt?: () => { host: string; port: number } | undefined;
 }
 
@@ -53,7 +53,7 @@ export interface SshEndpoint {
   command: string;
 }
 
-/** What of a Pod is of this moment. */
+/** The parts of a Pod that change from moment to moment. */
 export interface PodView {
   status: PodStatus;
   statusReason: string | null;
@@ -72,17 +72,20 @@ export interface PodView {
 
 const NANO = 1e9;
 
-// Of records that did not change, these are the same at every look, and lists look at many.
+// These are cached per record, because lists show many Pods and most records have not changed.
 const loginOf = onceFor(
   ({ id }: PodItem) => sshUser(id),
   ({ doc }) => doc,
 );
 const asShown = onceFor((reason: Reason) => withPlacesHidden(reason));
 
-/** What nobody can claim of a Pod on a machine that is not heard of. It is neither known to run nor to have ended; one that is to start says no more. */
+/**
+ * Statuses that cannot be shown for a Pod on a silent machine, because nobody knows whether it runs or has ended. Both are shown as
+ * STARTING.
+ */
 const CLAIMS: readonly PodStatus[] = ["RUNNING", "EXITED"];
 
-/** What is to become of it, and what that waits for. */
+/** What should happen to the Pod, and which machine that waits for. */
 function waitsFor({ status, instance, reason }: KeptPod, silence: Reason): Reason {
   const ends = (text: string) => `${reason?.text ?? "it is to end"}; waits for ${text}, to end what runs of it there`;
   if (instance === null) return reworded(silence, ends);
@@ -97,7 +100,7 @@ export class PodViews {
     this.#parts = parts;
   }
 
-  /** What it costs by the hour now: what it computes with, while it has a machine, and what it stores, as long as it is there. */
+  /** The current cost per hour: compute while the Pod has a place, and storage for as long as it exists. */
   costs(pod: PodItem): { compute: number; storage: number } {
     return { compute: this.#computeCost(pod), storage: hourly(priceOf(podStorage(pod)!, installedCatalog())) / NANO };
   }
@@ -123,7 +126,7 @@ export class PodViews {
     return this.#silenceOf(pod) ? 0 : computeCost(pod);
   }
 
-  /** The silent machine that the Pod is on, or that something of it has not been ended on. */
+  /** The silent machine that the Pod is on, or where an instance of it has not been ended. */
   #silenceOf({ id, doc }: PodItem): Reason | undefined {
     const { silentSince = () => undefined, instances } = this.#parts;
     const machines = doc.machines.filter((machine) => silentSince(machine) !== undefined);
@@ -139,7 +142,7 @@ export class PodViews {
     return progress ?? reason;
   }
 
-  /** From its first machine on: what it is when one comes is said there. */
+  /** Shown from the Pod's first machine on. If nothing runs at the time of a login, the login says so. */
   #sshProxy(pod: PodItem): SshEndpoint | null {
     const { doc } = pod;
     const at = this.#parts.sshAt?.();
@@ -166,7 +169,7 @@ export class PodViews {
   }
 }
 
-/** Straight to its port 22, while it runs and is reached there. */
+/** The direct address of port 22, if it is published. */
 function sshOf({ ports, publicPorts, portsAt }: KeptPod): SshEndpoint | null {
   const ip = portsAt?.ip ?? null;
   const port = publicPorts[22];
@@ -179,7 +182,7 @@ const sshEndpoint = (host: string, port: number, username: string): SshEndpoint 
   command: `ssh ${username}@${host} -p ${port}`,
 });
 
-/** Nothing while it holds nothing. */
+/** A Pod without a place costs nothing here. */
 function computeCost(pod: PodItem): number {
   const { instance, last } = pod.doc;
   if (instance === null || !last) return 0;
@@ -190,5 +193,5 @@ function computeCost(pod: PodItem): number {
   return (gpu + cpu) / NANO;
 }
 
-/** What storage costs by the hour, of a month as its prices mean it. */
+/** The hourly cost of storage. Its prices are per month. */
 const hourly = ({ storage }: Price) => Math.round(storage / HOURS_PER_MONTH);

@@ -1,4 +1,4 @@
-/** How long visits to ports last, and how many there are. */
+/** How long visits to ports last, and how many a Pod can have. */
 import { expect, test } from "vitest";
 import { FakeClock } from "../../kernel/clock.ts";
 import { SeededRandom } from "../../kernel/random.ts";

@@ -1,4 +1,4 @@
-/** Visits of browsers to HTTP ports of Pods: a link that can be opened once, and from then on a cookie for that one port. */
+/** Visits of browsers to HTTP ports of Pods: a link that can be opened once, and then a cookie for that one port. */
 import type { Caller } from "../../kernel/caller.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Kept } from "../../kernel/document.ts";
@@ -11,10 +11,10 @@ import { type Ticket, Tickets } from "../account/tickets.ts";
 export type PodPortId = { pod: string; port: number };
 
 export type PortVisit = PodPortId & {
-  /** Who made the link, and with which key: a visit ends with it. */
+  /** The user and the key that made the link. The visit ends when the key does. */
   user: string;
   key: string;
-  /** Of the link, and once it was opened of the cookie. */
+  /** The digest of the link's token, and once it was opened, of the cookie's. */
   digest: string;
   isOpened: boolean;
   expiresAt: number;
@@ -29,11 +29,11 @@ const portVisits: Kept<PortVisit> = {
 
 export const LINK_MS = 10 * 60_000;
 export const VISIT_MS = 24 * 3_600_000;
-/** Of one Pod; beyond it the oldest end. */
+/** A Pod keeps at most this many visits; the oldest are dropped first. */
 const MOST_VISITS = 100;
-/** A visit that another process ended goes on for no longer. */
+/** A visit that another process ended continues here for at most this long. */
 const REMEMBERED_MS = 1000;
-/** A visitor is let through to the port, and may nothing else. */
+/** A visitor may only reach the port, and nothing else. */
 const MAY: Caller["grants"] = ["pods:read"];
 
 export class PortVisits {
@@ -56,7 +56,7 @@ export class PortVisits {
     return this.#visits.prepare();
   }
 
-  /** A new link; what of the Pod's is over goes by the way. */
+  /** Makes a new link, and removes the Pod's expired visits. */
   async invite({ account, user, key }: Caller, { pod, port }: PodPortId): Promise<Ticket> {
     await this.#makeRoom(pod);
     const ticket = this.#tickets.make(LINK_MS);
@@ -66,7 +66,7 @@ export class PortVisits {
     return ticket;
   }
 
-  /** Of many that open a link at once, one gets in: what it gets stands in the place of the link. */
+  /** Only one of several browsers that open a link at once gets in. Its cookie replaces the link. */
   async open(token: string, to: PodPortId): Promise<(Ticket & { visitor: Caller }) | undefined> {
     const found = await this.#visits.findEverywhere("digest", keyDigest(token));
     if (!found) return undefined;
@@ -81,7 +81,7 @@ export class PortVisits {
     return { ...ticket, visitor: callerOf(visit.account, visit.doc) };
   }
 
-  /** Who comes with the token of a visit to this very port; nobody otherwise. */
+  /** The caller, if the token belongs to a visit of exactly this port; otherwise undefined. */
   async visitor(token: string, to: PodPortId): Promise<Caller | undefined> {
     const name = `${to.pod} ${to.port} ${token}`;
     const known = this.#visitors.get(name);

@@ -1,4 +1,4 @@
-/** Bodies that cannot make a Pod, each with its exact refusal. */
+/** Bodies that cannot make a Pod, each with the exact refusal. */
 import { describe, expect, test } from "vitest";
 import { CPU_POD, GPU_POD, setupPods, TWO_GPUS } from "../../../tests/pod-world.ts";
 

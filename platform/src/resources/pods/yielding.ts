@@ -1,4 +1,4 @@
-/** Pods that give way: those that their owners made interruptible end when others need their place. */
+/** Makes interruptible Pods give way when others need their place. */
 import { gpuPrice } from "../../catalog/compute.ts";
 import { type Clock, sleep } from "../../kernel/clock.ts";
 import { because, type Reason } from "../../kernel/reason.ts";
@@ -11,15 +11,15 @@ import type { PodRecords } from "./records.ts";
 
 export interface YieldingParts {
   podRecords: PodRecords;
-  /** Ends a Pod that its owner did not ask to end. */
+  /** Ends a Pod without its owner's request. */
   stop: (pod: string, reason: Reason, graceMs: number) => Promise<unknown>;
   clock: Clock;
   machines: () => Promise<readonly Machine[]>;
 }
 
-/** From the word to the end of a program that does not heed it. */
+/** A program that does not end by itself is killed after this time. */
 const GRACE_MS = 5000;
-/** How long their end is waited for, and how often is looked. */
+/** How long to wait for their end, and how often to look. */
 const PATIENCE_MS = 15_000;
 const LOOK_MS = 200;
 
@@ -30,14 +30,14 @@ export class Yielding {
     this.#parts = parts;
   }
 
-  /** Ends as few as make room for this, and says which; none where all of them together would not. */
+  /** Ends as few Pods as necessary to make room, and returns them. Ends none if ending all of them would not be enough. */
   async makeRoom(need: Need, whom: string): Promise<string[]> {
     const leaving = await this.#choose(need);
     for (const { doc } of leaving) await this.#parts.stop(doc.owner, because("interrupted", { whom }), GRACE_MS);
     return leaving.map(({ id }) => id);
   }
 
-  /** Resolves when they have left their places, or when that takes too long. */
+  /** Resolves when these instances have left their places, or when that takes too long. */
   async gone(instances: readonly string[]): Promise<void> {
     const { podRecords, clock } = this.#parts;
     const untilMs = clock.monotonic() + PATIENCE_MS;
@@ -56,7 +56,7 @@ export class Yielding {
   }
 }
 
-/** Of one box, those that bid least, until there is room; none when there never is. */
+/** The Pods of one box that bid least, just enough to make room. Empty if all of them would not be enough. */
 function fewest(group: readonly PodInstance[], room: Room, need: Need): (readonly PodInstance[])[] {
   for (let count = 1; count <= group.length; count++) {
     const leaving = group.slice(0, count);
@@ -66,7 +66,7 @@ function fewest(group: readonly PodInstance[], room: Room, need: Need): (readonl
   return [];
 }
 
-/** Who pays least for a GPU goes first; of those that pay the same, the last that came. */
+/** The Pod that pays least per GPU gives way first. If several pay the same, the newest does. */
 const byBid = (a: PodInstance, b: PodInstance) => paidBy(a) - paidBy(b) || b.createdAt - a.createdAt;
 
 const paidBy = ({ doc: { yields, gpuType, cloud } }: PodInstance): number =>

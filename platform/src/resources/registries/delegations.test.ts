@@ -1,4 +1,4 @@
-/** Delegations: records of repositories that somebody else is to open. */
+/** Delegations: records of ECR repositories that are to be opened without a password. */
 import { describe, expect, test } from "vitest";
 import { setup } from "../../../tests/world.ts";
 import { parseEcrArn } from "./arn.ts";

@@ -1,4 +1,4 @@
-/** The flat dialect of registries, which REST v1 and GraphQL call registry auths: every field by its own name. */
+/** The flat dialect of registries, which REST v1 and GraphQL call registry auths. Every field keeps its name. */
 import { flatDialect } from "../../kernel/flat.ts";
 import { type KeptRegistry, Registry } from "./model.ts";
 import type { NewRegistry } from "./service.ts";

@@ -1,4 +1,4 @@
-/** Registries: credentials by which private images are pulled; and delegations, by which somebody else's registry is opened. */
+/** Registries are credentials for pulling private images. Delegations record ECR repositories that are to be opened without a password. */
 import type { Kept } from "../../kernel/document.ts";
 import { type KeptOf, type RecordOf, resource } from "../../kernel/resource.ts";
 import { dateTime, name, nullable, t } from "../../kernel/schema.ts";
@@ -57,7 +57,7 @@ export type KeptDelegation = KeptOf<
   Pick<Delegation, "awsUser" | "awsRegion" | "repository" | "tag"> & {
     name: string | null;
     userId: string;
-    /** Host of the registry, in the domain of the ARN's partition. */
+    /** The host of the registry, in the domain of the ARN's partition. */
     host: string;
   }
 >;

@@ -1,4 +1,4 @@
-/** Operations on registries as REST v1 has them, which calls them registry auths. */
+/** Operations on registries in REST v1, which calls them registry auths. */
 import { flatOperationsOn } from "../../kernel/flat-operations-on.ts";
 import { type Face, flatShapes } from "../../kernel/flat-shapes.ts";
 import type { Operations } from "../../kernel/operation.ts";

@@ -1,4 +1,4 @@
-/** Registries: credentials that go in and never come out, and stay while something pulls with them. */
+/** Registries: their credentials go in and never come out, and they cannot be deleted while something uses them. */
 import { describe, expect, test } from "vitest";
 import { type Answer, InterceptedStore, setup, type World } from "../../../tests/world.ts";
 

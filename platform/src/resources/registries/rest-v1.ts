@@ -1,4 +1,4 @@
-/** Registries as REST v1 says them. */
+/** Answers the REST v1 operations on registries. */
 import type { Handlers } from "../../kernel/operation.ts";
 import { type registryOperationsV1, registryShapes } from "./operations-v1.ts";
 import type { RegistryItem, RegistryService } from "./service.ts";

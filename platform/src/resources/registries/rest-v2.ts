@@ -1,4 +1,4 @@
-/** Registries and delegations as REST v2 says them. */
+/** Answers the REST v2 operations on registries and delegations. */
 import { timestamp } from "../../kernel/clock.ts";
 import type { Handlers } from "../../kernel/operation.ts";
 import { recordFrom } from "../../kernel/resource.ts";

@@ -1,4 +1,4 @@
-/** The rules of registries and delegations, and what opens a registry when an image is pulled. */
+/** The rules of registries and delegations, and the credentials for pulling an image. */
 import type { Caller } from "../../kernel/caller.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Kept } from "../../kernel/document.ts";
@@ -17,7 +17,9 @@ import type { Uses } from "../uses.ts";
 import { parseEcrArn } from "./arn.ts";
 import { Delegation, delegations, type KeptDelegation, type KeptRegistry, Registry, registries } from "./model.ts";
 
-/** User name and password, sealed as one text. Kept apart under the registry's own id, so that listing reads none. */
+/**
+ * User name and password, sealed as one text. They are kept apart under the registry's id, so that listing registries reads no credentials.
+ */
 export type KeptCredential = { sealed: Sealed };
 
 const registryCredentials: Kept<KeptCredential> = { kind: "registry-credential", v: 1 };
@@ -27,18 +29,18 @@ export type DelegationItem = Item<KeptDelegation>;
 export type NewRegistry = Static<typeof Registry.create>;
 export type NewDelegation = Static<typeof Delegation.create>;
 
-/** What is to be pulled, and for whom. */
+/** An image to pull, and the account to pull it for. */
 export interface Pull {
   account: string;
   image: string;
-  /** The registry that its owner names. */
+  /** The registry that the user of the image names, if any. */
   registry: string | null;
 }
 
-/** By what an image is pulled. */
+/** The means for pulling an image. */
 export interface PullAccess {
   credential?: RegistryCredential;
-  /** What else is to be said where the registry does not let it be pulled. */
+  /** Text to add to the error if the registry refuses the pull. */
   ifDenied?: string;
 }
 
@@ -73,7 +75,7 @@ export class RegistryService {
     await this.#delegations.prepare();
   }
 
-  /** The newest first. */
+  /** Lists the newest first. */
   list({ account }: Pick<Caller, "account">): Promise<RegistryItem[]> {
     return this.#registries.list({ account, limit: LISTED_AT_MOST });
   }
@@ -97,7 +99,7 @@ export class RegistryService {
     return { ...record, version: 1, doc };
   }
 
-  /** Another user name and password under the same id: whatever uses it pulls with them from then on. */
+  /** Replaces the user name and password under the same id. Everything that uses the registry pulls with the new ones from then on. */
   async rotate(caller: Caller, id: string, credential: RegistryCredential): Promise<RegistryItem> {
     const sealed = await this.#seal(await this.#registries.owned(caller, id), credential);
     return this.#registries.changeOwned(caller, id, async () => {
@@ -115,8 +117,8 @@ export class RegistryService {
   }
 
   /**
-   * For the commit by which something of an account begins to use one, which must be the account's: a deletion that did not see its user yet
-   * looks again. The commit is refused as missing where the registry has gone meanwhile.
+   * Writes for the commit that makes something of the account use this registry, which must belong to the account. They make a deletion
+   * that missed the new user look again. If the registry was deleted meanwhile, the commit is refused as missing.
    */
   async using(account: string, registry: string | null | undefined): Promise<Write[]> {
     if (!registry) return [];
@@ -128,7 +130,7 @@ export class RegistryService {
     return this.#registries.notFound();
   }
 
-  /** The credential of this moment. Throws with the reason when there is none any more. */
+  /** The current credential. Throws with the reason if it does not exist any more. */
   async accessTo({ account, image, registry }: Pull): Promise<PullAccess> {
     if (registry !== null) return { credential: await this.#open(account, registry) };
     const delegation = await this.#delegationOf(account, image);
@@ -151,7 +153,7 @@ export class RegistryService {
     return this.#delegations.removeOwned(caller, id);
   }
 
-  /** Does to every sealed credential what `change` says. Returns how many were changed. */
+  /** Passes every sealed credential through `change`. Returns how many changed. */
   async reseal(change: (sealed: Sealed, registry: string) => Sealed | undefined): Promise<number> {
     let changed = 0;
     for await (const item of this.#credentials.all()) {
@@ -163,7 +165,7 @@ export class RegistryService {
     return changed;
   }
 
-  /** Both sorts count: an account bounds with one number what it keeps of registries. */
+  /** Registries and delegations count together: the quota of registries bounds both. */
   #within<T>(account: string, make: (within: Bound[]) => Promise<T>): Promise<T> {
     const held = [this.#registries.held({ account }), this.#delegations.held({ account })];
     return this.#quotas.within(account, "registries", held, make);
@@ -192,14 +194,14 @@ export class RegistryService {
 const NO_ARN =
   "$.resource: must be the ARN of an ECR repository, such as arn:aws:ecr:us-east-2:123456789012:repository/team/model";
 
-/** A delegation needs an identity at AWS that the repository's owner lets in, and an installation of one's own has none. */
+/** A delegation needs an AWS identity that the repository's owner admits, and a self-hosted installation has none. */
 function whyNot({ awsUser, awsRegion, repository }: KeptDelegation): string {
   const whose = `repository '${repository}' of AWS account ${awsUser} is delegated, but this installation has no identity at AWS`;
   const instead = `create a registry with the user name 'AWS' and the password that 'aws ecr get-login-password --region ${awsRegion}' prints`;
   return `${whose}; ${instead}, and name it as 'registry'`;
 }
 
-/** Binds a sealed credential to its place: copied elsewhere in the store, it does not open. */
+/** Binds a sealed credential to its record: copied to another one, it does not open. */
 function context(account: string, id: string): string {
   return `registry/${account}/${id}`;
 }

@@ -1,10 +1,10 @@
-/** What differs between two releases of an endpoint, in the names that public clients know. */
+/** Finds what differs between two releases of an endpoint, in the names that public clients know. */
 import { isSame } from "../../kernel/same.ts";
 import { endpointDialect } from "../endpoints/flat.ts";
 import type { KeptEndpoint } from "../endpoints/model.ts";
 import type { ReleaseChange } from "./model.ts";
 
-/** What the history calls otherwise than the flat dialect does. */
+/** Names in the release history that differ from the flat dialect. */
 const called: Record<string, string> = {
   dataCenterIds: "locations",
   workersMin: "workers.min",
@@ -12,7 +12,7 @@ const called: Record<string, string> = {
   idleTimeout: "workers.idleTimeout",
 };
 
-/** Variables may name secrets; values of secrets are nowhere in an endpoint. */
+/** Showing variables is safe: they may name secrets, but an endpoint never holds the value of a secret. */
 const fields = Object.entries(endpointDialect.fields).map(([name, { read }]) => ({
   field: called[name] ?? name,
   of: read,

@@ -1,4 +1,4 @@
-/** Releases of an endpoint: every change that reaches its workers, in the order of their numbers. */
+/** Releases of an endpoint: every change that reaches its workers, numbered in order. */
 import type { Kept } from "../../kernel/document.ts";
 import { dateTime, nullable, oneOf, type Static, t } from "../../kernel/schema.ts";
 

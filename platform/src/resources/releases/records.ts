@@ -1,11 +1,11 @@
-/** The records of releases: written together with the endpoint, and found by their numbers. */
+/** The records of releases. Each is written in the same commit as the endpoint's change, and is found by its number. */
 import { Collection, type Item } from "../../ports/store/collection.ts";
 import { type Store, type Write, WriteRefused } from "../../ports/store/store.ts";
 import type { KeptEndpoint } from "../endpoints/model.ts";
 import { releaseDiff } from "./diff.ts";
 import { type KeptRelease, type ReleaseChange, releases } from "./model.ts";
 
-/** An endpoint as far as its releases concern it. */
+/** The fields of an endpoint that its releases need. */
 export interface Released {
   id: string;
   account: string;
@@ -25,13 +25,13 @@ export class ReleaseRecords {
     return this.#releases.prepare();
   }
 
-  /** To be committed with the change that makes the release. */
+  /** Commit this write together with the change that makes the release. */
   inserting({ id, account, release }: Released, made: { at: number; user: string; diff: ReleaseChange[] }): Write {
     const doc = { endpoint: id, version: release, user: made.user, diff: made.diff };
     return this.#releases.inserting({ id: releaseId(id, release), account, createdAt: made.at, doc });
   }
 
-  /** The release that a change of an endpoint makes, if it makes one, for the same commit. */
+  /** The write of a release, for the commit of an endpoint's change. It is empty if the change makes no release. */
   ofChange(
     { id, account, doc }: Pick<Item<KeptEndpoint>, "id" | "account" | "doc">,
     set: Partial<KeptEndpoint>,
@@ -42,14 +42,14 @@ export class ReleaseRecords {
     return [this.inserting({ id, account, release: set.release }, { ...made, diff })];
   }
 
-  /** All of them in one commit, so that none is left behind a gap. */
+  /** Removes all releases in one commit. `#newest` counts up from 1, so it would never find releases behind a gap. */
   async removeEndpoint(endpoint: string): Promise<void> {
     for (let newest = await this.#newest(endpoint); newest > 0; newest = await this.#newest(endpoint)) {
       const ids = Array.from({ length: newest }, (_, i) => releaseId(endpoint, i + 1));
       try {
         await this.#store.commit(ids.map((id) => this.#releases.removing(id)));
       } catch (error) {
-        // Another node was faster.
+        // Another node removed some of them first; the loop looks again.
         if (!(error instanceof WriteRefused)) throw error;
       }
     }
@@ -61,7 +61,7 @@ export class ReleaseRecords {
     return newest;
   }
 
-  /** Up to `limit` releases with smaller numbers than this, the newest first. */
+  /** Up to `limit` releases with numbers smaller than `version`, the newest first. */
   async before({ id }: Released, version: number, limit: number): Promise<Item<KeptRelease>[]> {
     const first = Math.max(1, version - limit);
     const numbers = Array.from({ length: version - first }, (_, i) => version - 1 - i);
@@ -70,5 +70,5 @@ export class ReleaseRecords {
   }
 }
 
-/** By its number: releases of an endpoint are found without looking at those of others. */
+/** The id holds the number, so a release is found without a search. */
 const releaseId = (endpoint: string, version: number) => `${endpoint}-${version}`;

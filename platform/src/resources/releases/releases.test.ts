@@ -1,4 +1,4 @@
-/** Releases: one for every change that reaches the workers, with what changed, and how far the workers have come. */
+/** Releases: every change that reaches the workers makes one, which says what changed and how many workers follow it. */
 import { describe, expect, test } from "vitest";
 import { putWorker, workerDoc } from "../../../tests/worker-doc.ts";
 import { InterceptedStore, setup as setupWorld, type World } from "../../../tests/world.ts";

@@ -1,4 +1,4 @@
-/** The releases of an endpoint as REST v2 says them. */
+/** Answers the REST v2 operations on the releases of an endpoint. */
 import { timestamp } from "../../kernel/clock.ts";
 import { decodeCursor, pageOf } from "../../kernel/cursor.ts";
 import type { Handlers } from "../../kernel/operation.ts";

@@ -1,4 +1,4 @@
-/** The releases of an endpoint, and how far its workers follow them. */
+/** Lists the releases of an endpoint, and how far its workers follow them. */
 import type { Caller } from "../../kernel/caller.ts";
 import type { EndpointService } from "../endpoints/service.ts";
 import type { WorkerService } from "../workers/service.ts";
@@ -15,7 +15,7 @@ export class ReleaseService {
     this.#workers = parts.workers;
   }
 
-  /** Those before a number, or the newest; and the workers that were started from any. */
+  /** Lists the releases before a number, or the newest, together with all workers that belong to a release. */
   async list(caller: Caller, endpoint: string, { before, limit }: { before?: number | undefined; limit: number }) {
     const { id, account, doc } = await this.#endpoints.own(caller, endpoint);
     const released = { id, account, release: doc.release };

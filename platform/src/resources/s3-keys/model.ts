@@ -1,4 +1,4 @@
-/** S3 keys: by which the contents of an account's volumes are read and written without a Pod. */
+/** S3 keys, for reading and writing the contents of an account's volumes without a Pod. */
 import type { Kept } from "../../kernel/document.ts";
 import { type KeptOf, type RecordOf, resource } from "../../kernel/resource.ts";
 import { dateTime, t } from "../../kernel/schema.ts";
@@ -14,7 +14,7 @@ export const S3Key = resource("S3Key", {
 });
 export type S3Key = RecordOf<typeof S3Key>;
 
-/** The answer to a creation, the only place where the secret is ever shown. */
+/** The answer to a creation. No other response ever shows the secret. */
 export const CreatedS3Key = t.Object(
   {
     ...S3Key.record.properties,
@@ -27,7 +27,7 @@ export type KeptS3Key<Sealed = unknown> = KeptOf<
   typeof S3Key,
   {
     accessKeyId: string;
-    /** The secret, which must be known to check a signature, and is therefore sealed and not digested. */
+    /** The secret is sealed instead of digested, because checking a signature needs it in plain text. */
     sealed: Sealed;
   }
 >;

@@ -1,4 +1,4 @@
-/** Operations on an account's S3 keys. Who makes one can read and write all volumes: it takes the right to do that. */
+/** Operations on an account's S3 keys. A key can read and write all volumes, so making one needs the right to do that. */
 import type { Operations } from "../../kernel/operation.ts";
 import { operationsOn } from "../../kernel/operations-on.ts";
 import { CreatedS3Key, S3Key } from "./model.ts";

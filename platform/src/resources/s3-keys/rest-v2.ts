@@ -1,4 +1,4 @@
-/** S3 keys as REST v2 says them. */
+/** Answers the REST v2 operations on S3 keys. */
 import { timestamp } from "../../kernel/clock.ts";
 import type { Handlers } from "../../kernel/operation.ts";
 import { recordFrom } from "../../kernel/resource.ts";

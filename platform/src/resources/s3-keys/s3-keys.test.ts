@@ -1,4 +1,4 @@
-/** S3 keys: shown once, listed without their secrets, bounded, and sealed anew with the master key. */
+/** S3 keys: their secrets are shown once and never listed, their number is bounded, and a new master key reseals them. */
 import { expect, test } from "vitest";
 import { setup } from "../../../tests/world.ts";
 import { standardQuotas } from "../account/quotas.ts";

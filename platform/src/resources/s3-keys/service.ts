@@ -1,4 +1,4 @@
-/** The rules of S3 keys, and what finds the secret of one that a request is signed with. */
+/** The rules of S3 keys, and the lookup of the secret that a request is signed with. */
 import type { Caller } from "../../kernel/caller.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { newRecord } from "../../kernel/ids.ts";
@@ -16,7 +16,7 @@ import { type KeptS3Key, S3Key, s3Keys } from "./model.ts";
 export type S3KeyItem = Item<KeptS3Key>;
 export type NewS3Key = Static<typeof S3Key.create>;
 
-/** Whose requests a key signs, and with what. */
+/** The account that a key signs for, and its secret. */
 export interface S3Credential {
   account: string;
   key: string;
@@ -25,7 +25,7 @@ export interface S3Credential {
 }
 
 const LISTED_AT_MOST = 10_000;
-/** A key that was deleted elsewhere holds for this long. */
+/** A key that another node deleted stays valid here for this long. */
 const REMEMBERED_MS = 1000;
 const ID_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 const SECRET_BYTES = 30;
@@ -49,7 +49,7 @@ export class S3KeyService {
     return this.#keys.prepare();
   }
 
-  /** The newest first. */
+  /** Lists the newest first. */
   list({ account }: Pick<Caller, "account">): Promise<S3KeyItem[]> {
     return this.#keys.list({ account, limit: LISTED_AT_MOST });
   }
@@ -72,7 +72,7 @@ export class S3KeyService {
     this.#remembered.clear();
   }
 
-  /** Undefined when there is no such key. */
+  /** Undefined if there is no such key. */
   async find(accessKeyId: string): Promise<S3Credential | undefined> {
     const known = this.#remembered.get(accessKeyId);
     if (known) return known;
@@ -84,7 +84,7 @@ export class S3KeyService {
     return credential;
   }
 
-  /** Does to every sealed secret what `change` says. Returns how many were changed. */
+  /** Passes every sealed secret through `change`. Returns how many changed. */
   async reseal(change: (sealed: Sealed, key: string) => Sealed | undefined): Promise<number> {
     let changed = 0;
     for await (const item of this.#keys.all()) {
@@ -97,5 +97,5 @@ export class S3KeyService {
   }
 }
 
-/** Binds a sealed secret to its place: copied elsewhere in the store, it does not open. */
+/** Binds a sealed secret to its record: copied to another one, it does not open. */
 const context = (account: string, id: string) => `s3-key/${account}/${id}`;

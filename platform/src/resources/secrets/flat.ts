@@ -1,4 +1,4 @@
-/** The flat dialect of secrets: every field by its own name. */
+/** The flat dialect of secrets: every field keeps its name. */
 import { flatDialect } from "../../kernel/flat.ts";
 import { type KeptSecret, Secret } from "./model.ts";
 import type { NewSecret } from "./service.ts";

@@ -1,4 +1,4 @@
-/** Which master key seals for the installation, and how another one takes its place. */
+/** Records which master key seals for the installation, and replaces it by another one. */
 import { rewrapCredential } from "../../jobs/credential.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Kept } from "../../kernel/document.ts";
@@ -12,21 +12,21 @@ import type { S3KeyService } from "../s3-keys/service.ts";
 import type { SshHostKey } from "../ssh/host-key.ts";
 import type { SecretService } from "./service.ts";
 
-/** Names of keys, never keys. */
+/** Only the names of the keys are stored, never the keys. */
 type KeptMasterKeys = { current: string; retired: string[] };
 
 const masterKeys: Kept<KeptMasterKeys> = { kind: "master-keys", v: 1 };
 const ONLY = "only";
-/** For the whole installation. */
+/** The record belongs to the whole installation. */
 const EVERYONE = "*";
-/** A server that was away for longer than so many rotations is refused for another reason: its key opens nothing. */
+/** Only this many retired keys are recorded. A server with an older one is refused anyway, since its key opens nothing. */
 const RETIRED_AT_MOST = 100;
-/** Alone with the data, the second pass finds nothing left to do. */
+/** If nobody else works on the data, the second pass finds nothing left to do. */
 const PASSES_AT_MOST = 3;
 
 export interface Rewrapped {
   rewrapped: number;
-  /** Values that a key sealed which is not here; nothing can be done for them without it. */
+  /** The number of values that were sealed with a key that is not here. They cannot be read without it. */
   unreadable?: number;
 }
 
@@ -64,7 +64,7 @@ export class MasterKeys {
     return this.#known.prepare();
   }
 
-  /** Throws when what this process would seal might be opened by nobody: before it has sealed anything. */
+  /** Throws if this process lacks the current master key, or would seal with a retired one. It runs before anything is sealed. */
   async check(): Promise<void> {
     const { current, retired } = (await this.#noted()).doc;
     const [newest] = this.#vault.masters;
@@ -77,8 +77,8 @@ export class MasterKeys {
   }
 
   /**
-   * Wraps all that is sealed with the newest master key. When this returns, nothing needs an older one, and no server that seals
-   * with an older one starts any more. Nobody else may be at work on the data.
+   * Wraps everything that is sealed with the newest master key. When this returns, nothing needs an older one, and no server that seals
+   * with an older one can start. Nobody else may work on the data meanwhile.
    */
   async rewrapAll(queue: Queue, progress: () => void): Promise<Rewrapped> {
     let rewrapped = 0;
@@ -86,7 +86,7 @@ export class MasterKeys {
       const done = await this.#rewrapOnce(queue);
       rewrapped += done.rewrapped;
       progress();
-      // The older keys are retired before the last look, so that nothing can come to need them after it.
+      // The older keys are retired before the last pass, so that nothing can come to need them after it.
       if (pass === 1) await this.#retireOlder();
       else if (done.rewrapped === 0) return { rewrapped, ...(done.unreadable > 0 && { unreadable: done.unreadable }) };
       else if (pass === PASSES_AT_MOST) throw new Error("something still seals with an older key; all keys are kept");
@@ -134,7 +134,7 @@ export class MasterKeys {
     });
   }
 
-  /** What is noted; at the first start of an installation, by whichever server comes first, its newest key. */
+  /** The recorded master keys. At the first start of an installation, the first server records its newest key. */
   async #noted(): Promise<Item<KeptMasterKeys>> {
     for (;;) {
       const noted = await this.#known.get(ONLY);

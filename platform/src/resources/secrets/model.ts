@@ -3,7 +3,7 @@ import type { Kept } from "../../kernel/document.ts";
 import { type KeptOf, type RecordOf, resource } from "../../kernel/resource.ts";
 import { dateTime, nullable, t } from "../../kernel/schema.ts";
 
-/** Strictly fewer than 16,777,216 bytes. */
+/** The limit is strictly fewer than 16,777,216 bytes. */
 export const VALUE_MAX_BYTES = 16_777_215;
 export const DESCRIPTION_MAX_BYTES = 65_535;
 
@@ -46,6 +46,6 @@ export type KeptSecret = KeptOf<typeof Secret, { description: string | null; val
 export const secrets: Kept<KeptSecret> = {
   kind: "secret",
   v: 1,
-  // The list filter compares names without case, so two names that differ only in case would be one to it.
+  // The list filter ignores case, so it could not tell two names apart that differ only in case.
   unique: ({ name }) => ({ name: name.toLowerCase() }),
 };

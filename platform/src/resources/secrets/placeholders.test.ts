@@ -1,4 +1,4 @@
-/** Placeholders: what a boot gets in their place, and why a boot fails. */
+/** Placeholders: what replaces them at a boot, and why a boot fails. */
 import { expect, test } from "vitest";
 import { setup } from "../../../tests/world.ts";
 import { resolveEnv, UnresolvedEnv } from "./placeholders.ts";

@@ -1,18 +1,18 @@
-/** Placeholders for secrets in environment variables, replaced by values at each boot and never before. */
+/** Placeholders for secrets in environment variables. They are replaced by values at each boot and never before. */
 
-/** A boot cannot have the environment that was asked for. Its text names a secret or a variable, never a value. */
+/** The environment of a boot cannot be made. The message names a secret or a variable, never a value. */
 export class UnresolvedEnv extends Error {
   readonly reason = "secret-missing";
 }
 
-/** The value of this moment; undefined when the account has no such secret. */
+/** The current value, or undefined if the account has no such secret. */
 export type Reveal = (account: string, name: string) => Promise<string | undefined>;
 
 const PLACEHOLDER = /\{\{\s*(?:MILLRACE|RUNPOD)_SECRET_([a-zA-Z_][a-zA-Z0-9_.\-/]*)\s*\}\}/g;
-/** The kernel takes no longer `NAME=value`, counted with the zero byte behind it. */
+/** The kernel accepts at most this many bytes for `NAME=value` and its final zero byte. */
 const LONGEST_BYTES = 128 * 1024;
 
-/** Values are put in as they are: what looks like a placeholder inside one stays text. */
+/** Values are inserted unchanged: text in a value that looks like a placeholder stays text. */
 export async function resolveEnv(
   account: string,
   env: Readonly<Record<string, string>>,
@@ -28,10 +28,10 @@ export async function resolveEnv(
   return Object.fromEntries(resolved);
 }
 
-/** Whether only a boot can tell what this text will be. */
+/** Whether the final text is only known at a boot. */
 export const hasPlaceholder = (text: string): boolean => secretsIn([text]).length > 0;
 
-/** Names of secrets that these texts refer to, each once, in their order. */
+/** The names of the secrets in these texts, each once, in order of appearance. */
 export function secretsIn(texts: readonly string[]): string[] {
   return [...new Set(texts.flatMap((text) => [...text.matchAll(PLACEHOLDER)].map(([, secret]) => secret!)))];
 }

@@ -1,4 +1,4 @@
-/** The limits of the secret update, to the byte: the specification counts UTF-8, however the JSON spells it. */
+/** The limits of the secret update, to the byte. The specification counts UTF-8 bytes, however the JSON is escaped. */
 import { describe, expect, test } from "vitest";
 import { withSecret as setup } from "../../../tests/secret.ts";
 import { DESCRIPTION_MAX_BYTES, VALUE_MAX_BYTES } from "./model.ts";
@@ -9,7 +9,7 @@ const PATIENCE_MS = 30_000;
 describe("Limits: secret value, at least 1 and strictly fewer than 16,777,216 bytes of UTF-8", () => {
   test("the limit is the specification's", () => expect(VALUE_MAX_BYTES).toBe(16_777_216 - 1));
 
-  // 16,777,215 is 3 × 5,592,405; the last row's escapes make a body of 96 MiB.
+  // 16,777,215 is 3 × 5,592,405. The escapes of the last row make a body of 96 MiB.
   test.each([
     ["ASCII", "a".repeat(16_777_215), "a"],
     ["three-byte characters", "€".repeat(5_592_405), "€"],

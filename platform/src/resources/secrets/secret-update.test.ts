@@ -145,7 +145,7 @@ describe("Rules", () => {
     await using s = await setup({ store });
     let rival: Promise<Answer> | undefined;
     store.beforeCommit = async () => {
-      // The first update has read the secret and is about to write: now another one comes and is faster.
+      // The first update has read the secret and is about to write. Now another update overtakes it.
       if (rival) return;
       rival = s.update({ description: "by the rival" });
       await rival;

@@ -1,4 +1,4 @@
-/** The rules of secrets, true whichever surface asks. */
+/** The rules of secrets, the same for every surface. */
 import type { Caller } from "../../kernel/caller.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Kept } from "../../kernel/document.ts";
@@ -14,12 +14,12 @@ import type { Sealed, Vault } from "../../ports/vault/vault.ts";
 import type { QuotaBook } from "../account/quotas.ts";
 import { type KeptSecret, Secret, secrets } from "./model.ts";
 
-/** Kept apart under the secret's own id, so that listing secrets never reads 16 MB values. */
+/** Kept apart under the secret's id, so that listing secrets never reads values of up to 16 MB. */
 export type KeptSecretValue = { sealed: Sealed };
 
 const secretValues: Kept<KeptSecretValue> = { kind: "secret-value", v: 1 };
 
-/** Names that placeholders use themselves; a secret called so could never be referred to clearly. */
+/** Placeholders themselves begin with these names, so a reference to a secret with such a name would be ambiguous. */
 const RESERVED_NAME = /^(millrace|runpod)/i;
 const LISTED_AT_MOST = 10_000;
 
@@ -52,7 +52,7 @@ export class SecretService {
     await this.#values.prepare();
   }
 
-  /** The newest first; with a name, the one that has it, compared without case. */
+  /** Lists the newest first. With a name, returns only the secret with that name, ignoring case. */
   async list({ account }: Caller, name?: string): Promise<SecretItem[]> {
     if (name === undefined) return this.#secrets.list({ account, limit: LISTED_AT_MOST });
     const found = await this.#secrets.find(account, "name", name.toLowerCase());
@@ -83,7 +83,7 @@ export class SecretService {
     return this.#secrets.owned(caller, id);
   }
 
-  /** Value first, description second, two writes: the specification says so, and says they are not atomic. */
+  /** Writes the value first and the description second, in two writes. The specification says so, and that they are not atomic. */
   async update(caller: Caller, id: string, { value, description, ...plain }: SecretChange): Promise<SecretItem> {
     let secret = await this.#secrets.owned(caller, id);
     if (value !== undefined) secret = await this.#rotate(secret, value);
@@ -96,16 +96,16 @@ export class SecretService {
     await this.#secrets.changeOwned(caller, id, () => ({ remove: true, also: [this.#values.removing(id)] }));
   }
 
-  /** The value of this moment, for a boot; undefined when no such secret exists. */
+  /** The current value, for a boot. Undefined if no such secret exists. */
   async reveal(account: string, name: string): Promise<string | undefined> {
     const secret = await this.#secrets.find(account, "name", name.toLowerCase());
     const value = secret && (await this.#values.get(secret.id));
-    // Uniqueness is without case, but a placeholder names its secret exactly.
+    // Names are unique without regard to case, but a placeholder has to match the name exactly.
     if (!secret || !value || secret.doc.name !== name) return undefined;
     return this.#vault.open(value.doc.sealed, context(account, secret.id));
   }
 
-  /** Does to every sealed value what `change` says, one at a time: a value may have 16 MB. Returns how many were changed. */
+  /** Passes every sealed value through `change`, one at a time, since a value can have 16 MB. Returns how many changed. */
   async reseal(change: (sealed: Sealed, secret: string) => Sealed | undefined): Promise<number> {
     let changed = 0;
     for await (const { id } of this.#secrets.all()) {
@@ -135,7 +135,7 @@ export class SecretService {
   }
 }
 
-/** Binds a sealed value to its place: copied elsewhere in the store, it does not open. */
+/** Binds a sealed value to its record: copied to another one, it does not open. */
 function context(account: string, id: string): string {
   return `secret/${account}/${id}`;
 }

@@ -1,4 +1,4 @@
-/** An account and its money: what it has spent, what it may spend, and who is told before that is reached. */
+/** An account and its money: what it has spent, what it may spend, and who is warned before it reaches a limit. */
 
 import { WEBHOOK_BYTES } from "../../jobs/model.ts";
 import type { Kept } from "../../kernel/document.ts";
@@ -7,7 +7,7 @@ import { closed, nullable, type Static, t } from "../../kernel/schema.ts";
 
 const MONTHLY = "USD in a calendar month (UTC)";
 
-/** An amount that somebody may spend in a month. */
+/** An amount that may be spent in a month. */
 const spendLimit = (description: string) =>
   t.Number({ minimum: 0, maximum: MOST_USD, description: `${description}, in ${MONTHLY}; 0 means no limit.` });
 
@@ -49,15 +49,15 @@ export const UpdateAccount = closed(
   { $id: "UpdateAccountRequest", minProperties: 1 },
 );
 
-/** A warning that is on its way, or was: one for each month and threshold, and for the balance. */
+/** A warning that is to be sent, or was sent. There is one for each month and threshold, and for the balance. */
 export type KeptSpendNotice = {
   url: string;
-  /** Of the limit or the credit that it was about. */
+  /** The serial of the limit or credit that the warning is about. */
   serial: number;
-  /** What is posted. */
+  /** The body of the POST request. */
   message: Record<string, unknown>;
   tries: number;
-  /** When it is sent, or sent again; null when that is over. */
+  /** When the warning is sent, or sent again. Null when no more tries follow. */
   dueAt: number | null;
 };
 

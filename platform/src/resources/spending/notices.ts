@@ -1,4 +1,4 @@
-/** Tells accounts that a limit or a credit is nearly used up, and that it is: each once, also after a crash. */
+/** Warns accounts when a limit or credit is nearly used up, and when it is used up. Each warning is recorded once, also across crashes. */
 
 import { signatureOf } from "../../jobs/webhook-signature.ts";
 import type { Post } from "../../jobs/webhooks.ts";
@@ -27,22 +27,22 @@ export interface SpendNoticeParts {
 
 const LOOK_MS = 3000;
 const HOUR_MS = 3_600_000;
-/** In percent. */
+/** The thresholds in percent. */
 const THRESHOLDS = [80, 100] as const;
 const TRIES = 3;
 const RETRY_AFTER_MS = 10_000;
-/** A crash while it is sent leaves it to be sent again after this time. */
+/** If the server crashes while it sends a warning, the warning is sent again after this time. */
 const SENDING_MS = 30_000;
 const DUE_AT_ONCE = 100;
 const SENT_AT_ONCE = 8;
-/** Longer than any month for which one could be written again. */
+/** Longer than the months for which a warning could be written again. */
 const KEPT_MS = 70 * 24 * HOUR_MS;
 
 export class SpendNotices implements AsyncDisposable {
   readonly #parts: SpendNoticeParts;
   readonly #notices: Collection<KeptSpendNotice>;
   readonly #looking: Duty;
-  /** The serials of those that are known to be written. */
+  /** The newest serial that is known to be written, by the id of the notice. */
   readonly #written = new Map<string, number>();
   #clearedAt = Number.NEGATIVE_INFINITY;
 
@@ -72,7 +72,7 @@ export class SpendNotices implements AsyncDisposable {
     await this.#looking[Symbol.asyncDispose]();
   }
 
-  /** Under an id that no second one can have, whichever node looks, and however often one starts again. */
+  /** The id is the same on every node and after every restart, so a notice is never written twice. */
   async #write(
     account: string,
     url: string,
@@ -93,7 +93,7 @@ export class SpendNotices implements AsyncDisposable {
     }
   }
 
-  /** Put off before it is sent: two senders never send the same one at once. */
+  /** Moves the due time before it sends, so that two nodes never send the same notice at once. */
   async #send(notice: Item<KeptSpendNotice>, now: number): Promise<void> {
     const tries = notice.doc.tries + 1;
     const taken = await unlessRefused(this.#notices.patch(notice, { tries, dueAt: now + SENDING_MS }));
@@ -110,7 +110,7 @@ export class SpendNotices implements AsyncDisposable {
     );
   }
 
-  /** Undefined when it arrived. */
+  /** Returns undefined if the message arrived, else what went wrong. */
   async #posted({ url, message }: KeptSpendNotice, now: number): Promise<string | undefined> {
     const { post, secret } = this.#parts;
     try {
@@ -132,7 +132,7 @@ export class SpendNotices implements AsyncDisposable {
   }
 }
 
-/** Undefined when somebody else was faster. */
+/** Undefined if somebody else wrote first. */
 async function unlessRefused<T>(write: Promise<T>): Promise<T | undefined> {
   try {
     return await write;

@@ -1,4 +1,4 @@
-/** An account and its money as REST v2 says them. */
+/** Answers the REST v2 operations on an account and its money. */
 
 import { nanosOf, usdOf } from "../../kernel/money.ts";
 import type { Handlers } from "../../kernel/operation.ts";
@@ -10,7 +10,7 @@ export const spendingHandlers = (spending: SpendBook): Handlers<typeof spendingO
   getAccount: async ({ caller }) => shown(await spending.standing(caller.account)),
   async updateAccount({ caller, body: { spendLimit, spendWebhook } }) {
     const { terms } = await spending.standing(caller.account);
-    // Who sends back what is shown of it leaves the rest of it, too.
+    // Reads show only the origin of the webhook. A client that sends that back unchanged keeps the full address.
     const isShown = spendWebhook === shownWebhook(terms);
     await spending.update(caller, {
       ...(spendLimit !== undefined && { limit: nanosOf(spendLimit) }),
@@ -20,7 +20,7 @@ export const spendingHandlers = (spending: SpendBook): Handlers<typeof spendingO
   },
 });
 
-/** The rest of it may hold a token. */
+/** Shows only the origin, since the rest of the address may hold a token. */
 const shownWebhook = ({ webhook }: Standing["terms"]): string | null =>
   webhook === undefined ? null : new URL(webhook).origin;
 

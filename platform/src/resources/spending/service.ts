@@ -1,4 +1,4 @@
-/** What accounts and keys may spend: whether something new may be started for them, from what they have spent so far and what they spend now. */
+/** Decides from what accounts and keys have spent whether something new may be started for them. */
 import { webhookUrl } from "../../jobs/request.ts";
 import { bucketStart, monthOf, nextBucket } from "../../kernel/calendar.ts";
 import type { Caller } from "../../kernel/caller.ts";
@@ -14,7 +14,7 @@ import { Collection, type Item } from "../../ports/store/collection.ts";
 import type { Store } from "../../ports/store/store.ts";
 import { type Account, accounts, apiKeys, type KeptApiKey, type Spending } from "../account/model.ts";
 
-/** Why nothing new is started: for those who wait, in words that stay the same, and for those who ask, with the figures of now. */
+/** Why nothing new is started. `reason` has a stable text, for things that wait. `sentence` has the current figures, for callers. */
 export interface Unpaid {
   reason: Reason;
   sentence: string;
@@ -24,18 +24,18 @@ export interface Standing {
   id: string;
   name: string;
   terms: Spending;
-  /** This month, in 1e-9 USD. */
+  /** The spending of this month, in 1e-9 USD. */
   spent: number;
-  /** Undefined where none is kept. */
+  /** Undefined for an account without prepaid credit. */
   balance: number | undefined;
   refusal: Unpaid | undefined;
 }
 
-/** A limit, and how far it is used up. */
+/** A limit, and how much of it is used. */
 export interface Use {
-  /** Of a month, or of the balance. */
+  /** Identifies the limit: its owner and the month, or the credit of an account. */
   id: string;
-  /** Grows with the limit, or with each credit: what was said of less may be said once more. */
+  /** Grows with the limit, or with each credit. A higher serial allows the same warning to be given again. */
   serial: number;
   used: number;
   most: number;
@@ -47,12 +47,12 @@ interface KeyLimit {
   name: string;
 }
 
-/** A change from the command line holds within this time. */
+/** A change from the command line takes effect within this time. */
 const TERMS_MS = 1000;
-/** What a key may spend never changes. */
+/** The limit of a key never changes, so it can be remembered for longer. */
 const KEY_MS = 60_000;
 const DAY_MS = 24 * 3_600_000;
-/** The planner decides for all accounts, and waits no longer for the history of one. */
+/** The planner decides for all accounts, so it waits no longer than this for the history of one. */
 const PATIENCE_MS = 500;
 
 type ReadCost = (asked: Asked) => Promise<bigint>;
@@ -83,16 +83,19 @@ export class SpendBook {
     this.#keyLimits = new Remembered(clock, KEY_MS);
   }
 
-  /** Accounts and keys prepare their own records. */
+  /** Does nothing: the account service prepares the records of accounts and keys. */
   async prepare(): Promise<void> {}
 
-  /** Refuses to start something new, for an account and for keys that cause it. Costs nothing where nothing is limited. */
+  /** Throws if nothing new may be started for the account, or for one of the keys that cause it. Reads no history if nothing is limited. */
   async assert(account: string, ...keys: readonly (string | null | undefined)[]): Promise<void> {
     const refusal = await this.#find(account, keys, this.#patiently);
     if (refusal) throw problem("unpaid", refusal.sentence, { reason: refusal.reason.code });
   }
 
-  /** Why nothing new can be started; undefined when it can. For those who can wait until it can, and who decide for others too: a long history keeps nobody else waiting. */
+  /**
+   * Why nothing new can be started, or undefined if it can. For callers that can wait and that decide for several accounts: a long history
+   * does not hold up the others.
+   */
   async refusal(account: string, ...keys: readonly (string | null | undefined)[]): Promise<Unpaid | undefined> {
     try {
       return await this.#find(account, keys, (asked) => this.#running.sinceWithin(asked, PATIENCE_MS));
@@ -134,7 +137,7 @@ export class SpendBook {
     };
   }
 
-  /** By the account's own word: never beyond what whoever runs the installation allows, and by no key that is itself bound. */
+  /** Changes the account's own limit. It can never exceed the operator's limit, and a key that has a limit itself cannot change it. */
   async update(caller: Caller, change: { limit?: number; webhook?: string | null }): Promise<void> {
     if ((await this.#limitOf(caller.key))?.limit)
       throw problem("not-allowed", "This API key has a spend limit, and cannot change what the account may spend.");
@@ -148,7 +151,7 @@ export class SpendBook {
     });
   }
 
-  /** Without asking whether anyone may: for the command line. `null` takes something away. */
+  /** Sets values without checking rights, for the command line. `null` removes a value. */
   async set(
     account: string,
     change: { limit?: number; most?: number; webhook?: string | null; prepaid?: null },
@@ -162,7 +165,10 @@ export class SpendBook {
     });
   }
 
-  /** Adds to the balance, which is kept from then on. What was used up to now is taken off it for good. Returns what there is now. */
+  /**
+   * Adds credit to the balance, and deducts what was used up to now for good. An account has a balance from its first credit on. Returns
+   * the new balance.
+   */
   async credit(account: string, nanos: number): Promise<number> {
     const now = this.#clock.now();
     let left = 0;
@@ -175,8 +181,8 @@ export class SpendBook {
   }
 
   /**
-   * What was used up in months that are over is taken off balances, so that no more than two months are ever read for one. A day later than
-   * they end: what is found out afterwards of when something ended is found out by then.
+   * Deducts the costs of past months from balances, so that a balance never needs more than two months of history. It waits a day after a
+   * month ends, because the end of an instance may become known late.
    */
   async settle(now: number): Promise<void> {
     const month = bucketStart("month", now - DAY_MS);
@@ -191,7 +197,7 @@ export class SpendBook {
     }
   }
 
-  /** Every limit that is set, of accounts that want to be told of it. */
+  /** All limits of accounts and keys whose account has a webhook for warnings. */
   async *uses(): AsyncGenerator<{ account: string; webhook: string; uses: Use[] }> {
     for await (const { id, doc } of this.#accounts.all({ key: { name: "spending", value: "yes" } })) {
       const { spending = {} } = doc;
@@ -298,7 +304,7 @@ export class SpendBook {
 
 const ENDS_NOTHING = "what runs goes on, and nothing new is started";
 
-/** The lower of the two; 0 where there is none. */
+/** The lower of the two limits, or 0 if there is none. */
 function limitOf({ limit = 0, most = 0 }: Spending): number {
   return limit > 0 && most > 0 ? Math.min(limit, most) : limit || most;
 }

@@ -1,4 +1,4 @@
-/** What an account may spend: once that is reached nothing new is started, what runs goes on, and it was said before. */
+/** Spend limits: once one is reached nothing new starts, what runs continues, and the account was warned before. */
 import { createServer } from "node:http";
 import { describe, expect, test } from "vitest";
 import { idle } from "../../../tests/idle.ts";
@@ -20,7 +20,7 @@ const startPod = async (world: World, key?: string) => {
 const podOf = async (world: World, id: string) => (await world.call("GET", `/v2/pods/${id}`)).json;
 const money = async (world: World) => (await world.call("GET", ACCOUNT)).json;
 
-/** A target of warnings. */
+/** A server that receives warnings. */
 async function target() {
   const got: { headers: Record<string, unknown>; body: Record<string, unknown> }[] = [];
   const answers: number[] = [];
@@ -62,7 +62,7 @@ describe("a limit for the month", () => {
     const { id } = (await startPod(world)).json;
     await world.clock.advance(2 * MINUTE);
     const { spentThisMonth } = await money(world);
-    // What two minutes more will cost.
+    // The limit leaves enough for two more minutes.
     const spendLimit = Number((spentThisMonth * 2).toFixed(9));
     expect((await world.call("PATCH", ACCOUNT, { body: { spendLimit } })).json.refusal).toBeNull();
     expect((await startPod(world)).status).toBe(201);
@@ -157,7 +157,7 @@ describe("a limit of a key", () => {
     expect([refused.status, refused.json.detail]).toEqual([402, expect.stringContaining("the API key 'ci' has spent")]);
     expect((await podOf(world, id)).status).toBe("RUNNING");
     expect((await startPod(world)).status).toBe(201);
-    // Also where another key starts again what this one made.
+    // The limit also holds if another key starts again what this key made.
     await world.call("POST", `/v2/pods/${id}/action`, { body: { action: "stop" } });
     expect((await world.call("POST", `/v2/pods/${id}/action`, { body: { action: "start" } })).status).toBe(402);
   });
@@ -170,7 +170,7 @@ describe("a balance", () => {
     const { account } = world.owner;
     await startPod(world);
     await world.clock.advance(MINUTE);
-    // What was used before it is kept is not taken off it.
+    // Costs from before the first credit are not deducted from it.
     expect(await spending.credit(account, nanosOf(0.005))).toBe(nanosOf(0.005));
     expect((await startPod(world)).status).toBe(201);
     await world.clock.advance(MINUTE);
@@ -200,7 +200,7 @@ describe("a balance", () => {
     await startPod(world);
     await world.clock.advance(10 * MINUTE);
     const before = (await money(world)).balance;
-    // As if a day had passed since the month began.
+    // One day after the month began.
     await spending.settle(Date.UTC(2026, 1, 2, 1));
     expect((await money(world)).balance).toBeCloseTo(before, 9);
     const kept = (await world.store.get("account", world.owner.account))!.doc.spending as { prepaid: { at: number } };
@@ -234,7 +234,7 @@ describe("warnings", () => {
     expect(hooks.got.map(({ body }) => body.event)).toEqual(["spend.warning", "spend.reached"]);
     const [, { body: reached } = { body: {} }] = hooks.got;
     expect(reached).toMatchObject({ account: world.owner.account, limit: body.spendLimit, threshold: 100 });
-    // A new month, and two Pods by now.
+    // By now a new month has begun, and two Pods run.
     await world.clock.advance(9 * MINUTE);
     await idle();
     expect(hooks.got.map(({ body }) => `${body.event} ${body.month}`)).toEqual([
@@ -261,7 +261,7 @@ describe("warnings", () => {
     await clock.advance(2 * MINUTE);
     await idle();
     const ids = hooks.got.map(({ body }) => body.id);
-    // The one that was not taken, once more.
+    // The warning that was not accepted is sent once more.
     expect([ids.length, new Set(ids).size]).toEqual([3, 2]);
     expect(await next.store.list({ kind: "spend-notice", limit: 10 })).toHaveLength(2);
   });

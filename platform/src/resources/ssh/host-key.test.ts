@@ -1,4 +1,4 @@
-/** The key by which clients know the installation again. */
+/** The SSH host key. Clients recognize the installation by it. */
 import { expect, test } from "vitest";
 import { EnvelopeVault } from "../../adapters/crypto/envelope-vault.ts";
 import { FakeClock } from "../../kernel/clock.ts";

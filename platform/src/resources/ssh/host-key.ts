@@ -1,4 +1,4 @@
-/** The key by which SSH clients know this installation again: one for all of its nodes, made once and sealed. */
+/** The SSH host key. Clients recognize the installation by it. All nodes share one, which is made once and sealed. */
 import type { Clock } from "../../kernel/clock.ts";
 import type { Kept } from "../../kernel/document.ts";
 import type { Random } from "../../kernel/random.ts";
@@ -10,7 +10,7 @@ type KeptHostKey = { sealed: Sealed };
 
 const hostKeys: Kept<KeptHostKey> = { kind: "ssh-host-key", v: 1 };
 const ONLY = "only";
-/** For the whole installation. */
+/** The key belongs to the whole installation, not to an account. */
 const EVERYONE = "*";
 const CONTEXT = "ssh-host-key";
 const SEED_BYTES = 32;
@@ -32,7 +32,7 @@ export class SshHostKey {
     return this.#kept.prepare();
   }
 
-  /** What an Ed25519 key is made from. Of several nodes that make one at once, all get the one that was written first. */
+  /** The seed of an Ed25519 key. If several nodes make one at once, all of them get the one that was written first. */
   async seed(): Promise<Buffer> {
     for (;;) {
       const kept = await this.#kept.get(ONLY);
@@ -47,7 +47,7 @@ export class SshHostKey {
     }
   }
 
-  /** Does to the sealed key what `change` says. Returns how many were changed. */
+  /** Passes the sealed key through `change`. Returns how many keys changed. */
   async reseal(change: (sealed: Sealed) => Sealed | undefined): Promise<number> {
     const kept = await this.#kept.get(ONLY);
     const sealed = kept && change(kept.doc.sealed);

@@ -1,22 +1,22 @@
-/** Who may log in to which Pod by SSH: whoever has a key that the Pod's account registered. */
+/** Decides who may log in to a Pod by SSH: anyone with a key that the Pod's account registered. */
 import { hash } from "node:crypto";
 import type { Caller } from "../../kernel/caller.ts";
 import type { AccountService } from "../account/service.ts";
 import { hostName } from "../container/variables.ts";
 import type { PodRecords } from "../pods/records.ts";
 
-/** A key as it comes over the wire, in the form in which a line of authorized_keys has it in base64. */
+/** A key in its wire format, which a line of authorized_keys has in base64. */
 export type PublicKey = Buffer;
 
 export interface SshLogin {
   pod: string;
-  /** What it may do: run programs in the account's Pods. */
+  /** A caller that may only run programs in the account's Pods. */
   caller: Caller;
-  /** The line of the account's list that has the key. */
+  /** The line of the account's key list that matched. */
   line: string;
 }
 
-/** The name by which one logs in to a Pod. Its second half tells a mistyped one: it is no secret, the keys are. */
+/** The user name for logging in to a Pod. Its second half only catches typing mistakes. It is not a secret; the keys are. */
 export const sshUser = (pod: string) => hostName(pod);
 
 const USER = /^([a-z0-9]{14})-[0-9a-f]{8}$/;
@@ -31,7 +31,10 @@ export class SshLogins {
     this.#account = parts.account;
   }
 
-  /** Undefined for whoever may not: by the same steps whether it is the name, the Pod, its account or the key that is wrong. */
+  /**
+   * Returns undefined if the login is refused. The steps are the same whether the name, the Pod, its account or the key is wrong, so that
+   * none can be probed.
+   */
   async admit(user: string, key: PublicKey): Promise<SshLogin | undefined> {
     const named = USER.exec(user)?.[1] ?? NOBODY;
     const found = await this.#podRecords.pods.get(named);
@@ -43,10 +46,10 @@ export class SshLogins {
   }
 }
 
-/** Of a line such as `ssh-ed25519 AAAA… me@home`. */
+/** Reads the key of a line like `ssh-ed25519 AAAA… me@home`. */
 const keyIn = (line: string) => Buffer.from(line.split(/[ \t]/)[1] ?? "", "base64");
 
-/** The name that people know a key by. */
+/** The form in which people compare keys. */
 export const fingerprint = (key: PublicKey) => `SHA256:${hash("sha256", key, "base64").replace(/=+$/, "")}`;
 
 const callerOf = (account: string, key: PublicKey): Caller => ({

@@ -1,4 +1,4 @@
-/** What is copied of a template: the caller's own words win, and what a kind has no use for is left. */
+/** What is copied from a template: the caller's own values win, and fields that do not apply to the kind are left out. */
 import { describe, expect, test } from "vitest";
 import { containerOf, KEPT_CONTAINER } from "../container/model.ts";
 import { type Sayable, withTemplate } from "./copy.ts";

@@ -1,11 +1,11 @@
-/** What a template gives to whatever is made from it or changed by it: a copy, taken once, in which the caller's own words win. */
+/** Copies a template into what is made or changed with it. Where the caller sets a field too, the caller's value wins. */
 import { present } from "../../kernel/present.ts";
 import { commandOf } from "../container/command.ts";
 import { containerOf, type KeptContainer } from "../container/model.ts";
 import type { PersistentMount } from "../pods/model.ts";
 import type { KeptTemplate } from "./model.ts";
 
-/** What a caller may say that a template says too. */
+/** The fields that both a caller and a template can set. */
 export type Sayable = Partial<KeptContainer> & {
   gpu?: { allowedCudaVersions?: string[]; minCudaVersion?: string | null };
   cpu?: unknown;
@@ -14,7 +14,7 @@ export type Sayable = Partial<KeptContainer> & {
   startJupyter?: boolean;
 };
 
-/** A change takes what concerns the container; storage, CUDA and what is started beside are settled when something is made. */
+/** A change copies only the container. Storage, CUDA versions, SSH and Jupyter are settled when something is created. */
 export type Copying = "new-endpoint" | "new-pod" | "change";
 
 export function withTemplate<T extends Sayable>(template: KeptTemplate, terms: T, copying: Copying): T {
@@ -25,13 +25,13 @@ export function withTemplate<T extends Sayable>(template: KeptTemplate, terms: T
   return { ...made, ...podsOwn(template, terms) };
 }
 
-/** Either word of the caller on CUDA stands in the place of the template's. */
+/** If the caller sets either CUDA field, the template's CUDA versions are ignored. */
 function cudaOf({ allowedCudaVersions }: KeptTemplate, { gpu }: Sayable): Pick<Sayable, "gpu"> {
   const isSaid = gpu?.allowedCudaVersions !== undefined || gpu?.minCudaVersion !== undefined;
   return gpu && !isSaid && allowedCudaVersions.length > 0 ? { gpu: { ...gpu, allowedCudaVersions } } : {};
 }
 
-/** A Pod without GPUs has no persistent mount; one whose caller names storage has that. */
+/** A Pod without GPUs gets no persistent mount from the template, and neither does one whose caller names storage. */
 function podsOwn({ mounts, ...template }: KeptTemplate, terms: Sayable): Partial<Sayable> {
   const { startSsh = template.startSsh, startJupyter = template.startJupyter } = terms;
   const hasOwn = terms.mounts?.persistent !== undefined || terms.mounts?.network !== undefined;

@@ -1,4 +1,4 @@
-/** What the terms of a caller make of a template, and which of them it cannot have. */
+/** Applies a caller's terms to a template, and refuses those that a template cannot have. */
 import { problem } from "../../kernel/problem.ts";
 import { unsaidOf } from "../../kernel/resource.ts";
 import { commandOf } from "../container/command.ts";
@@ -6,12 +6,12 @@ import { containerMistakes, mountMistakes } from "../container/mistakes.ts";
 import type { PersistentMount } from "../pods/model.ts";
 import { type KeptTemplate, Template } from "./model.ts";
 
-/** What a caller gives of a template, whichever surface it comes through. A persistent mount of null takes it away. */
+/** What a caller sets on a template, through any surface. A persistent mount of null removes the mount. */
 export type TemplateTerms = Partial<Omit<KeptTemplate, "mounts">> & {
   mounts?: { persistent?: PersistentMount | null };
 };
 
-/** A template that says nothing. */
+/** A template in which nothing is set. */
 export const bareTemplate: KeptTemplate = {
   ...unsaidOf(Template),
   name: "",

@@ -1,4 +1,4 @@
-/** The flat dialect of templates, beyond what holds for every dialect. */
+/** The flat dialect of templates, beyond what all dialects have in common. */
 import { expect, test } from "vitest";
 import { flatConformance } from "../../kernel/flat.conformance.ts";
 import type { SeededRandom } from "../../kernel/random.ts";

@@ -26,7 +26,7 @@ export const templateDialect = flatDialect<KeptTemplate, TemplateTerms>(Template
       says: ["mounts.persistent.path"],
       schema: t.String({ maxLength: 512, description: "Where that storage is." }),
       read: ({ mounts }) => mounts.persistent?.path,
-      // Beside a size it is said by that; alone it moves what is there, and of nothing it says nothing.
+      // With `volumeInGb`, that field writes the path too. Alone, the path moves an existing mount, and has no effect without one.
       write: (path, { volumeInGb }, before) => {
         const known = before?.mounts.persistent;
         return volumeInGb === undefined && known ? { mounts: { persistent: { ...known, path: path as string } } } : {};

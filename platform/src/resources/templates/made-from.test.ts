@@ -1,4 +1,4 @@
-/** Endpoints and Pods that are made from templates. */
+/** Endpoints and Pods made from templates. */
 import { describe, expect, test } from "vitest";
 import { CPU_POD, setupPods } from "../../../tests/pod-world.ts";
 import { InterceptedStore, setup, type World } from "../../../tests/world.ts";

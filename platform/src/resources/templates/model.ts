@@ -1,4 +1,4 @@
-/** Templates: configurations that Pods and endpoints are made from, each copied once. */
+/** Templates: configurations that Pods and endpoints are made from. They get a copy, or an endpoint follows its template. */
 import type { Kept } from "../../kernel/document.ts";
 import { type KeptOf, type RecordOf, resource } from "../../kernel/resource.ts";
 import { closed, name, oneOf, type Static, t } from "../../kernel/schema.ts";
@@ -69,10 +69,13 @@ export const Template = resource("Template", {
 });
 export type Template = RecordOf<typeof Template>;
 
-/** What the flat dialect alone says is kept whoever asks. */
+/** These fields exist only in the flat dialect, but are kept whichever surface is used. */
 export type KeptTemplate = KeptOf<typeof Template, { readme: string; portLabels: PortLabel[]; startScript: string }>;
 
-/** Longer ones are read by their ids alone: whoever lists public ones reads those of strangers, of which there may be many. */
+/**
+ * Longer public templates are left out of lists and can only be read by id. Otherwise anyone who lists public templates would have to load
+ * the large ones of strangers.
+ */
 export const LISTED_LENGTH = 32_768;
 
 export const templates: Kept<KeptTemplate> = {
@@ -82,6 +85,6 @@ export const templates: Kept<KeptTemplate> = {
   listed: (doc) => ({ public: doc.public && JSON.stringify(doc).length <= LISTED_LENGTH ? "yes" : undefined }),
 };
 
-/** Where public templates come from: with Millrace, from the account of the installation's owner, from all other accounts. */
+/** The sources of public templates: Millrace itself, the account of the installation's owner, and all other accounts. */
 export const templateSources = ["official", "verified", "community"] as const;
 export type TemplateSource = (typeof templateSources)[number];

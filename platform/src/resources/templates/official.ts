@@ -1,4 +1,4 @@
-/** The official templates as templates: every account reads them by their ids, and none changes them. */
+/** The official templates in the form of templates. Every account can read them by id, and none can change them. */
 import { officialTemplateData } from "../../catalog/templates.ts";
 import { created } from "./fields.ts";
 import type { KeptTemplate } from "./model.ts";
@@ -8,7 +8,7 @@ interface Official {
   doc: KeptTemplate;
 }
 
-/** What a template does not ask for it does not get: programs of others are told no keys that they do not need. */
+/** Official templates must ask for these. A third-party program then gets no keys or passwords that it does not need. */
 const UNASKED = { startSsh: false, startJupyter: false };
 
 export const officialTemplates: readonly Official[] = officialTemplateData.map(({ id, alias: _, ...terms }) => ({

@@ -1,4 +1,4 @@
-/** Templates as REST v1 says them. */
+/** Answers the REST v1 operations on templates. */
 import { unpaged } from "../../kernel/cursor.ts";
 import type { Flat } from "../../kernel/flat.ts";
 import type { Call, Handlers } from "../../kernel/operation.ts";
@@ -38,15 +38,15 @@ export function templateHandlersV1(templates: TemplateService): Handlers<Operati
   };
 }
 
-/** An endpoint that follows no template has one of its own, which is known by its id. */
+/** Includes the own containers of endpoints that follow no template, under the endpoints' ids. */
 const BOUND = { bound: true };
 
-/** The account of the installation's owner has public ones that are its own. */
+/** Removes duplicates: the account of the installation's owner finds its own public templates twice. */
 const distinct = <T extends { id: string }>(items: T[]): T[] => [
   ...new Map(items.map((item) => [item.id, item])).values(),
 ];
 
-/** Storage that stays is nothing that workers or Pods without GPUs have. */
+/** Workers and Pods without GPUs have no persistent storage, so they get no default size for it. */
 function defaultsFor({ isServerless, category }: Flat): Flat {
   const { volumeInGb, ...others } = v1Defaults.template;
   return isServerless === true || category === "CPU" ? others : { volumeInGb, ...others };

@@ -1,4 +1,4 @@
-/** Templates as REST v2 says them. */
+/** Answers the REST v2 operations on templates. */
 
 import type { Call, Handlers } from "../../kernel/operation.ts";
 import { paged } from "../../kernel/paged.ts";
@@ -29,5 +29,5 @@ function termsFrom<B extends Body>({ registry, ...plain }: B) {
   return { ...plain, ...(registry !== undefined && { registry: registryId(registry) }) };
 }
 
-/** Without what only other surfaces know of. */
+/** Leaves out the fields that only other surfaces have. */
 const shown = ({ id, doc }: SeenTemplate): Template => recordFrom(Template, { id, ...doc });

@@ -1,4 +1,4 @@
-/** The rules of templates, and what whatever is made from one gets of it. */
+/** The rules of templates, and what something made from a template takes from it. */
 import type { Caller } from "../../kernel/caller.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { newRecord } from "../../kernel/ids.ts";
@@ -24,16 +24,16 @@ export interface TemplateParts extends RecordParts {
   quotas: QuotaBook;
   uses: Uses;
   registries: RegistryService;
-  /** Whether an account is that of the installation's owner. */
+  /** Whether the account belongs to the owner of the installation. */
   isOwners: (account: string) => Promise<boolean>;
-  /** Which images are refused here, and why. */
+  /** Decides which images this installation refuses, and why. */
   refusesImage: RefusesImage;
 }
 
 const PUBLIC_AT_MOST = 100;
-/** Of the community's: nobody fills the list alone. */
+/** A list of community templates shows at most this many of one account, so that no account can fill it. */
 const OF_ONE_ACCOUNT = 10;
-/** Most of them may be such as the caller cannot run. */
+/** A list looks at no more templates than this, since the caller may be unable to run most of them. */
 const LOOKED_AT_MOST = 2000;
 
 export class TemplateService {
@@ -53,18 +53,18 @@ export class TemplateService {
     return this.#templates.prepare();
   }
 
-  /** Says what follows templates here. */
+  /** Registers what follows templates. */
   followedBy(followers: Followers): void {
     this.#followers = followers;
   }
 
-  /** The account's own, the newest first. */
+  /** The account's own templates, the newest first. */
   async list(caller: Caller, asked: PageAsked): Promise<Page<KeptTemplate>> {
     const { items, next } = await this.#templates.page(caller, asked);
     return { items: await this.#asTheyAre(caller, items), next };
   }
 
-  /** The own containers of endpoints that follow none, as templates. */
+  /** The own containers of endpoints that follow no template, shown as templates. */
   listBound(caller: Caller): Promise<SeenTemplate[]> {
     return this.#followers.allOwn(caller);
   }
@@ -83,7 +83,7 @@ export class TemplateService {
     }
   }
 
-  /** With `reaches` it reaches what follows the template, in the same commit; without, that stays as it is. */
+  /** With `reaches`, everything that follows the template changes in the same commit. Without it, the followers do not change. */
   async update(
     caller: Caller,
     id: string,
@@ -116,7 +116,7 @@ export class TemplateService {
     return this.#followers.reaching(caller, await this.#asItIs(after));
   }
 
-  /** With `bound`, what is an endpoint's own is known, and refused: it goes with the endpoint. */
+  /** With `bound`, the own template of an endpoint is found too, and refused: it is deleted with the endpoint. */
   async remove(caller: Caller, id: string, { bound = false }: { bound?: boolean } = {}): Promise<void> {
     if (bound && (await this.#followers.own(caller, id)))
       throw problem("rule-broken", `This template is the own configuration of endpoint '${id}', and goes with it.`);
@@ -126,7 +126,7 @@ export class TemplateService {
     });
   }
 
-  /** One of the account's own, a public or an official one, and with `bound` what is an endpoint's own; any other does not exist for it. */
+  /** Returns an own, public or official template, and with `bound` also an endpoint's own one. All others do not exist for the caller. */
   async visible(caller: Caller, id: string, { bound = false }: { bound?: boolean } = {}): Promise<SeenTemplate> {
     const official = officialTemplate(id);
     if (official) return official;
@@ -137,14 +137,14 @@ export class TemplateService {
     return seen;
   }
 
-  /** One of the account's own by its name, of which there is one. */
+  /** Finds one of the account's own templates by its name, which is unique there. */
   async named({ account }: Pick<Caller, "account">, name: string): Promise<TemplateItem> {
     const item = await this.#templates.find(account, "name", name);
     if (!item) throw this.#templates.notFound();
     return item;
   }
 
-  /** Public ones that the caller may run. */
+  /** Lists public templates that the caller may run. */
   async listPublic({ account }: Pick<Caller, "account">, source: TemplateSource): Promise<SeenTemplate[]> {
     const found: SeenTemplate[] = [];
     for await (const item of this.#from(source, account)) {
@@ -169,14 +169,15 @@ export class TemplateService {
     }
   }
 
-  /** What is copied of one: 404 where the caller cannot see it, 422 where it is meant for another kind. */
+  /** The template to copy. Throws 404 if the caller cannot see it, and 422 if it is meant for the other kind. */
   async forCopy(caller: Caller, id: string, kind: "endpoint" | "pod"): Promise<KeptTemplate> {
     return ofKind(await this.visible(caller, id), kind).doc;
   }
 
   /**
-   * What an endpoint gets of one, and what belongs into the commit by which it does. The account's own may be followed, provided that it is
-   * then what it was here, and the official ones, which never change. Of a stranger's there is a copy alone: nobody else decides what runs.
+   * What an endpoint takes from a template, and the writes for the commit in which it does. An endpoint can follow the account's own
+   * templates, provided they did not change before that commit, and the official ones, which never change. It only copies a stranger's
+   * template, so that nobody else decides what it runs.
    */
   async forEndpoint(caller: Caller, id: string, { follows }: { follows: boolean }) {
     const item = await this.#templates.get(id);
@@ -191,8 +192,8 @@ export class TemplateService {
   }
 
   /**
-   * For the commit by which something of an account comes to name a template: a deletion that did not see it yet looks again, and one that
-   * came first has left nothing to name. A stranger's may go whoever names it.
+   * Writes for the commit that makes something of the account name a template. They make a deletion that missed the new user look again,
+   * and if the deletion came first the commit fails. A stranger's template can be deleted even while others name it.
    */
   async using(account: string, template: string | null | undefined): Promise<Write[]> {
     if (!template || officialTemplate(template)) return [];
@@ -206,7 +207,7 @@ export class TemplateService {
     return (await this.#asTheyAre(item, [item]))[0]!;
   }
 
-  /** A registry that was deleted is none any more; templates that name it are not rewritten for that, and no id is used twice. */
+  /** Shows a deleted registry as null. Templates that name it are not rewritten, and ids are never reused. */
   async #asTheyAre({ account }: { account: string }, items: TemplateItem[]): Promise<TemplateItem[]> {
     if (items.every(({ doc }) => doc.registry === null)) return items;
     const known = new Set((await this.#parts.registries.list({ account })).map(({ id }) => id));
@@ -217,7 +218,7 @@ export class TemplateService {
   }
 }
 
-/** A registry is its account's alone: whoever else uses the template pulls without. */
+/** Leaves out the registry, which only its own account can use. Others who use the template pull without it. */
 const foreign = ({ id, doc }: TemplateItem): SeenTemplate => ({ id, doc: { ...doc, registry: null } });
 
 function ofKind(seen: SeenTemplate, kind: "endpoint" | "pod"): SeenTemplate {

@@ -1,4 +1,4 @@
-/** Templates: made, read, changed and deleted, and what of them others see. */
+/** Templates: how they are made, read, changed and deleted, and what other accounts see of them. */
 import { describe, expect, test } from "vitest";
 import { type Answer, setup, type World } from "../../../tests/world.ts";
 

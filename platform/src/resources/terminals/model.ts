@@ -1,11 +1,11 @@
-/** Terminals in Pods and workers: what is asked for, and the ticket that is given for it. */
+/** Terminals in Pods and workers: the request for one, and the ticket in the answer. */
 import { closed, dateTime, type Static, t } from "../../kernel/schema.ts";
 
-/** What terminals are where nobody says otherwise. */
+/** The defaults for terminals. */
 export const DEFAULT_SIZE = { cols: 80, rows: 24 };
 export const DEFAULT_TERM = "xterm-256color";
 
-/** More than any screen has. */
+/** No screen has more columns or rows than this. */
 const LARGEST = 1000;
 const MOST_WORDS = 1000;
 const LONGEST_WORD = 131_072;
@@ -53,7 +53,7 @@ export const Terminal = t.Object(
   { $id: "Terminal" },
 );
 
-/** What a client says in a text frame. */
+/** A message that a client sends in a text frame. */
 export const TerminalMessage = t.Union([
   closed({
     type: t.Literal("resize"),

@@ -1,4 +1,4 @@
-/** Terminals as REST v2 says them. */
+/** Answers the REST v2 operations on terminals. */
 import { timestamp } from "../../kernel/clock.ts";
 import type { Call, Handlers } from "../../kernel/operation.ts";
 import type { ShellPlace } from "../shells.ts";

@@ -1,4 +1,4 @@
-/** The rules of terminals: who gets a ticket for one, and what runs in it. */
+/** The rules of terminals: who gets a ticket for one, and what program runs in it. */
 import type { Caller } from "../../kernel/caller.ts";
 import { checkExec, type ExecSpec, type Execution } from "../../ports/compute/execution.ts";
 import type { Ticket } from "../account/tickets.ts";
@@ -12,7 +12,7 @@ export interface TerminalServiceParts {
   publicUrl: () => string;
 }
 
-/** Below it each ticket is an address. */
+/** Each ticket has an address below this path. */
 export const TERMINAL_PATH = "/v2/terminals/";
 
 export class TerminalService {
@@ -22,7 +22,7 @@ export class TerminalService {
     this.#parts = parts;
   }
 
-  /** For a terminal in what runs at this moment. */
+  /** Issues a ticket for a terminal in a Pod or worker that runs now. */
   async ticket(caller: Caller, place: ShellPlace, request: TerminalRequest): Promise<Ticket & { url: string }> {
     const { shells, terminalTickets, publicUrl } = this.#parts;
     const { owner } = await shells.find(caller, place);
@@ -31,7 +31,7 @@ export class TerminalService {
     return { ...ticket, url: `${publicUrl().replace(/^http/, "ws")}${TERMINAL_PATH}${ticket.token}` };
   }
 
-  /** What a ticket was given for; undefined when it was used before, when its time is over, or when it is none. */
+  /** What a ticket was issued for. Undefined if the token is unknown, already used or expired. */
   redeem(token: string): Promise<(TerminalAsked & { caller: Caller }) | undefined> {
     return this.#parts.terminalTickets.redeem(token);
   }
@@ -40,12 +40,12 @@ export class TerminalService {
     return this.#parts.shells.open(caller, place, specOf(request));
   }
 
-  /** Why what it ran in has ended, as far as it has. */
+  /** Why the terminal's Pod or worker ended, if it did. */
   whyEnded(caller: Caller, { place }: TerminalAsked): Promise<string | undefined> {
     return this.#parts.shells.whyEnded(caller, place);
   }
 
-  /** Removes tickets with which nobody came in time. */
+  /** Removes tickets that nobody used in time. */
   sweep(): Promise<void> {
     return this.#parts.terminalTickets.sweep();
   }

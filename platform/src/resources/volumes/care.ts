@@ -1,4 +1,4 @@
-/** Makes the volumes of this node's machines what their records say: made, grown, and gone with all they held. Each step is safe to repeat. */
+/** Makes the volumes of this node's machines match their records: creates, grows and deletes them. Each step is safe to repeat. */
 
 import { type Duty, every } from "../../kernel/background.ts";
 import type { Clock } from "../../kernel/clock.ts";
@@ -20,7 +20,10 @@ export interface VolumeCareParts {
   clock: Clock;
   log: Log;
   failed: Failed;
-  /** Instances of any machine that may have a volume mounted: one on shared storage has users that its driver cannot see. */
+  /**
+   * Instances on any machine that may have the volume mounted. A driver sees only its own machine, so it cannot know all users of shared
+   * storage.
+   */
   mountedBy: (volume: string) => Promise<readonly string[]>;
 }
 
@@ -42,7 +45,9 @@ export class VolumeCare implements VolumeUpkeep, AsyncDisposable {
     floating(this.#looking.soon(), named(failed, KEEP));
   }
 
-  /** Something is to be done about this volume: done before this resolves where it is on a machine of this node, else told to its node. */
+  /**
+   * Brings this volume up to date. On a machine of this node that is done before this resolves; otherwise this notifies the other nodes.
+   */
   async tend(id: string): Promise<void> {
     const { records, signals, failed } = this.#parts;
     const item = await records.volumes.get(id);
@@ -50,7 +55,7 @@ export class VolumeCare implements VolumeUpkeep, AsyncDisposable {
     else signals.emit(TOPIC);
   }
 
-  /** Makes it as its record says, if it is not; before a program that mounts it is started. */
+  /** Creates or grows the volume until it matches its record. This runs before a program that mounts the volume starts. */
   ensure(id: string): Promise<void> {
     return this.#turns.run(id, async () => {
       const item = await this.#parts.records.volumes.get(id);
@@ -67,14 +72,14 @@ export class VolumeCare implements VolumeUpkeep, AsyncDisposable {
     const { records, failed } = this.#parts;
     for (const value of this.#holders()) {
       const key = { name: "due", value };
-      // What fails for one must not keep the others waiting.
+      // A failure at one volume must not hold up the others.
       for await (const { id } of records.volumes.all({ key })) await this.ensure(id).catch(named(failed, KEEP));
       for await (const { id, doc } of records.removed.all({ key }))
         await this.#clear(id, doc.machine).catch(named(failed, KEEP));
     }
   }
 
-  /** Machines of this node, and the storage that one of them shares with others. */
+  /** This node's machines, plus the shared storage if one of them has it. */
   #holders(): string[] {
     const { machines } = this.#parts;
     const isShared = machines.some(({ compute }) => compute.volumes?.shared);
@@ -90,14 +95,14 @@ export class VolumeCare implements VolumeUpkeep, AsyncDisposable {
   async #make({ id, doc }: VolumeItem): Promise<void> {
     const storage = this.#storageOf(doc.machine);
     if (!storage) return;
-    // One that was there and is gone is never made anew: an empty one would hide that its contents are lost.
+    // A volume that existed and is gone is never created again: an empty one would hide that its contents are lost.
     if (!doc.made) await storage.create({ id, sizeGb: doc.size, ...(doc.machine === null && { shared: true }) });
     const found = await storage.find(id);
     if (found && found.sizeGb < doc.size) await storage.grow(id, doc.size);
     const { sizeEnforced } = (await storage.find(id)) ?? lost(id);
     const made = { size: doc.size, sizeEnforced };
     const known = await this.#parts.records.change(id, () => ({ set: { made } }));
-    // Deleted meanwhile, and perhaps looked for by whoever clears it before it was there.
+    // The volume was deleted meanwhile. The clearing may have looked for it before it existed, so it is removed here.
     if (!known) await storage.remove(id);
   }
 
@@ -108,7 +113,7 @@ export class VolumeCare implements VolumeUpkeep, AsyncDisposable {
     try {
       await storage.remove(id);
     } catch (error) {
-      // What still ends has it mounted. The mark stays, and the next look tries again.
+      // An instance that is still ending has it mounted. The mark stays, so the next look tries again.
       if (!(error instanceof VolumeRefused)) throw error;
       log.info({ volume: id }, `a deleted volume is kept for now: ${error.message}`);
       return;

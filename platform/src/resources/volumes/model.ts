@@ -42,18 +42,18 @@ export const NetworkVolume = resource("NetworkVolume", {
 export type NetworkVolume = RecordOf<typeof NetworkVolume>;
 
 export type KeptNetworkVolume = (KeptOf<typeof NetworkVolume> & Metering & Claiming) & {
-  /** The machine that it is on; null on the storage that machines share. */
+  /** The machine that the volume is on, or null for shared storage. */
   machine: string | null;
-  /** What was made of it there; absent before anything was. */
+  /** The size that exists on the machine; absent until the volume was created there. */
   made?: { size: number; sizeEnforced: boolean };
-  /** The API key by which it was made, as far as it is known. */
+  /** The API key that created the volume, where it is known. */
   createdBy?: string | null;
 };
 
-/** A volume that is gone for everybody and whose contents may still be there. */
+/** A volume that callers no longer see, but whose contents may still be on disk. */
 export type KeptRemovedVolume = Pick<KeptNetworkVolume, "machine">;
 
-/** Those whose machine has something to do: no volume that is as it should be is read again. */
+/** The key `due` lists only volumes that their machine still has to create or grow, so finished volumes are not read again. */
 export const networkVolumes: Kept<KeptNetworkVolume> = {
   kind: "network-volume",
   called: "network volume",
@@ -69,7 +69,7 @@ export const removedVolumes: Kept<KeptRemovedVolume> = {
   listed: ({ machine }) => ({ due: holderOf(machine) }),
 };
 
-/** No machine has this id. */
+/** Stands for the shared storage where a machine id is expected. No machine has this id. */
 export const SHARED_STORAGE = "*";
 
 export const holderOf = (machine: string | null): string => machine ?? SHARED_STORAGE;

@@ -1,4 +1,4 @@
-/** What is kept of network volumes, and of those that are gone until their contents are. */
+/** The records of network volumes, and the marks of deleted volumes whose contents are not removed yet. */
 import type { Clock } from "../../kernel/clock.ts";
 import { commitMetered } from "../../metering/commit.ts";
 import { Meter, type Metered, type OnRecord, type WhatOf } from "../../metering/meter.ts";
@@ -13,10 +13,10 @@ type Decide = (
   item: VolumeItem,
 ) => Decision<KeptNetworkVolume> | undefined | Promise<Decision<KeptNetworkVolume> | undefined>;
 
-/** More than can be at one volume at once. */
+/** No volume ever has this many writers at once. */
 const MOST_TRIES = 1000;
 
-/** Marks outlive the account whose volume they are about. */
+/** The account of the marks, since a mark outlives the account that owned its volume. */
 const EVERYONE = "*";
 
 export class VolumeRecords {
@@ -39,7 +39,7 @@ export class VolumeRecords {
     await this.removed.prepare();
   }
 
-  /** What the volumes of each machine may fill together. */
+  /** The total size of the volumes on each machine, in GB. */
   async sizes(): Promise<ReadonlyMap<string, number>> {
     const sizes = new Map<string, number>();
     for await (const { doc } of this.volumes.all())
@@ -47,7 +47,7 @@ export class VolumeRecords {
     return sizes;
   }
 
-  /** It is metered from now on. */
+  /** Inserts a volume and starts to meter it. */
   async insert(volume: OnRecord<KeptNetworkVolume>, within?: readonly Bound[]): Promise<VolumeItem> {
     const { doc, writes } = this.#meter.begin(volume);
     const [record] = await this.#store.commit([this.volumes.inserting({ ...volume, doc }, within), ...writes]);
@@ -55,8 +55,8 @@ export class VolumeRecords {
   }
 
   /**
-   * Changes or removes a volume as `decide` says of what it is now, with what is metered of it in the same commit; when somebody else was faster,
-   * `decide` is asked again. Undefined when there is no such volume (any more).
+   * Changes or removes a volume as `decide` says, and commits what is metered of it together with that. If somebody else changed the volume
+   * meanwhile, `decide` is asked again. Returns undefined when the volume does not exist (any more).
    */
   async change(id: string, decide: Decide): Promise<VolumeItem | undefined> {
     for (let left = MOST_TRIES; left > 0; left--) {
@@ -69,7 +69,7 @@ export class VolumeRecords {
     throw new Error(`network volume ${id} could not be changed: somebody else was faster each time`);
   }
 
-  /** The same for one that must be the account's. */
+  /** Like `change`, but throws unless the volume belongs to the account. */
   async changeOwned({ account }: { account: string }, id: string, decide: Decide): Promise<VolumeItem> {
     const changed = await this.change(id, (item) => {
       if (item.account !== account) throw this.volumes.notFound();
@@ -79,7 +79,7 @@ export class VolumeRecords {
     return changed;
   }
 
-  /** It is metered at the prices of now, from when they hold, and where nothing of it was metered yet, from now on. */
+  /** Meters the volume at the current prices from the moment they apply. A volume that was not metered yet is metered from now on. */
   async renew(id: string): Promise<void> {
     for (;;) {
       const item = await this.volumes.get(id);
@@ -88,7 +88,7 @@ export class VolumeRecords {
     }
   }
 
-  /** The volume's own write comes first. */
+  /** The first write returned is that of the volume's own record, since callers read the result of the commit from it. */
   #own(item: VolumeItem, decision: Decision<KeptNetworkVolume>, metered: Metered = {}): Write[] {
     const now = this.#clock.now();
     if ("remove" in decision) return [this.volumes.removing(item.id, item.version), ...this.#meter.end(item, now)];
@@ -98,7 +98,7 @@ export class VolumeRecords {
     return [this.volumes.patching(item, set, [], decision.within), ...writes];
   }
 
-  /** To be committed with the removal of the volume's own record. */
+  /** Commit this write together with the removal of the volume's record. */
   marking(id: string, machine: string | null): Write {
     return this.removed.inserting({ id, account: EVERYONE, createdAt: this.#clock.now(), doc: { machine } });
   }
@@ -107,7 +107,7 @@ export class VolumeRecords {
     for await (const item of this.volumes.all({ account })) await this.#removeMarked(item);
   }
 
-  /** One that another node removed meanwhile is marked already. */
+  /** If another node removed the volume meanwhile, that node has also marked it. */
   async #removeMarked({ id, doc }: VolumeItem): Promise<void> {
     await this.change(id, () => ({ remove: true, also: [this.marking(id, doc.machine)] }));
   }

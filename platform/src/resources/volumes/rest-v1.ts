@@ -1,4 +1,4 @@
-/** Network volumes as REST v1 says them. */
+/** Answers the REST v1 operations on network volumes. */
 import type { Call, Handlers } from "../../kernel/operation.ts";
 import { type networkVolumeOperationsV1, networkVolumeShapes } from "./operations-v1.ts";
 import type { NetworkVolumeService, VolumeItem } from "./service.ts";

@@ -1,4 +1,4 @@
-/** Network volumes as REST v2 says them. */
+/** Answers the REST v2 operations on network volumes. */
 import type { Handlers } from "../../kernel/operation.ts";
 import { recordFrom } from "../../kernel/resource.ts";
 import { NetworkVolume } from "./model.ts";

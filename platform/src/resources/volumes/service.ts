@@ -24,15 +24,15 @@ export type VolumeChange = Static<typeof NetworkVolume.update>;
 
 export type LocatedVolume = { id: string } & Pick<KeptNetworkVolume, "dataCenter" | "machine">;
 
-/** Where a volume is, for those that mount it. */
+/** Where a volume is, for the instances that mount it. */
 export interface VolumePlace {
   dataCenter: string;
-  /** Absent for one on the storage that machines share. */
+  /** Absent for a volume on shared storage. */
   machine?: string;
 }
 
 export interface VolumeUpkeep {
-  /** Something is to be done about a volume; resolves when it is where that is this node's. */
+  /** Brings a volume up to date. Where the volume is on this node, that is done when this resolves. */
   tend(id: string): Promise<void>;
   ensure(id: string): Promise<void>;
 }
@@ -57,9 +57,9 @@ export class NetworkVolumeService {
       spending: Pick<SpendBook, "assert">;
       uniqueNames?: boolean | undefined;
       volumeRecords: VolumeRecords;
-      /** Where volumes can be. */
+      /** The machines that can hold volumes. */
       machines: () => Promise<readonly Machine[]>;
-      /** Who makes volumes what their records say. */
+      /** Makes volumes match their records. */
       volumeUpkeep: VolumeUpkeep;
     },
   ) {
@@ -79,12 +79,12 @@ export class NetworkVolumeService {
     return this.records.prepare();
   }
 
-  /** Before a program of this node mounts it: it is there, as its record says. */
+  /** Makes sure that the volume exists and matches its record, before a program of this node mounts it. */
   ensure(id: string): Promise<void> {
     return this.#upkeep.ensure(id);
   }
 
-  /** The newest first. */
+  /** Lists the newest first. */
   list({ account }: Caller): Promise<VolumeItem[]> {
     return this.records.volumes.list({ account, limit: LISTED_AT_MOST });
   }
@@ -93,19 +93,22 @@ export class NetworkVolumeService {
     return this.records.volumes.owned(caller, id);
   }
 
-  /** For the commit by which something of an account begins to use these, so that no deletion overlooks it. */
+  /**
+   * Writes for the commit that makes something of the account use these volumes. They keep a concurrent deletion from overlooking the new
+   * user.
+   */
   async using(account: string, ids: readonly string[] = []): Promise<Write[]> {
     await this.located(account, ids);
     return ids.map((id) => this.records.volumes.touching(id));
   }
 
-  /** Throws for one that is not the account's. */
+  /** Throws if a volume does not belong to the account. */
   async located(account: string, ids: readonly string[]): Promise<LocatedVolume[]> {
     const items = await Promise.all(ids.map((id) => this.records.volumes.owned({ account }, id)));
     return items.map(({ id, doc: { dataCenter, machine } }) => ({ id, dataCenter, machine }));
   }
 
-  /** Where one of an account is; undefined when there is none. */
+  /** Undefined when the account has no volume with this id. */
   async placeOf(account: string, id: string): Promise<VolumePlace | undefined> {
     const item = await this.records.volumes.get(id);
     if (item?.account !== account) return undefined;
@@ -150,7 +153,7 @@ export class NetworkVolumeService {
     return this.#settled(await this.#quotas.withinAll(caller.account, [this.#gb(caller.account, more)], grow));
   }
 
-  /** Gone for callers at once; its contents go as soon as nothing that still ends has it mounted. */
+  /** Callers no longer see the volume. Its contents are removed once no instance that is still ending has it mounted. */
   async remove(caller: Caller, id: string): Promise<void> {
     await this.records.changeOwned(caller, id, async (item) => {
       await this.#uses.refuseWhileUsed("network volume", item);
@@ -159,7 +162,7 @@ export class NetworkVolumeService {
     await this.#upkeep.tend(id);
   }
 
-  /** An account is about to go: the contents of its volumes go with it, now or when a server of their machine next runs. */
+  /** Removes the volumes of an account that is being deleted. Their contents go now, or when a server of their machine next runs. */
   removeAccount(account: string): Promise<void> {
     return this.records.removeAccount(account);
   }
@@ -172,7 +175,7 @@ export class NetworkVolumeService {
     return { name: "gb", amount, of: [this.records.volumes.held({ account }, "size")] };
   }
 
-  /** As it is once its machine has done what it can at once; where that is another node's, it follows. */
+  /** The volume after its machine did what it could at once. A machine of another node does its work later. */
   async #settled(item: VolumeItem): Promise<VolumeItem> {
     await this.#upkeep.tend(item.id);
     return (await this.records.volumes.get(item.id)) ?? item;

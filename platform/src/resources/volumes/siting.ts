@@ -1,11 +1,11 @@
-/** Where a new volume goes: on the storage that machines share, else on the machine of its data center with most room for it. */
+/** Decides where a new volume goes: on shared storage if there is any, else on the machine of its data center with the most free space. */
 import { dataCenters, isDataCenter, volumeTypesOf } from "../../catalog/compute.ts";
 import type { VolumeType } from "../../catalog/words.ts";
 import { problem } from "../../kernel/problem.ts";
 import type { Machine } from "../../machines/place.ts";
 import { standsIn } from "../../machines/terms.ts";
 
-/** The tier that is asked for, or the first that the data center offers. */
+/** The requested tier, or the first one that the data center offers. */
 export function tierIn(dataCenter: string, asked: VolumeType | undefined): VolumeType {
   if (!isDataCenter(dataCenter)) throw nothingThere(`There is no data center '${dataCenter}'.`);
   const offered = volumeTypesOf(dataCenter);
@@ -23,7 +23,7 @@ const nothingThere = (why: string) => {
   return problem("rule-broken", `${why} Network volumes can be in: ${offering.join(", ")}.`);
 };
 
-/** The machine, or null for the shared storage. `usedGb`: what the volumes of a machine may fill together. */
+/** Returns the machine, or null for shared storage. `usedGb` gives the total size of the volumes on a machine. */
 export function siteFor(
   { dataCenter, size }: { dataCenter: string; size: number },
   machines: readonly Machine[],
@@ -45,7 +45,7 @@ export function siteFor(
   return best.id;
 }
 
-/** Made-up machines promise what they do not have. */
+/** Virtual machines offer more than they have, so their disk counts as unlimited. */
 const roomIn = ({ boxes }: Machine) =>
   boxes.some(({ ceilings }) => ceilings) ? Number.POSITIVE_INFINITY : Math.max(0, ...boxes.map(({ diskGb }) => diskGb));
 

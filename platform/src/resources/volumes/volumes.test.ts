@@ -1,4 +1,4 @@
-/** Network volumes as records: made, listed, grown and deleted, each by those who may. */
+/** Network volumes as records: who may create, list, grow and delete them. */
 import { describe, expect, test } from "vitest";
 import { openFakeMachine } from "../../../tests/fake-machine.ts";
 import { InterceptedStore, setup as setupWorld, type World, type WorldOptions } from "../../../tests/world.ts";
@@ -254,7 +254,7 @@ describe("whatever ends the server in between", () => {
 });
 
 describe("with several nodes", () => {
-  /** The second has the larger disk; with `shared`, both have the same storage. */
+  /** The second machine has the larger disk. With `shared`, both use the same storage. */
   async function nodes({ shared = false } = {}) {
     const store = new MemoryStore();
     const signals = Object.defineProperty(new MemorySignals(), "reliable", { value: false });
@@ -327,7 +327,7 @@ describe("what is metered", () => {
       price.storage / 1e9,
       tier,
     ]);
-    // 0.07 USD for each GB up to a TB, and 0.05 beyond.
+    // Each GB costs 0.07 USD up to a TB, and 0.05 USD beyond.
     expect(told).toEqual([
       [1000, 70, "STANDARD"],
       [2000, 95, "STANDARD"],

@@ -1,4 +1,4 @@
-/** A worker as REST v1 and GraphQL show it: what it has of its machine, in the words in which a Pod says it. */
+/** A worker as REST v1 and GraphQL show it: its share of the machine, in the terms of a Pod. */
 import { cpuPrice, dataCenter, gpuPrice, gpuType } from "../../catalog/compute.ts";
 import { dateText, timestamp } from "../../kernel/clock.ts";
 import { type Reason, withPlacesHidden } from "../../kernel/reason.ts";
@@ -11,7 +11,7 @@ const ENDED: readonly WorkerState[] = ["FAILED", "GONE"];
 
 export const hasEnded = ({ doc }: WorkerItem): boolean => ENDED.includes(doc.state);
 
-/** With `loss`, its machine is not heard of. */
+/** `loss` says why the worker's machine is silent, if it is. */
 export function flatWorker(worker: WorkerItem, loss: Reason | undefined): Omit<FlatPod, "podType"> {
   const { id, createdAt, doc } = worker;
   const { machine, gpuType: type, gpuCount, flavor, vcpu, memoryMb, startedAt } = doc;

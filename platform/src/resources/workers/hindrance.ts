@@ -1,4 +1,4 @@
-/** What keeps a worker that runs from taking work: one answer for lists, plans and jobs that wait. */
+/** What keeps a running worker from taking work. Lists, plans and waiting jobs all use this one answer. */
 import type { Overrun } from "../../jobs/overruns.ts";
 import { silenceReason } from "../../jobs/silence.ts";
 import { because, reworded, saying } from "../../kernel/reason.ts";
@@ -6,14 +6,14 @@ import { type SilentSince, silenceOf } from "../../machines/silences.ts";
 import type { Hindrance, WorkerState, WorkerStatus } from "./model.ts";
 import type { WorkerItem } from "./records.ts";
 
-/** What hindered a worker before it was frozen, drained or failed is over. */
+/** Only a READY worker can be hindered. An older hindrance ends when the worker is frozen, drained or fails. */
 export const hindranceOf = ({ doc }: WorkerItem): Hindrance | undefined =>
   (doc.state === "READY" && doc.hindrance) || undefined;
 
-/** In which it has a machine that something of it is on. */
+/** The states in which a worker has something on a machine. */
 const ON_A_MACHINE: readonly WorkerState[] = ["PLACED", "STARTING", "READY", "FROZEN", "DRAINING"];
 
-/** The same as others see it than the node of its machine: of a machine that is silent nobody knows what it does. */
+/** The hindrance as nodes other than the worker's own see it. While a machine is silent, nobody knows what its workers do. */
 export function hindranceFrom(worker: WorkerItem, silentSince: SilentSince): Hindrance | undefined {
   const { state, machine } = worker.doc;
   const since = silentSince(machine);
@@ -33,7 +33,7 @@ export const atLostJob = ({ forMs, job }: Overrun, now: number): Hindrance => ({
   reason: because("at-lost-job", { job }),
 });
 
-/** The same worker with what is known of it at this moment, before that is on its record. */
+/** The worker with an overrun that is known now but not yet on its record. */
 export function asItIsNow(worker: WorkerItem, overrun: Overrun | undefined, now: number): WorkerItem {
   if (!overrun || worker.doc.state !== "READY" || worker.doc.hindrance) return worker;
   return { ...worker, doc: { ...worker.doc, hindrance: atLostJob(overrun, now) } };
@@ -47,7 +47,7 @@ const STATUS: Record<Hindrance["kind"], WorkerStatus> = {
   lost: "UNHEALTHY",
 };
 
-/** How a hindered worker is shown, and why. */
+/** The status and the reason that a hindered worker shows. */
 export const shownHindrance = ({ kind, since, reason }: Hindrance, now: number) => ({
   status: STATUS[kind],
   reason: kind === "silent" ? silenceReason(now - since, now) : reason,

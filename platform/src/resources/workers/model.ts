@@ -1,4 +1,4 @@
-/** Workers of an endpoint: boots that the platform made, from the wish to the end. */
+/** Workers of an endpoint: the boots that the platform makes, from the plan to the end. */
 import { lifecycle, type Moved } from "../../kernel/lifecycle.ts";
 import type { Reason } from "../../kernel/reason.ts";
 import { dateTime, nullable, oneOf, type Static, t } from "../../kernel/schema.ts";
@@ -29,66 +29,71 @@ export const workerLifecycle = lifecycle<WorkerState, WorkerMove>({
     thaw: { from: ["FROZEN"], to: "READY" },
     drain: { from: ["PLACED", "STARTING", "READY", "FROZEN"], to: "DRAINING" },
     fail: { from: ["PLACED", "STARTING", "READY", "FROZEN", "DRAINING"], to: "FAILED" },
-    // Its record goes with what it stands for, which may be lost with its machine in any state.
+    // A worker's record is removed together with the worker, which may be lost with its machine in any state.
     end: { from: ["WANTED", "PLACED", "STARTING", "READY", "FROZEN", "DRAINING", "FAILED"], to: "GONE" },
   },
 });
 
-/** What keeps a worker that runs from taking work, as the node of its machine sees it. */
+/** What keeps a running worker from taking work, as the node of its machine sees it. */
 export type Hindrance = {
   /**
-   * overrun: it is at a job that is no longer its own, and asks for nothing. unhealthy: its health check fails after it was well.
-   * rising: its health check says that it gets ready again. silent: nothing was heard of it since. lost: nothing was heard of its machine
-   * since, which other nodes see, and nobody puts on record.
+   * overrun: it works on a job that is no longer its own, and asks for nothing. unhealthy: its health check fails after it once passed.
+   * rising: its health check says that it is getting ready again. silent: it has not been heard of since. lost: its machine has not been
+   * heard of since; only other nodes see this, and nobody records it.
    */
   kind: "overrun" | "unhealthy" | "rising" | "silent" | "lost";
   since: number;
-  /** Without the time that has passed. */
+  /** The text leaves out how much time has passed. */
   reason: Reason;
 };
 
 /** The warm-up of a boot, from the time it was first handed out. */
 export type WarmUp = {
   since: number;
-  /** When it was last handed out. */
+  /** When the warm-up was last handed out. */
   givenAt: number;
-  /** The worker is not at it, and gets it once more. */
+  /** The worker is not doing the warm-up, so it gets it once more. */
   isLost?: boolean;
-  ended?: { at: number; failed: boolean /** What came of it, shortened. */; said: string };
+  ended?: {
+    at: number;
+    failed: boolean;
+    /** The result or the error of the warm-up, shortened. */
+    said: string;
+  };
 };
 
-/** An instance, and what only workers have. Its owner is an endpoint. */
+/** An instance with the fields that only workers have. Its owner is an endpoint. */
 export type KeptWorker = KeptInstance & {
   kind: "worker";
-  /** The release of the endpoint that it was booted from. */
+  /** The release of the endpoint that the worker was booted from. */
   release: number;
   state: Moved<WorkerState>;
-  /** Id of the keys with which it reaches its own routes and calls endpoints. */
+  /** The id of the keys that open the worker's own routes and call endpoints. */
   keyId: string | null;
-  /** Not before then is it given a place again. */
+  /** The worker gets no new place before this time. */
   placeableAt?: number;
-  /** When it first asked for work. */
+  /** When the worker first asked for work. */
   readyAt: number | null;
   failedAt: number | null;
-  /** When it was last frozen. */
+  /** When the worker was last frozen. */
   frozenAt?: number;
-  /** Memory that its program held when it was last frozen; absent before it was measured. */
+  /** The memory that its program held when it was last frozen. Absent until it was measured. */
   heldMb?: number;
-  /** Of frozen workers it is let go last. */
+  /** This worker is the last that gives way among frozen workers. */
   keptLast?: boolean;
-  /** Absent or null while it is READY and nothing hinders it; of no meaning in other states. */
+  /** Absent or null while the worker is READY and nothing hinders it. It has no meaning in other states. */
   hindrance?: Hindrance | null;
-  /** Absent before it was handed out, and where the endpoint asks for none. */
+  /** Absent until the warm-up is handed out, and if the endpoint has none. */
   warmUp?: WarmUp;
 };
 
-/** The stream that a worker's lines are kept in. */
+/** The log stream of one worker. */
 export const workerLog = (endpoint: string, worker: string) => `${workerLogsOf(endpoint)}${worker}`;
 
-/** Where the streams of all workers of an endpoint are. */
+/** The prefix of the log streams of an endpoint's workers. */
 export const workerLogsOf = (endpoint: string) => `${WORKER_LOGS}${endpoint}/`;
 
-/** Where those of all endpoints are. They are kept for a time, those of Pods as long as the Pod. */
+/** The prefix of all workers' log streams. They are kept for a time, while those of Pods are kept as long as the Pod. */
 export const WORKER_LOGS = "worker/";
 
 const workerStatuses = ["RUNNING", "IDLE", "INITIALIZING", "THROTTLED", "UNHEALTHY"] as const;

@@ -1,4 +1,4 @@
-/** Data of earlier releases: workers that were on record apart become instances, and go on. */
+/** Data of earlier releases: workers in records of their own become instances, and continue. */
 import { expect, test } from "vitest";
 import { FakeClock } from "../../kernel/clock.ts";
 import { InstanceRecords } from "../../machines/instance-records.ts";

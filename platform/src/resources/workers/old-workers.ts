@@ -1,4 +1,4 @@
-/** Workers on record as earlier releases kept them, apart from all other instances, become instances like any other. */
+/** Moves the workers of earlier releases, which had records of their own, into the records of instances. */
 import type { Document, Kept } from "../../kernel/document.ts";
 import type { InstanceRecords } from "../../machines/instance-records.ts";
 import { ONLY_BOX } from "../../ports/compute/compute.ts";
@@ -8,7 +8,10 @@ import type { KeptWorker } from "./model.ts";
 
 const oldWorkers: Kept<Document> = { kind: "worker", v: 1 };
 
-/** Put on record anew before the old one goes; broken off in between, the next start finds both and removes the old one. */
+/**
+ * Writes the new record before it removes the old one. If this is interrupted in between, the next start finds both and removes the old
+ * one.
+ */
 export async function moveOldWorkers(store: Store, instances: InstanceRecords): Promise<void> {
   const old = new Collection(store, oldWorkers);
   for await (const { id, account, createdAt, doc } of old.all()) {

@@ -19,13 +19,13 @@ export class WorkerPods {
     this.#workers = parts.workers;
   }
 
-  /** Those of every endpoint that the caller may see. */
+  /** The workers of every endpoint that the caller may see. */
   async all(caller: Caller, including: Including): Promise<Flat[]> {
     const endpoints = await unpaged((asked) => this.#endpoints.list(caller, asked));
     return [...(await this.of(endpoints, including)).values()].flat();
   }
 
-  /** Those of some endpoints, by the endpoint, read once. */
+  /** The workers of these endpoints, grouped by endpoint. The records are read only once. */
   async of(endpoints: readonly EndpointItem[], including: Including): Promise<Map<string, Flat[]>> {
     const workers = endpoints.length === 0 ? [] : await this.#records.all();
     return new Map(

@@ -1,4 +1,4 @@
-/** Records of workers: what the fleet writes is seen at once, and two who change the same worker do not both succeed. */
+/** Records of workers: a write of the fleet is visible at once, and of two concurrent changes of a worker only one succeeds. */
 
 import { expect, test } from "vitest";
 import { idle } from "../../../tests/idle.ts";
@@ -133,12 +133,12 @@ test("a worker goes with its account", async () => {
   expect(await new Collection(store, instances).get("a")).toBeUndefined();
 });
 
-/** A store that counts its listings of workers and can hold one back. */
+/** A store that counts its listings of workers and can delay one of them. */
 class CountedStore extends MemoryStore {
   lists = 0;
   #gate: Promise<void> | undefined;
 
-  /** The next listing reads at once and answers when the returned function is called. */
+  /** The next listing reads at once, but returns only when the returned function is called. */
   hold(): () => void {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#gate = promise;

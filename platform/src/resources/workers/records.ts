@@ -1,4 +1,4 @@
-/** The records of workers, as the fleet reads and writes them: instances of one kind, moved by the worker's lifecycle. */
+/** The records of workers, as the fleet reads and writes them. They are instances of one kind, moved by the worker's lifecycle. */
 import { withPlacesHidden } from "../../kernel/reason.ts";
 import type { Counted, InstanceRecords, NewInstance } from "../../machines/instance-records.ts";
 import type { InstanceItem, KeptInstance } from "../../machines/instances.ts";
@@ -11,7 +11,7 @@ import { moveOldWorkers } from "./old-workers.ts";
 
 export type WorkerItem = Item<KeptWorker>;
 
-/** What is to be known of a worker after a change. */
+/** The fields of a worker that a change can set. */
 type Set = Partial<Omit<KeptWorker, "state">>;
 
 export class WorkerRecords {
@@ -44,12 +44,12 @@ export class WorkerRecords {
     return (await this.all()).filter(({ doc }) => doc.machine === machine);
   }
 
-  /** Undefined when somebody else took the room since it was counted. */
+  /** Undefined if somebody else took the room since it was counted. */
   async insert(worker: NewInstance<KeptWorker>, counted: Pick<Counted, "taking">): Promise<WorkerItem | undefined> {
     return (await this.instances.insert([{ ...worker, doc: tellableIn(worker.doc) }], counted))?.[0];
   }
 
-  /** Gives a worker that waits its place, on the same terms. */
+  /** Gives a waiting worker its place. Undefined if somebody else took the room. */
   place(
     item: WorkerItem,
     place: Place & Pick<KeptWorker, "volumes">,
@@ -59,15 +59,16 @@ export class WorkerRecords {
     return this.instances.place<KeptWorker>(item, { ...place, state, reason: null }, counted);
   }
 
-  /**
-   * The worker after this move, or undefined when somebody changed or removed it first; a move that the table lacks is refused.
-   */
+  /** Returns the worker after this move, or undefined if somebody changed or removed it first. Throws if the lifecycle has no such move. */
   move(item: WorkerItem, move: WorkerMove, set: Set = {}, metered?: Metered): Promise<WorkerItem | undefined> {
     const state = workerLifecycle.move(item.id, item.doc.state, move);
     return this.instances.patch(item, { ...tellableIn(set), state }, metered);
   }
 
-  /** Makes a move however often somebody else changes the record first, as long as there is the move; undefined when there is not. */
+  /**
+   * Repeats the move until it succeeds, however often somebody else changes the record first. Undefined if the move is not possible any
+   * more.
+   */
   async insist(item: WorkerItem, move: WorkerMove, set: Set, metered?: Metered): Promise<WorkerItem | undefined> {
     for (let now: WorkerItem | undefined = item; now; now = await this.find(item.id)) {
       if (!workerLifecycle.can(now.doc.state, move)) return undefined;
@@ -77,18 +78,18 @@ export class WorkerRecords {
     return undefined;
   }
 
-  /** Changes what is known of a worker that stays in its state, on the same terms as `move`. */
+  /** Changes a worker without a change of state. Undefined if somebody changed or removed it first. */
   update(item: WorkerItem, set: Set): Promise<WorkerItem | undefined> {
     return this.instances.patch<KeptWorker>(item, tellableIn(set));
   }
 
-  /** One that is already gone is no error. */
+  /** Removing a worker that is already gone is not an error. */
   remove(id: string, metered?: Metered): Promise<void> {
     return this.instances.remove<KeptWorker>(id, ({ state }) => workerLifecycle.move(id, state, "end"), metered);
   }
 }
 
-/** Why it is as it is, as accounts may read it. */
+/** Leaves paths of the server's own files out of reasons, so that accounts may read them. */
 function tellableIn<S extends Set>(set: S): S {
   const { reason, hindrance } = set;
   return {

@@ -1,4 +1,4 @@
-/** The workers of an endpoint as REST v2 says them. */
+/** Answers the REST v2 operations on the workers of an endpoint. */
 import type { Handlers } from "../../kernel/operation.ts";
 import { logEvents, logQueryOf } from "../logs/follow.ts";
 import type { LogReaders } from "../logs/readers.ts";

@@ -1,4 +1,4 @@
-/** How the workers of an endpoint stand: one answer for lists, health, metrics and logs. */
+/** The status of an endpoint's workers. Lists, health, metrics and logs all use this one answer. */
 import { timestamp } from "../../kernel/clock.ts";
 import { type Reason, withPlacesHidden } from "../../kernel/reason.ts";
 import type { SilentSince } from "../../machines/silences.ts";
@@ -14,8 +14,8 @@ import {
 import type { WorkerItem } from "./records.ts";
 
 /**
- * Of a worker that answers it depends on its jobs and on what hinders it; of one that is gone there is nothing to show. One that is
- * drained runs until it ends, and nobody could give it a job.
+ * The status of a READY worker depends on its jobs and hindrance. A worker that is gone is not shown. A draining worker counts as running
+ * until it ends, because it cannot take a job.
  */
 const STATUS: Record<WorkerState, WorkerStatus | "by jobs" | undefined> = {
   WANTED: "THROTTLED",
@@ -28,14 +28,14 @@ const STATUS: Record<WorkerState, WorkerStatus | "by jobs" | undefined> = {
   GONE: undefined,
 };
 
-/** What was heard of a worker lately. */
+/** What is known of a worker from its recent requests. */
 export interface Heard {
   jobs: number;
-  /** What hinders one that was started by hand; of others that is on record. */
+  /** The hindrance of a worker that was started by hand. Other workers have it on record. */
   hindrance?: Hindrance | undefined;
 }
 
-/** Workers that the platform made, newest first, then those that were started by hand and are connected. */
+/** The platform's workers first, the newest first, followed by connected workers that were started by hand. */
 export function standingWorkers(
   kept: readonly WorkerItem[],
   heard: ReadonlyMap<string, Heard>,
@@ -56,7 +56,7 @@ export function standingWorkers(
   return [...made, ...byHand];
 }
 
-/** A boot that has ended is not listed, but for the newest failure while there is nothing else: it stands for what goes wrong. */
+/** Leaves out workers that have ended. If there are no others, the newest failed worker stays, to show what goes wrong. */
 function active(kept: readonly WorkerItem[]): WorkerItem[] {
   const living = kept.filter(({ doc }) => doc.state !== "FAILED" && doc.state !== "GONE");
   if (living.length > 0) return living;
@@ -86,7 +86,7 @@ export function summaryOf(workers: readonly Worker[]): WorkerSummary {
   };
 }
 
-/** Those that a job could be given to at once. A frozen one must be thawed first. */
+/** The workers that can take a job at once. A frozen worker has to thaw first. */
 export function readyWorkers(workers: readonly Worker[]): string[] {
   return workers.filter(({ status, frozen }) => status === "IDLE" && !frozen).map(({ id }) => id);
 }
@@ -114,7 +114,7 @@ function shown(
   };
 }
 
-/** Nothing is known of it but that it asks for work. */
+/** Shows a worker that was started by hand. Nothing is known of it except that it asks for work. */
 function handMade(id: string, { status, reason }: Standing): Worker {
   return {
     ...{ id, status, isStale: false, gpuCount: 0, version: null, image: null, gpuTypeId: null, dataCenterId: null },

@@ -1,4 +1,4 @@
-/** Following a worker's log: where it begins, how it goes on, and who may read it. */
+/** Following a worker's log: where it begins, how it resumes, and who may read it. */
 import { once } from "node:events";
 import { Agent, get, type IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
@@ -28,7 +28,7 @@ async function setup(...lines: string[]) {
 const pathOf = (world: JobWorld, query = "", worker = "w1") =>
   `/v2/serverless/${world.endpoint}/workers/${worker}/logs${query}`;
 
-/** A client that follows the log on a connection of its own. */
+/** A client that follows the log on its own connection. */
 async function follow(world: JobWorld, query = "", headers: Record<string, string> = {}) {
   const request = get(world.url + pathOf(world, query), {
     headers: { authorization: `Bearer ${world.key}`, ...headers },
@@ -49,7 +49,7 @@ async function follow(world: JobWorld, query = "", headers: Record<string, strin
     async lines(count: number): Promise<string[]> {
       return (await this.take(count)).map(({ data }) => JSON.parse(data).line);
     },
-    /** What comes until the server ends the stream. */
+    /** The lines until the server ends the stream. */
     async rest(): Promise<string[]> {
       const rest: string[] = [];
       for await (const { data } of events) rest.push(JSON.parse(data).line);

@@ -1,4 +1,4 @@
-/** The workers of an endpoint: how each stands, what is counted, and whose they are. */
+/** The workers of an endpoint: their status, their counts, and who may see them. */
 
 import { describe, expect, test } from "vitest";
 import { type JobWorld, setupJobs } from "../../../tests/job-world.ts";

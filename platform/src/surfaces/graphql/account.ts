@@ -1,4 +1,4 @@
-/** The account of whoever asks, as GraphQL says it, which calls it a user. */
+/** The caller's account in GraphQL, which calls it a user. */
 import { GraphQLInputObjectType, GraphQLObjectType } from "graphql";
 import { usdOf } from "../../kernel/money.ts";
 import { problem } from "../../kernel/problem.ts";
@@ -15,7 +15,7 @@ import { change, lookup } from "./operations.ts";
 import { refusalOf } from "./refusals.ts";
 import { DateTime } from "./scalars.ts";
 
-/** Null for somebody without a key. A Pod's own key speaks for the Pod alone. */
+/** Null for a caller without a key. A Pod's own key acts only for that Pod. */
 export function myself({ caller }: GraphContext): object | null {
   if (caller.pod !== undefined)
     throw refusalOf(
@@ -33,7 +33,7 @@ const person = (context: GraphContext) =>
 const hourly = (context: GraphContext) =>
   context.once("hourly", () => context.services.costs.perHour(context.caller.account));
 
-/** Of the account as a whole: each takes the right to read that. */
+/** Makes a field about the account as a whole. Each requires the right to read the account. */
 const ofAccount = (type: OperationField["type"], read: (context: GraphContext) => unknown): OperationField => ({
   type,
   operation: readAccount,
@@ -50,14 +50,14 @@ const ApiKey = new GraphQLObjectType({
   fields: { ...all(text, "id", "name", "permissions"), ...all(DateTime, "createdAt", "lastUsed") },
 });
 
-/** `notifyPodsStale` of `podsStale`. */
+/** Turns `podsStale` into `notifyPodsStale`. */
 const flagOf = (notice: Notice) => `notify${notice[0]!.toUpperCase()}${notice.slice(1)}`;
 
 const noticeFields = Object.fromEntries(
   notices.map((notice) => [flagOf(notice), ofAccount(flag, async (c) => (await person(c)).notices?.[notice] ?? false)]),
 );
 
-/** Known of every key: whose it is. */
+/** Every key may read whose it is. */
 const identity = {
   id: { type: text, resolve: (_source: unknown, _args: unknown, { caller }: GraphContext) => caller.account },
   authId: { type: text, resolve: (_source: unknown, _args: unknown, { caller }: GraphContext) => caller.user },
@@ -68,10 +68,10 @@ const ServerlessDiscount = new GraphQLObjectType({
   fields: { ...all(text, "type"), ...all(float, "discountFactor"), ...all(DateTime, "expirationDate") },
 });
 
-/** Of somebody who rents machines out. */
+/** The type of machines that a user rents out to others. Here no one does. */
 const HostedMachine = new GraphQLObjectType({ name: "Machine", fields: all(text, "id", "name") });
 
-/** What public clients read and nobody here has, or what is so for everybody. */
+/** Fields that public clients read and that have the same value for everyone here. */
 const always = {
   ...constant(float, { minBalance: 0, hostBalance: 0 }),
   ...constant(flag, { signedTermsOfService: true, multiFactorEnabled: false, isTeam: false }),
@@ -131,7 +131,7 @@ export const accountFields = {
   },
 } satisfies OperationFields;
 
-/** By the hour, to the last 1e-9. */
+/** Hourly amounts are rounded to 1e-9 USD. */
 const usd = (nanos: number) => usdOf(Math.round(nanos));
 
 export const UpdateUserSettingsInput = new GraphQLInputObjectType({
@@ -155,7 +155,7 @@ const setNotices: OperationField = {
   answer: ({ caller, body }, { services }) => services.accounts.setNotices(caller, body),
 };
 
-/** One field of a client, two rights: keys to log in with, and what to be told of. */
+/** Clients send one field, but it takes two rights: one for the SSH keys, one for the notices. */
 export const userSettings: OperationFields = {
   updateUserSettings: setPubKey,
   "updateUserSettings notices": setNotices,

@@ -1,4 +1,4 @@
-/** How much one answer may hold: lists within lists multiply, and only while they are read is it known by how much. */
+/** Limits the size of an answer. Lists within lists multiply, and their lengths are known only while they are read. */
 import {
   type ASTVisitor,
   defaultFieldResolver,
@@ -17,17 +17,17 @@ import type { Caller } from "../../kernel/caller.ts";
 import { slicesOf } from "../../kernel/slices.ts";
 import type { GraphContext } from "./context.ts";
 
-/** A thousand Pods with all that is within them have fewer; for somebody without a key it is the catalog, many times over. */
+/** A thousand Pods with everything in them have fewer fields. For strangers the limit is the catalog, many times over. */
 const MOST_FIELDS = 150_000;
 const MOST_FOR_STRANGERS = 20_000;
-/** Longer lists are answered in turns, between which everybody else gets theirs: so many items in each. */
+/** Longer lists are answered this many items per turn. Other requests run between the turns. */
 const IN_A_TURN = 10;
-/** Many short lists together are a long one. */
+/** Many short lists together count as a long one. */
 const FIELDS_IN_A_TURN = 500;
-/** Ports of the workers of endpoints. */
+/** The deepest list that clients need is the ports of the workers of endpoints. */
 const DEEPEST_LISTS = 3;
 
-/** What is said in place of an answer that is too large. */
+/** The error in place of an answer that is too large. */
 export const tooLarge = ({ caller }: GraphContext): GraphQLError =>
   new GraphQLError(
     `The answer would have more than ${mostFor(caller)} fields: ask for fewer things at once, or for less of each.`,
@@ -38,10 +38,10 @@ export const mostFor = ({ anonymous }: Caller): number => (anonymous ? MOST_FOR_
 
 export const isTooLarge = ({ fields, caller }: GraphContext): boolean => fields > mostFor(caller);
 
-/** With a path it is passed on as it is: an error of its own for each field would take longer than the answer. */
+/** An error that has a path is passed on unchanged. Making a separate error for each field would take longer than the answer. */
 const notAnswered = new GraphQLError("The answer is too large.", { path: [] });
 
-/** Counts every field that is resolved, and every item of a list before anything is made of it. Beyond the limit nothing is looked at. */
+/** Counts every resolved field, and every item of a list before it is resolved. Beyond the limit, nothing more is read. */
 export function counted(schema: GraphQLSchema): GraphQLSchema {
   for (const type of Object.values(schema.getTypeMap())) {
     if (!isObjectType(type) || isIntrospectionType(type)) continue;
@@ -70,7 +70,7 @@ export function counted(schema: GraphQLSchema): GraphQLSchema {
   return schema;
 }
 
-/** Items that are promises are made when they are kept: those of each slice in a turn of its own, after all slices that were begun before. */
+/** Splits a long list into slices. The items of a later slice are promises, kept in a turn of its own after all slices begun before it. */
 function inTurns(items: readonly unknown[], context: GraphContext): unknown[] {
   const slices = [...slicesOf(items, IN_A_TURN)];
   return slices.flatMap((slice, i) => {
@@ -80,7 +80,7 @@ function inTurns(items: readonly unknown[], context: GraphContext): unknown[] {
   });
 }
 
-/** A rule of validation: lists of things within lists of things, so many at most. */
+/** Validation rule: limits how deep lists of objects are nested in each other. */
 export function fewListsWithin(context: ValidationContext): ASTVisitor {
   const known = new Map<string, number>();
   const schema = context.getSchema();
@@ -99,7 +99,7 @@ export function fewListsWithin(context: ValidationContext): ASTVisitor {
     return inner + (isListType(field.type) ? 1 : 0);
   }
 
-  /** Each once; one that contains itself is refused by another rule. */
+  /** Looks at each fragment once. Another rule refuses fragments that contain themselves. */
   function ofFragment(name: string): number {
     const before = known.get(name);
     if (before !== undefined) return before;

@@ -1,4 +1,4 @@
-/** What clients say when they ask for a price or for what is free, in the terms of the catalog. Whatever is empty or null was not said. */
+/** Translates a question about a price or free capacity into the terms of the catalog. Empty or null values count as not given. */
 import { GraphQLInputObjectType, GraphQLList } from "graphql";
 import { problem } from "../../kernel/problem.ts";
 import type { PriceAsk } from "../../resources/catalog/flat-view.ts";
@@ -41,14 +41,14 @@ export const SpecificsInput = new GraphQLInputObjectType({
   fields: allIn(text, "instanceId", "dataCenterId"),
 });
 
-/** A machine has no more. */
+/** No machine has more. */
 const MOST_GPUS = 1000;
 const MOST_NAMED = 50;
 const LONGEST_NAME = 100;
 
 /**
- * How fast a machine's network is nobody measures, every one publishes ports at an address of its own, and what others offer through
- * endpoints is not part of the catalog: what is said of those is met by all.
+ * Ignores three conditions. No one measures how fast a machine's network is. Every machine publishes ports at an address of its own. And
+ * endpoints that others offer are no part of the catalog.
  */
 export function priceAsk(input: Arguments): PriceAsk {
   refuseLong(input);
@@ -69,7 +69,7 @@ export function priceAsk(input: Arguments): PriceAsk {
   };
 }
 
-/** One text of a variable may stand in hundreds of places, each of which is compared with everything. */
+/** One text of a variable may be used in hundreds of places, and each place compares it with every entry of the catalog. */
 function refuseLong(input: object | null | undefined): void {
   for (const [name, value] of Object.entries(input ?? {})) {
     const texts = [value].flat();

@@ -1,4 +1,4 @@
-/** The catalog by GraphQL, which anybody may read. */
+/** The catalog in GraphQL, which anyone may read. */
 import { GraphQLObjectType } from "graphql";
 import {
   catalogCounts,
@@ -34,7 +34,7 @@ import { Compliance } from "./enums.ts";
 import { all, flag, float, given, int, listOf, text } from "./fields.ts";
 import { lookup } from "./operations.ts";
 
-/** What it takes to count what is free for one wish, in fields. */
+/** The cost, in fields, of counting the free places for one request. */
 const PRICE = 10;
 export const eachDataCenter = { items: catalogCounts.dataCenters };
 
@@ -69,7 +69,7 @@ export const GpuType: GraphQLObjectType<FlatGpuType, GraphContext> = new GraphQL
     ...all(int, "minPodGpuCount", "throughput"),
     ...all(flag, "secureCloud", "communityCloud"),
     ...all(float, "securePrice", "communityPrice", "clusterPrice", "secureSpotPrice", "communitySpotPrice"),
-    // Nobody here pays for a time in advance.
+    // No one here can pay in advance for a period.
     ...all(float, "oneWeekPrice", "oneMonthPrice", "threeMonthPrice", "sixMonthPrice", "oneYearPrice"),
     ...all(listOf(int), "nodeGroupGpuSizes"),
     nodeGroupDatacenters: {
@@ -119,7 +119,7 @@ export const DataCenter: GraphQLObjectType<FlatDataCenter, GraphContext> = new G
       resolve: async ({ id }, { input }, { services }) =>
         (await gpuAvailability(services.catalog, priceAsk(input))).get(id) ?? [],
     },
-    // The operator's own.
+    // Which storage a data center uses is known only to the operator, so this is always null.
     ...all(text, "storage"),
   }),
 });
@@ -168,7 +168,7 @@ export const catalogQueries = {
     cost: { items: ({ input }) => typesMeant(given(input, "id")) },
     answer: async (_call, { services }, { input }) => gpuTypesLike(flatGpuTypes(services.catalog), given(input, "id")),
   },
-  // Which processors the machines have is told to nobody.
+  // The processors of the machines are not shown to anyone.
   cpuTypes: { type: listOf(CpuType), operation: cpus, answer: async () => [] },
   cpuFlavors: {
     type: listOf(CpuFlavor),
@@ -201,7 +201,7 @@ interface TypeFilter {
   cluster?: boolean;
 }
 
-/** How many at most. */
+/** An upper bound of how many GPU types are meant. */
 function typesMeant({ id, ids }: TypeFilter): number {
   const named = id === undefined ? [ids ?? []].flat().length : 1;
   return named === 0 ? catalogCounts.gpuTypes() : Math.min(named, catalogCounts.gpuTypes());
@@ -212,7 +212,7 @@ function gpuTypesLike(types: FlatGpuType[], { id, ids, cluster }: TypeFilter) {
     (type) =>
       (id === undefined || type.id === id) &&
       (ids === undefined || ids.length === 0 || ids.includes(type.id)) &&
-      // Clusters are of the secure cloud.
+      // Only the secure cloud has clusters.
       (cluster !== true || type.secureCloud),
   );
 }

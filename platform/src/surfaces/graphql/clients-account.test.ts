@@ -1,4 +1,4 @@
-/** Account, secrets, registries and volumes as public clients ask for them, document by document. */
+/** Account, secrets, registries and volumes: sends the documents of public clients, one by one. */
 import { describe, expect, test } from "vitest";
 import { ask, dataOf, errorOf } from "../../../tests/graphql.ts";
 import { putPod } from "../../../tests/pod-doc.ts";

@@ -1,4 +1,4 @@
-/** The catalog as public clients ask for it, document by document. */
+/** The catalog: sends the documents of public clients, one by one. */
 import { describe, expect, test } from "vitest";
 import { setupFleet } from "../../../tests/fleet-world.ts";
 import { ask, dataOf } from "../../../tests/graphql.ts";
@@ -11,7 +11,7 @@ const box = (about: Partial<Box> = {}): Box => ({
   ...about,
 });
 
-/** A server with this machine in EU-RO-1, asked without a key. */
+/** A server with this machine in EU-RO-1. Tests ask it without a key. */
 async function withMachine(about: Partial<Box> = {}) {
   const world = await setupFleet({ machine: { capacity: [box(about)] } });
   await world.pass(1);

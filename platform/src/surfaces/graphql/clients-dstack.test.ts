@@ -1,4 +1,4 @@
-/** What dstack asks for of Pods and clusters: commas between fields, a command as JSON within a text, messages that it compares. */
+/** The documents that dstack sends for Pods and clusters: commas between fields, a command as JSON in a text, and messages it compares. */
 import { expect, test } from "vitest";
 import { ask } from "../../../tests/graphql.ts";
 import { refused, told } from "../../../tests/graphql-calls.ts";

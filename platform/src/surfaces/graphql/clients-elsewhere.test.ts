@@ -1,4 +1,4 @@
-/** What public clients ask for and this installation does not have, document by document: empty, or refused in words that they know. */
+/** Documents of public clients for things this installation lacks: the answer is empty or a refusal in words that they know. */
 import { expect, test } from "vitest";
 import { dataOf, errorOf } from "../../../tests/graphql.ts";
 import { setup } from "../../../tests/world.ts";

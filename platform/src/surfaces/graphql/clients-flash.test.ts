@@ -1,4 +1,4 @@
-/** What flash and runpod-mcp ask for of templates and endpoints: everything sent again with each change. */
+/** The documents that flash and runpod-mcp send for templates and endpoints: they send everything again with each change. */
 import { expect, test } from "vitest";
 import { told } from "../../../tests/graphql-calls.ts";
 import { setupPods } from "../../../tests/pod-world.ts";

@@ -1,4 +1,4 @@
-/** What runpod-go-sdk, editors of Pods and the samples of documentation ask for of Pods and endpoints. */
+/** The documents that runpod-go-sdk, Pod editors and documentation samples send for Pods and endpoints. */
 import { expect, test } from "vitest";
 import { told } from "../../../tests/graphql-calls.ts";
 import { CPU_POD, setupPods, TWO_GPUS } from "../../../tests/pod-world.ts";

@@ -1,4 +1,4 @@
-/** What runpod-python asks for of Pods, templates and endpoints: no variables, every value written into the document. */
+/** The documents that runpod-python sends for Pods, templates and endpoints: no variables, every value is written into the document. */
 import { expect, test } from "vitest";
 import { refused, told } from "../../../tests/graphql-calls.ts";
 import { setupPods, TWO_GPUS } from "../../../tests/pod-world.ts";

@@ -1,4 +1,4 @@
-/** What runpodctl asks for of Pods, templates and endpoints: variables throughout, null for none, and whole numbers that are read as such. */
+/** The documents that runpodctl sends for Pods, templates and endpoints: it uses variables, sends null for none, and decodes integers. */
 import { expect, test } from "vitest";
 import { refused, told } from "../../../tests/graphql-calls.ts";
 import { setupPods, TWO_GPUS } from "../../../tests/pod-world.ts";
@@ -12,7 +12,7 @@ const CREATE = `
     }
   }`;
 
-/** What decodes into a whole number of Go must have no fraction, not even `.0`. */
+/** Go decodes these into integers, so they must have no fraction, not even `.0`. */
 const whole = (text: string, name: string) => expect(text).toMatch(new RegExp(`"${name}":\\d+[,}]`));
 
 test("create pod of older ones, with no GPU: a CPU Pod, of the cheapest flavor that has what is asked for at least", async () => {

@@ -1,4 +1,4 @@
-/** What SkyPilot asks for of Pods and templates, beside what it takes from runpod-python. */
+/** The documents that SkyPilot sends for Pods and templates, in addition to those it takes from runpod-python. */
 import { expect, test } from "vitest";
 import { told } from "../../../tests/graphql-calls.ts";
 import { setupPods, TWO_GPUS } from "../../../tests/pod-world.ts";

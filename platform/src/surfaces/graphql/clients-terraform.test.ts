@@ -1,4 +1,4 @@
-/** What the Terraform and the Pulumi provider ask for: every variable declared with its type. */
+/** The documents that the Terraform and Pulumi providers send: every variable is declared with its type. */
 import { expect, test } from "vitest";
 import { told } from "../../../tests/graphql-calls.ts";
 import { setupPods, TWO_GPUS } from "../../../tests/pod-world.ts";

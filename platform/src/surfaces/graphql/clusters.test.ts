@@ -1,4 +1,4 @@
-/** Instant Clusters by GraphQL. */
+/** Instant Clusters in GraphQL. */
 import { expect, test } from "vitest";
 import { ask } from "../../../tests/graphql.ts";
 import { refused, told } from "../../../tests/graphql-calls.ts";

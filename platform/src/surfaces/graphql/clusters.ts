@@ -1,4 +1,4 @@
-/** Instant Clusters by GraphQL. */
+/** Instant Clusters in GraphQL. */
 import { GraphQLInputObjectType, GraphQLList, GraphQLObjectType } from "graphql";
 import { problem } from "../../kernel/problem.ts";
 import { clusterOperations } from "../../resources/clusters/operations.ts";
@@ -76,7 +76,7 @@ export const ownClusters = {
   },
 } satisfies OperationFields;
 
-/** What members are made of is said as of any Pod; how many there are, and of what, as of a cluster. */
+/** Reads the members' container as for any Pod, and their number and GPUs as for a cluster. */
 function clusterTerms(input: unknown) {
   const said = given(input, "clusterName");
   const { clusterName: name, type, gpuTypeId, gpuCountPerPod, podCount } = said;

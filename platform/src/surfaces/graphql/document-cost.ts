@@ -1,4 +1,4 @@
-/** What a document would cost, reckoned from the schema and its variables before anything of it is resolved. */
+/** Estimates the cost of a document from the schema and its variables, before anything is resolved. */
 import {
   type DocumentNode,
   type FieldNode,
@@ -16,21 +16,21 @@ import {
   valueFromASTUntyped,
 } from "graphql";
 
-// biome-ignore lint/suspicious/noExplicitAny: of a field, which the schema describes; they are read before they are validated
+// biome-ignore lint/suspicious/noExplicitAny: the schema describes the arguments of a field, and they are read before validation
 type Arguments = any;
 
-/** In fields: a plain one costs 1. */
+/** Measured in fields: a plain field costs 1. */
 export interface FieldCost {
-  /** Of the field itself, beside its items and what is asked of them. */
+  /** The cost of the field itself, without its items and their fields. */
   weight?: number;
-  /** How many a list has at most. */
+  /** The most items that the list can have. */
   items?: (args: Arguments) => number;
 }
 
-/** Where nothing else is known of a list, it is one of an account's. What it really has is counted while it is answered. */
+/** The assumed length of a list when nothing is known about it. While it is answered, the real length is counted. */
 const OF_AN_ACCOUNT = 10;
 
-/** For the configuration of a field. */
+/** Adds the cost to the configuration of a field. */
 export const costing = (cost: FieldCost | undefined) => (cost ? { extensions: { cost } } : {});
 
 export interface Asking {
@@ -38,7 +38,7 @@ export interface Asking {
   variables: Record<string, unknown>;
 }
 
-/** Of the costliest operation that may be meant. Aliases count like other fields; what is skipped by a directive counts too. */
+/** The cost of the most expensive operation that may be meant. Aliases count like other fields, and so do fields skipped by a directive. */
 export function costOf(schema: GraphQLSchema, document: DocumentNode, { operationName, variables }: Asking): number {
   const operations = document.definitions.filter(
     (one): one is OperationDefinitionNode =>
@@ -82,7 +82,7 @@ class Reckoning {
     return sum;
   }
 
-  /** Each once; one that contains itself is refused when the document is validated. */
+  /** Counts each fragment once. Validation refuses fragments that contain themselves. */
   #ofFragment(name: string): number {
     const known = this.#known.get(name);
     if (known !== undefined) return known;

@@ -1,4 +1,4 @@
-/** Documents: read once where they are asked again, and what clients write bare or quoted. */
+/** Documents are parsed once when they are sent again, and accept words written bare or quoted. */
 import { describe, expect, test } from "vitest";
 import { ask, dataOf } from "../../../tests/graphql.ts";
 import { giveVolumesAPlace } from "../../../tests/volume-doc.ts";

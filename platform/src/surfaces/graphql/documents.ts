@@ -1,4 +1,4 @@
-/** GraphQL documents: read and held to the schema within limits, cheap ones first, and remembered where they are asked again. */
+/** Parses and validates GraphQL documents within limits, cheap checks first, and remembers the ones that are sent again. */
 import { costLimitRule } from "@escape.tech/graphql-armor-cost-limit";
 import { maxAliasesRule } from "@escape.tech/graphql-armor-max-aliases";
 import { maxDepthRule } from "@escape.tech/graphql-armor-max-depth";
@@ -24,7 +24,7 @@ import {
 import { unstorable } from "../../kernel/storable.ts";
 import { fewListsWithin } from "./answer-size.ts";
 
-/** Clients write templates and keys into their documents; nothing that is asked for takes more. */
+/** Clients write templates and keys into their documents. No real document is longer. */
 export const LONGEST_QUERY = 256 * 1024;
 const MOST_TOKENS = 6000;
 const MOST_ALIASES = 250;
@@ -32,7 +32,7 @@ const MOST_DIRECTIVES = 100;
 const DEEPEST = 12;
 const MOST_COST = 10_000;
 const MOST_DEFINITIONS = 50;
-/** All fields of one name in a place are compared with each other. */
+/** Validation compares all fields of the same name in one place with each other. */
 const MOST_REPEATED = 5;
 
 const MOST_REMEMBERED = 500;
@@ -48,7 +48,7 @@ export class InvalidDocument extends Error {
   }
 }
 
-/** Those that take time with the length of a document alone. */
+/** These rules take time only in proportion to the document's length, so they run first. */
 const limits: ValidationRule[] = [
   fewDefinitions,
   maxDirectivesRule({ n: MOST_DIRECTIVES }),
@@ -63,10 +63,10 @@ const limits: ValidationRule[] = [
 export class Documents {
   readonly #schema: GraphQLSchema;
   readonly #rules: readonly ValidationRule[];
-  /** The one that was asked longest ago first. */
+  /** The document that was used longest ago comes first. */
   readonly #known = new Map<string, DocumentNode>();
 
-  /** Who may not ask for the schema is not told its names by the way. */
+  /** Error messages suggest no names from the schema to callers who may not read the schema. */
   readonly #hideSuggestions: boolean;
 
   constructor(schema: GraphQLSchema, { introspection }: { introspection: boolean }) {
@@ -75,7 +75,7 @@ export class Documents {
     this.#rules = introspection ? specifiedRules : [...specifiedRules, NoSchemaIntrospectionCustomRule];
   }
 
-  /** Throws what is wrong with it, and what `hold` throws of it: that comes before the schema is looked at, which takes longer. */
+  /** Throws what is wrong with the document. `hold` may throw too, and runs before validation against the schema, which takes longer. */
   prepare(text: string, hold: (document: DocumentNode) => void = () => {}): DocumentNode {
     const known = this.#known.get(text);
     if (!known) {
@@ -105,7 +105,7 @@ export class Documents {
       return document;
     } catch (error) {
       if (isGraphError(error)) throw new InvalidDocument([error]);
-      // Whoever reads a document goes down with it, and turns back where that is too deep.
+      // Parsing and validation are recursive. A document that is nested too deeply overflows the stack.
       if (error instanceof RangeError) throw new InvalidDocument([new GraphQLError("The query is nested too deeply.")]);
       throw error;
     }
@@ -127,7 +127,7 @@ export class Documents {
   }
 }
 
-/** What is changed is said in the document by some clients, secrets too: none of that is kept. */
+/** Some clients write the values of a change, even secrets, into the document. So changes are not remembered. */
 function isWorthIt(text: string, { definitions }: DocumentNode): boolean {
   const changes = definitions.some((one) => one.kind === Kind.OPERATION_DEFINITION && one.operation !== "query");
   return text.length <= LONGEST_REMEMBERED && !changes;
@@ -137,10 +137,10 @@ function parse(text: string): DocumentNode {
   return new MaxTokensParserWLexer(text, { n: MOST_TOKENS }).parseDocument();
 }
 
-/** By its name: a bundler may load the library twice, once for the rules. */
+/** Compared by name, since a bundler may load the library twice, once for the rules. */
 const isGraphError = (error: unknown): error is GraphQLError => error instanceof Error && error.name === "GraphQLError";
 
-/** Some clients write a word such as QUEUE_DELAY bare where the schema has a text. */
+/** Some clients write a word such as QUEUE_DELAY without quotes where the schema expects a text. */
 function wordsAsTexts(schema: GraphQLSchema, document: DocumentNode): DocumentNode {
   const types = new TypeInfo(schema);
   const visitor = visitWithTypeInfo(types, {
@@ -161,7 +161,10 @@ function fewDefinitions(): ASTVisitor {
   };
 }
 
-/** Escapes say what the text of a document cannot have; texts of variables are looked at where their JSON is read. */
+/**
+ * An escape can express characters that the document's own text cannot contain. The texts of variables are checked where their JSON is
+ * read.
+ */
 function storableTexts(): ASTVisitor {
   return {
     StringValue(node) {

@@ -1,4 +1,4 @@
-/** What public clients ask for and an installation of one's own does not have: lists of it are empty, and the rest is refused with the reason. */
+/** Things public clients ask for that a self-hosted installation lacks: lists are empty, the rest is refused with the reason. */
 import {
   GraphQLID,
   GraphQLInputObjectType,
@@ -47,7 +47,7 @@ const ListingsInput = new GraphQLInputObjectType({
 
 const operation = lookup(catalogOperations.listGpuTypes);
 
-/** There is no hub, and nobody else's endpoints are offered. */
+/** There is no hub, and no endpoints of others are offered. */
 export const hubQueries = {
   listings: { type: listOf(Listing), args: { input: { type: ListingsInput } }, operation, answer: async () => [] },
   listing: { type: Listing, args: { id: { type: text } }, operation, answer: async () => null },
@@ -58,10 +58,10 @@ export const hubQueries = {
   allAiApiPublicConfigs: { type: listOf(AiApiPublicConfig), operation, answer: async () => [] },
 } satisfies OperationFields;
 
-/** Of an input that nobody reads, any form. */
+/** Accepts any value for an input that no one reads. */
 const anything = (name: string) => new GraphQLScalarType({ name });
 
-/** A field behind which there is nothing: whoever asks is told why. */
+/** A field with nothing behind it: the caller is told why. */
 function refusing(
   type: GraphQLOutputType,
   args: Record<string, GraphQLScalarType>,
@@ -77,7 +77,7 @@ function refusing(
   };
 }
 
-// The words that a public client knows.
+// A public client compares this message.
 const NO_MODELS = "Model Repo feature is not enabled for this user";
 const inputOf = (name: string) => ({ input: anything(name) });
 
@@ -144,7 +144,7 @@ const FlashApp = object("FlashApp", {
 });
 const FlashAuthRequest = object("FlashAuthRequest", all(text, "id", "status", "expiresAt", "apiKey"));
 
-/** Of the user. */
+/** A field of the user. */
 export const flashApps = { flashApps: { type: listOf(FlashApp), resolve: () => [] } };
 
 export const flashQueries = {

@@ -1,4 +1,4 @@
-/** What an input of GraphQL says of an endpoint, in the names of the flat dialect. */
+/** Translates GraphQL inputs for an endpoint into the names of the flat dialect. */
 import type { Flat } from "../../kernel/flat.ts";
 import { problem } from "../../kernel/problem.ts";
 import { anyOfSize, DEFAULT_VCPUS } from "../../resources/container/instance-ids.ts";
@@ -12,7 +12,7 @@ import { templateFlat } from "./template-rows.ts";
 
 type Said = Readonly<Record<string, unknown>>;
 
-/** Clients send these empty where they have nothing to say. */
+/** Clients send these fields empty when they have no value for them. */
 const EMPTY_IS_NOTHING = [
   ...["name", "templateId", "networkVolumeId", "locations", "allowedCudaVersions", "minCudaVersion", "flashBootType"],
   ...["type", "scalerType", "gpuIds"],
@@ -28,7 +28,7 @@ export function endpointFlat(input: unknown, { isNew }: { isNew: boolean }): Fla
     scalerType: read(said.scalerType, scalerTypeFrom),
     ...computeOf(said, isNew),
     ...placesOf(said),
-    // None is said by 0.
+    // 0 counts as not given.
     executionTimeoutMs: said.executionTimeoutMs || undefined,
     ...containerFlat(said),
   });
@@ -37,13 +37,13 @@ export function endpointFlat(input: unknown, { isNew }: { isNew: boolean }): Fla
 const read = <T>(said: unknown, from: (text: string) => T): T | undefined =>
   said === undefined ? undefined : from(said as string);
 
-/** Who names models expects to find them; there is no place here that has any. */
+/** A caller who names models expects to find them, but nothing here stores models. */
 function refuseModels({ modelReferences }: Said): void {
   if (Array.isArray(modelReferences) && modelReferences.length > 0)
     throw problem("rule-broken", "'modelReferences' names models, and nothing here keeps any: put them on a volume.");
 }
 
-/** On CPUs by flavors, else on GPUs by pools: what is said of the other is not meant. */
+/** An endpoint runs on CPUs if it names flavors, otherwise on GPUs by pools. Fields about the other kind are ignored. */
 function computeOf(said: Said, isNew: boolean): Flat {
   const { computeType, instanceIds, gpuIds, gpuCount, allowedCudaVersions } = said;
   const flavors = Array.isArray(instanceIds) ? instanceIds.filter((id) => id) : [];
@@ -64,7 +64,7 @@ const withoutGpus: Flat = {
   minCudaVersion: undefined,
 };
 
-/** Who sends all of an endpoint back that runs on CPUs says something of GPUs too. */
+/** A client that sends a whole CPU endpoint back also sends fields about GPUs. */
 export const onCpus = (flat: Flat): Flat => given({ ...flat, ...withoutGpus });
 
 const wordsIn = (list: string) =>
@@ -86,7 +86,7 @@ function placesOf({ locations, networkVolumeId, networkVolumeIds }: Said): Flat 
   };
 }
 
-/** A template that comes with an endpoint is its own container. */
+/** A template sent along with an endpoint becomes its own container. */
 function containerFlat({ template, env }: Said): Flat {
   const container = { ...(template !== undefined && templateFlat(template)), ...containerOf({ env }) };
   const named = Object.entries(container).map(([name, value]) => [`template.${name}`, value] as const);

@@ -1,4 +1,4 @@
-/** An endpoint as a row of GraphQL, with what is looked up beside it: its template and its workers, each read once for all of them. */
+/** An endpoint as a GraphQL row, with its template and its workers. Each of these is read once for all rows. */
 import type { Reason } from "../../kernel/reason.ts";
 import { envPairs } from "../../resources/container/forms.ts";
 import { endpointDialect } from "../../resources/endpoints/flat.ts";
@@ -34,7 +34,7 @@ export function endpointRow(item: EndpointItem): EndpointRow {
   };
 }
 
-/** One that it follows is the account's or an official one; else it is the endpoint's own container. */
+/** The template that the endpoint follows is the account's or an official one. If it follows none, this shows its own container. */
 export async function templateOf(
   { item }: EndpointRow,
   _args: unknown,

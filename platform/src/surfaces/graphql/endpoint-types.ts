@@ -1,4 +1,4 @@
-/** The inputs that endpoints are saved with. */
+/** The inputs for saving endpoints. */
 import { GraphQLInputObjectType, GraphQLList } from "graphql";
 import { endpointDialect } from "../../resources/endpoints/flat.ts";
 import { Compliance, ComputeType } from "./enums.ts";
@@ -11,7 +11,7 @@ const NetworkVolumeIdsInput = new GraphQLInputObjectType({
   fields: allIn(text, "networkVolumeId"),
 });
 
-/** Said by names of types; clients say pools. */
+/** Fields that GraphQL has in another form. GPU types and data centers (null here) have other names: clients send pools and locations. */
 const otherwise = {
   ...{ gpuTypeIds: null, dataCenterIds: null, allowedCudaVersions: text, scalerValue: int },
   networkVolumeIds: new GraphQLList(NetworkVolumeIdsInput),

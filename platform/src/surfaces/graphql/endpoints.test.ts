@@ -1,4 +1,4 @@
-/** Endpoints by GraphQL: what holds of them whichever client asks. */
+/** Endpoints in GraphQL: what holds for every client. */
 import { expect, test } from "vitest";
 import { ask } from "../../../tests/graphql.ts";
 import { refused, told } from "../../../tests/graphql-calls.ts";

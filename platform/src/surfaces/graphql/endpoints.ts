@@ -1,4 +1,4 @@
-/** Serverless endpoints by GraphQL: saved as new or under an id, with a template that they follow or one of their own. */
+/** Serverless endpoints in GraphQL: saved as new or under an id, with a template that they follow or a container of their own. */
 import { closed, name, t } from "../../kernel/schema.ts";
 import { endpointDialect } from "../../resources/endpoints/flat.ts";
 import { endpointOperations } from "../../resources/endpoints/operations.ts";
@@ -35,16 +35,16 @@ export const ownEndpoints = {
   },
 } satisfies OperationFields;
 
-/** A template that is named is followed; names are unique, as in every creation of the older surfaces. */
+/** An endpoint follows the template that it names. Names must be unique, as with every creation on the older surfaces. */
 const HOW = { follows: true, uniqueName: true } as const;
 
-/** What its own container is called as a template is said by a template that comes with it. */
+/** A template sent along with an endpoint gives its own container a name as a template. */
 const called = { templateName: t.Optional(name()) };
 const creating = change(endpointOperations.createEndpoint, closed({ ...endpointDialect.create.properties, ...called }));
 const changing = change(endpointOperations.updateEndpoint, closed({ ...endpointDialect.update.properties, ...called }));
 
 export const endpointMutations = {
-  /** Two operations in one field: which of them is meant, the id says. */
+  /** One field for two operations: with an id it updates, without one it creates. */
   saveEndpoint: {
     type: Endpoint,
     args: { input: { type: EndpointInput } },

@@ -1,4 +1,4 @@
-/** The closed lists of words that clients name by their types. */
+/** The enums that clients name by their types. */
 import { GraphQLEnumType } from "graphql";
 import { compliances } from "../../resources/catalog/flat-view.ts";
 import { clusterTypes } from "../../resources/clusters/model.ts";
@@ -10,7 +10,7 @@ const words = (name: string, values: readonly string[]) =>
 /** `ALL` leaves the choice to the server. */
 export const CloudTypeEnum = words("CloudTypeEnum", [...clouds, "ALL"]);
 
-/** More than are ever said: clients know them all. */
+/** Clients know all of these, but the server never sends some of them. */
 export const PodStatus = words("PodStatus", [
   ...["CREATED", "RUNNING", "RESTARTING", "EXITED", "PAUSED", "DEAD", "TERMINATED"],
 ]);
@@ -19,5 +19,5 @@ export const PodType = words("PodType", ["INTERRUPTABLE", "RESERVED", "BID", "BA
 export const ComputeType = words("ComputeType", ["CPU", "GPU"]);
 export const ClusterTypeWord = words("ClusterType", clusterTypes);
 
-/** What data centers are certified for, as clients ask for it. */
+/** The certifications of data centers that clients can ask for. */
 export const Compliance = words("Compliance", compliances);

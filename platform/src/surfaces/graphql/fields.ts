@@ -1,4 +1,4 @@
-/** GraphQL fields from a flat dialect: a field that is added to a model is in the schema by itself; odd ones are written out. */
+/** Derives GraphQL fields from a flat dialect: a new field of a model appears in the schema by itself. Odd fields are written out. */
 import {
   GraphQLBoolean,
   type GraphQLFieldConfigMap,
@@ -18,7 +18,7 @@ import { Json } from "./scalars.ts";
 
 type Plain = GraphQLScalarType | GraphQLList<Plain>;
 type Fields = Readonly<Record<string, Pick<FlatField<unknown, unknown>, "says" | "schema">>>;
-/** A dialect, as far as its shapes go. */
+/** The part of a dialect that has its shapes. */
 type Spoken = { fields: Fields };
 
 interface Shape {
@@ -34,7 +34,7 @@ const SCALARS: Record<string, GraphQLScalarType> = {
   boolean: GraphQLBoolean,
 };
 
-/** What a schema is in GraphQL. Words of a closed list are texts: clients send them in either form. */
+/** The GraphQL type of a schema. Enum values become texts, since clients send them with or without quotes. */
 function typeOf(schema: TSchema): Plain {
   const { type, items, anyOf } = schema as Shape;
   const said = anyOf?.find((one) => (one as Shape).type !== "null");
@@ -44,15 +44,15 @@ function typeOf(schema: TSchema): Plain {
 }
 
 interface Choice<T> {
-  /** What stands before the names that are meant, and is left off them; by default those without any. */
+  /** Selects the names that begin with this, and removes it from them. By default, the names without a prefix. */
   prefix?: string;
-  /** Names with another type than their schema says; `null` leaves one out. */
+  /** Fields whose type differs from their schema; `null` leaves a field out. */
   odd?: Readonly<Record<string, T | null>>;
-  /** Those alone that say something of this shape, such as what an update may say. */
+  /** Selects only the fields that this shape has, such as those that an update may set. */
   within?: TObject;
 }
 
-/** What a record in the dialect shows. Each is read from the flat record under its own name. */
+/** The fields that a record shows. Each is read from the flat record under its own name. */
 export function outputFields(
   dialect: Spoken,
   choice: Choice<GraphQLOutputType> = {},
@@ -61,7 +61,7 @@ export function outputFields(
   return typed(shown, choice);
 }
 
-/** What a caller may say in the dialect. All of it may be left out: whether it must be there, its operation says. */
+/** The fields that a caller may send. All are optional here; the operation decides which are required. */
 export function inputFields(dialect: Spoken, choice: Choice<GraphQLInputType> = {}): GraphQLInputFieldConfigMap {
   return typed(Object.entries(dialect.fields), choice);
 }
@@ -76,11 +76,11 @@ function typed<T>(fields: [string, Fields[string]][], { prefix = "", odd = {}, w
   return Object.fromEntries(named.map(([name, schema]) => [name, { type: (odd[name] ?? typeOf(schema)) as T }]));
 }
 
-/** Fields of one type, by their names. */
+/** Makes fields of one type from their names. */
 export const all = <T extends GraphQLOutputType>(type: T, ...names: string[]) =>
   Object.fromEntries(names.map((name) => [name, { type }]));
 
-/** The same of an input. */
+/** Makes input fields of one type from their names. */
 export const allIn = <T extends GraphQLInputType>(type: T, ...names: string[]) =>
   Object.fromEntries(names.map((name) => [name, { type }]));
 
@@ -90,7 +90,7 @@ export const int = GraphQLInt;
 export const float = GraphQLFloat;
 export const flag = GraphQLBoolean;
 
-/** Fields that were sent empty, or as null, were not sent. */
+/** Drops fields that are null, and the named ones that are empty texts. */
 export function given(input: unknown, ...emptyMeansUnset: string[]): Record<string, unknown> {
   const entries = Object.entries((input ?? {}) as object);
   const isGiven = ([name, value]: [string, unknown]) =>

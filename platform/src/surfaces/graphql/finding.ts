@@ -1,11 +1,11 @@
-/** What fields have in common that find something, and what clients compare where there is none. */
+/** Shared by the fields that look something up, with the literal messages that clients compare when nothing is found. */
 import { isProblem, type Meaning, type Problem } from "../../kernel/problem.ts";
 import type { Literal } from "./refusals.ts";
 
-/** GraphQL has no pages: more than an account may have of anything, in one read. */
+/** GraphQL has no pages, so one read returns more than an account may have of anything. */
 export const ALL_OF_AN_ACCOUNT = { after: undefined, limit: 100_000 } as const;
 
-/** Null where there is no such thing, or none that the caller may know of. */
+/** Null if the thing does not exist, or if the caller may not know of it. */
 export async function orNull<T>(found: Promise<T>): Promise<T | null> {
   try {
     return await found;
@@ -15,6 +15,6 @@ export async function orNull<T>(found: Promise<T>): Promise<T | null> {
   }
 }
 
-/** A word that clients compare, for a refusal of this meaning. */
+/** Answers a refusal of this meaning with a literal that clients compare. */
 export const literally = (meaning: Meaning, literal: Literal) => (refusal: Problem) =>
   refusal.code === meaning ? literal : undefined;

@@ -1,4 +1,4 @@
-/** What a document may ask for: what clients really send passes, and what would keep the server busy is refused before it is executed. */
+/** Limits on documents: real clients' documents pass, and documents that would keep the server busy are refused before execution. */
 import { describe, expect, test, vi } from "vitest";
 import { setupFleet } from "../../../tests/fleet-world.ts";
 import { ask, dataOf, errorOf } from "../../../tests/graphql.ts";
@@ -217,7 +217,7 @@ describe("introspection", () => {
 });
 
 describe("an answer", () => {
-  /** A machine that has everything everywhere, as that of somebody who has no GPU. */
+  /** A machine with virtual GPUs of every type in every data center, like that of someone who has no GPU. */
   async function withEverything() {
     const gpus = gpuTypeIds().map((type) => ({ type, count: 8, virtual: true }));
     const box = { id: "machine", vcpu: 64, memoryMb: 1024 * 1024, diskGb: 1000, gpus, ceilings: true };

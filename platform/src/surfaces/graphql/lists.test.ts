@@ -1,4 +1,4 @@
-/** Lists by GraphQL, long and short ones, with what their items lead to: volumes, templates and workers are each read once for all of them. */
+/** Long and short lists in GraphQL: the volumes, templates and workers of all items are read once. */
 import { expect, test } from "vitest";
 import { dataOf } from "../../../tests/graphql.ts";
 import { podDoc } from "../../../tests/pod-doc.ts";

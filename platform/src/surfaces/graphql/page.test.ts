@@ -1,4 +1,4 @@
-/** The page to try queries on: what it offers runs as it is shown. */
+/** The page for trying queries: its examples run as shown. */
 import { expect, test } from "vitest";
 import { dataOf } from "../../../tests/graphql.ts";
 import { setup } from "../../../tests/world.ts";

@@ -1,4 +1,4 @@
-/** The page on which people try queries: it loads nothing, keeps the key to itself, and sends it as a header. */
+/** The page for trying queries. It loads nothing, does not store the key, and sends it as a header. */
 import { hash } from "node:crypto";
 import { icon, style as shared } from "../http/page.ts";
 

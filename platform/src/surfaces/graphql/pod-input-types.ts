@@ -1,4 +1,4 @@
-/** What Pods are asked for with: inputs under the names by which clients declare their variables. */
+/** The inputs for Pods, under the names that clients declare their variables with. */
 import { GraphQLInputObjectType, GraphQLList } from "graphql";
 import { podDialect } from "../../resources/pods/flat.ts";
 import { Pod as PodModel } from "../../resources/pods/model.ts";
@@ -20,14 +20,14 @@ const SavingsPlanInput = new GraphQLInputObjectType({
   fields: { planLength: { type: text }, upfrontCost: { type: float } },
 });
 
-/** Said in another form, or by an operation of its own. */
+/** Fields that GraphQL has in another form. Those with null have other names, or an operation of their own. */
 const otherwise = {
   ...{ env: variables, ports: text, cloudType: CloudTypeEnum, stopAfter: DateTime, terminateAfter: DateTime },
   ...{ gpuTypeIds: null, dataCenterIds: null, countryCodes: null, minRAMPerGPU: null, minVCPUPerGPU: null },
   ...{ interruptible: null, bidPerGpu: null, locked: null },
 };
 
-/** What is asked for of a place, and what nobody here can tell apart by. */
+/** Conditions on the place. Clients also send `volumeKey`, `minDownload` and `minUpload`, which have no effect here. */
 const place = {
   ...allIn(text, "dataCenterId", "countryCode", "volumeKey"),
   ...allIn(int, "minDownload", "minUpload"),
@@ -55,7 +55,7 @@ export const PodRentInterruptableInput = new GraphQLInputObjectType({
   fields: { ...onGpus, bidPerGpu: { type: float } },
 });
 
-/** Clients declare it by this very name. */
+/** Clients declare this name, with its lowercase first letter. */
 export const DeployCpuPodInput = new GraphQLInputObjectType({
   name: "deployCpuPodInput",
   fields: {
@@ -66,13 +66,13 @@ export const DeployCpuPodInput = new GraphQLInputObjectType({
   },
 });
 
-/** What a Pod on CPUs cannot be asked for. */
+/** Fields that a Pod on CPUs cannot have. */
 function ofGpus() {
   const names = ["gpuCount", "allowedCudaVersions", "minCudaVersion", "instanceIds", "volumeInGb", "globalNetworking"];
   return Object.fromEntries(names.map((name) => [name, null]));
 }
 
-/** What the model lets be changed, and clients of this field do not know of. */
+/** The model lets these be changed, but the clients of this field do not know them. */
 const unedited = { name: null, locked: null, globalNetworking: null, networkVolumeId: null };
 
 export const PodEditJobInput = new GraphQLInputObjectType({

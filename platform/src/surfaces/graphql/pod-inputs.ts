@@ -1,4 +1,4 @@
-/** What inputs of GraphQL say of a Pod, in the names of the flat dialect. */
+/** Translates GraphQL inputs for a Pod into the names of the flat dialect. */
 import type { Flat } from "../../kernel/flat.ts";
 import { compareVersions } from "../../machines/terms.ts";
 import { envFrom, portsFrom } from "../../resources/container/forms.ts";
@@ -11,7 +11,7 @@ import { given } from "./fields.ts";
 type Said = Readonly<Record<string, unknown>>;
 type Cloud = NonNullable<ReturnType<typeof anyCloud>>;
 
-/** Clients send these empty where they have nothing to say. */
+/** Clients send these fields empty when they have no value for them. */
 const EMPTY_IS_NOTHING = [
   ...["dataCenterId", "networkVolumeId", "templateId", "containerRegistryAuthId", "countryCode", "minCudaVersion"],
   ...["cudaVersion", "gpuTypeId", "instanceId", "imageName", "volumeMountPath", "ports"],
@@ -22,7 +22,7 @@ interface Pair {
   value?: string | null;
 }
 
-/** The parts of a container that GraphQL says in another form than the dialect. Clients that always send a disk send 0 where none is chosen. */
+/** Translates the container fields that have another form in GraphQL. Clients that always send a disk send 0 when none is chosen. */
 export function containerOf({ env, ports, containerDiskInGb }: Said): Flat {
   return {
     ...(containerDiskInGb === 0 && { containerDiskInGb: undefined }),
@@ -33,13 +33,13 @@ export function containerOf({ env, ports, containerDiskInGb }: Said): Flat {
 
 const pairOf = (pair: Pair | null) => (pair?.key ? [{ key: pair.key, value: pair.value ?? "" }] : []);
 
-/** Whatever the dialect calls as GraphQL does. */
+/** Keeps the fields that have the same name in the dialect. */
 export const sameNames = (said: Said, fields: object): Flat =>
   Object.fromEntries(Object.entries(said).filter(([name]) => name in fields));
 
-/** A new Pod, on GPUs or on CPUs. */
+/** Translates a new Pod, on GPUs or on CPUs. */
 export function newPodFlat(input: unknown, computeType?: "CPU"): Flat {
-  // Of a new one an empty command says nothing too, and leaves that of the template.
+  // An empty command of a new Pod counts as not given, so it keeps the template's command.
   const said = { ...given(input, ...EMPTY_IS_NOTHING, "dockerArgs"), ...(computeType && { computeType }) };
   return given({
     ...sameNames(said, podDialect.fields),
@@ -52,13 +52,13 @@ export function newPodFlat(input: unknown, computeType?: "CPU"): Flat {
 
 const hasItems = (list: unknown) => Array.isArray(list) && list.length > 0;
 
-/** A change of a Pod that is there: an empty command clears the one it has, and so does an empty list of variables. */
+/** Translates a change of an existing Pod: an empty command, or an empty list of variables, clears the Pod's own. */
 export function changedPodFlat(input: unknown): Flat {
   const said = given(input, ...EMPTY_IS_NOTHING);
   return given({ ...sameNames(said, podDialect.fields), ...containerOf(said), ...storageOf(said) });
 }
 
-/** Without a type of GPU, no count of them is a word for CPUs: some clients have no other. */
+/** Without a GPU type, a count of 0 means CPUs. Some clients have no other way to say so. */
 const isOnCpus = ({ computeType, instanceId, instanceIds, gpuTypeId, gpuTypeIdList, gpuCount }: Said) =>
   computeType === "CPU" ||
   instanceId !== undefined ||
@@ -69,7 +69,10 @@ function cpusOf(said: Said): Flat {
   return { ...withoutGpus, instanceIds: named.length > 0 ? named : anyFor(said) };
 }
 
-/** Who names no flavor gets any that has what is asked for. A Pod on CPUs has no volume of its own, which clients send by default. */
+/**
+ * A Pod that names no flavor gets any that has what it asks for. It has no volume of its own: clients send that by default, and it is
+ * dropped.
+ */
 const anyFor = ({ minVcpuCount, minMemoryInGb }: Said): string[] =>
   anyWithAtLeast({
     vcpus: (minVcpuCount as number | undefined) ?? DEFAULT_VCPUS,
@@ -83,7 +86,7 @@ const withoutGpus: Flat = {
   minCudaVersion: undefined,
 };
 
-/** What is asked for of the whole Pod is asked for of each of its GPUs in equal parts. */
+/** The memory and vCPUs asked for the whole Pod are divided equally among its GPUs. */
 function gpusOf(said: Said): Flat {
   const { gpuTypeId, gpuTypeIdList, gpuCount, minMemoryInGb, minVcpuCount } = said;
   const types = [...new Set([...(gpuTypeId === undefined ? [] : [gpuTypeId]), ...namesIn(gpuTypeIdList)])];
@@ -91,7 +94,7 @@ function gpusOf(said: Said): Flat {
   return {
     instanceIds: undefined,
     ...(types.length > 0 && { gpuTypeIds: types }),
-    // So many of any.
+    // A count without a type means any type.
     ...(types.length === 0 &&
       isMore(gpuCount) && { gpuTypeIds: anyGpuType(cloudOf(said), said.bidPerGpu !== undefined) }),
     ...(isMore(minMemoryInGb) && { minRAMPerGPU: each(minMemoryInGb) }),
@@ -100,7 +103,7 @@ function gpusOf(said: Said): Flat {
   };
 }
 
-/** Some clients name the versions that will do and the least one beside them: then those of the list that are as new as that. */
+/** Some clients send a list of CUDA versions and also a minimum. Then the versions in the list that are new enough count. */
 function cudaOf({ allowedCudaVersions, cudaVersion, minCudaVersion }: Said): Flat {
   const listed = namesIn(allowedCudaVersions) as string[];
   const named = listed.length === 0 && cudaVersion !== undefined ? [cudaVersion as string] : listed;
@@ -116,7 +119,7 @@ const isMore = (amount: unknown): boolean => typeof amount === "number" && amoun
 const namesIn = (list: unknown): unknown[] =>
   Array.isArray(list) ? list.filter((name) => name !== null && name !== "") : [];
 
-/** `ALL` leaves the choice to us. */
+/** With `ALL` the server chooses. */
 const cloudOf = (said: Said): Cloud | undefined =>
   said.cloudType === "ALL" ? anyCloud(payingIn(said)) : (said.cloudType as Cloud | undefined);
 
@@ -133,7 +136,7 @@ const placeOf = ({ dataCenterId, countryCode, ...said }: Said): Flat => ({
   ...(countryCode !== undefined && { countryCodes: [countryCode] }),
 });
 
-/** None is said by 0; a network volume stands in the place of the Pod's own. */
+/** A size of 0 counts as not given. A network volume takes the place of the Pod's own. */
 const storageOf = ({ volumeInGb, networkVolumeId }: Said): Flat => ({
   volumeInGb: volumeInGb === 0 || networkVolumeId !== undefined ? undefined : volumeInGb,
 });

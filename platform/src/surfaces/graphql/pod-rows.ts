@@ -1,4 +1,4 @@
-/** A Pod as a row of GraphQL: its flat record, with lists as texts and what clients expect to be there. */
+/** A Pod as a GraphQL row: its flat record, with lists as texts and the fields that clients expect. */
 import { envLines, portsText } from "../../resources/container/forms.ts";
 import { podDialect } from "../../resources/pods/flat.ts";
 import { flatPod } from "../../resources/pods/flat-view.ts";
@@ -9,7 +9,7 @@ export type PodRow = Readonly<Record<string, unknown>> & { id: string };
 
 export const FULL_POWER = 100;
 
-/** All GPUs of a Pod have names that count up from its own. */
+/** Each GPU has an id made from the Pod's id and a counter. */
 export const gpuRows = (podId: string, count: number) =>
   Array.from({ length: count }, (_, i) => ({ id: `${podId}-${i}`, podId }));
 

@@ -1,4 +1,4 @@
-/** The types of Pods and endpoints, each of which shows the other: the fields of the models by derivation, and what is odd about them. */
+/** The types of Pods and endpoints, together since each shows the other. Most fields derive from the models; odd ones are written out. */
 import { GraphQLNonNull, GraphQLObjectType, type GraphQLOutputType } from "graphql";
 import { flatCpuFlavors, knownGpuType } from "../../resources/catalog/flat-view.ts";
 import { endpointDialect } from "../../resources/endpoints/flat.ts";
@@ -92,7 +92,7 @@ const SavingsPlan = plain("SavingsPlan", {
   ...all(DateTime, "startTime", "endTime"),
 });
 
-/** What older clients ask for, and nobody says any more. */
+/** Older clients ask for this, but it is always null. */
 const PodRegistry = plain("PodRegistry", all(text, "auth", "pass", "url", "user", "username"));
 
 export const Pod: GraphQLObjectType<PodRow, GraphContext> = new GraphQLObjectType<PodRow, GraphContext>({
@@ -123,7 +123,7 @@ export const Pod: GraphQLObjectType<PodRow, GraphContext> = new GraphQLObjectTyp
       type: CpuFlavor,
       resolve: ({ cpuFlavorId }) => flatCpuFlavors().find(({ id }) => id === cpuFlavorId) ?? null,
     },
-    // Of a worker alone.
+    // Only a worker has an endpoint.
     endpoint: { type: Endpoint },
     networkVolume: {
       type: NetworkVolume,
@@ -156,7 +156,7 @@ export const Endpoint: GraphQLObjectType<EndpointRow, GraphContext> = new GraphQ
     },
     template: { type: PodTemplate, resolve: templateOf },
     pods: { type: listOf(Pod), resolve: workersOf },
-    // Figures that nobody here keeps.
+    // Millrace does not record these.
     ...all(listOf(Json), "workerState", "webhookRequests"),
   }),
 });

@@ -1,4 +1,4 @@
-/** Pods by GraphQL: what holds of them whichever client asks. */
+/** Pods in GraphQL: what holds for every client. */
 import { expect, test } from "vitest";
 import { ask } from "../../../tests/graphql.ts";
 import { refused, told } from "../../../tests/graphql-calls.ts";

@@ -1,4 +1,4 @@
-/** Pods by GraphQL: found, made, changed, stopped, resumed and ended. */
+/** Pods in GraphQL: find, create, change, stop, resume and terminate. */
 import { closed, oneOf, t } from "../../kernel/schema.ts";
 import { podDialect } from "../../resources/pods/flat.ts";
 import { podActions } from "../../resources/pods/lifecycle.ts";
@@ -53,10 +53,10 @@ export const ownPods = {
   },
 } satisfies OperationFields;
 
-/** What a creation says beside what its Pod is made of. */
+/** The conditions of a creation, apart from the Pod's own fields. */
 const beside = ({ input }: Arguments) => ({
   uniqueName: true,
-  // Some send 0 where they have no limit.
+  // Some clients send 0 for no limit.
   ...(input?.deployCost > 0 && { mostPerHour: input.deployCost as number }),
 });
 
@@ -75,7 +75,7 @@ const creating = (
     },
   }) satisfies OperationField;
 
-/** Which of its moves it is told to make, and with how many GPUs it starts: none is one way. */
+/** The action of a Pod, and the number of GPUs to start with. Starting with 0 GPUs is allowed. */
 const acting = change(
   podOperations.podAction,
   closed({
@@ -148,7 +148,7 @@ export const podMutations = {
   },
 } satisfies OperationFields;
 
-/** Where there is no room it stays stopped; without a GPU it can be looked at what it stored. */
+/** If no machine has a free place, the Pod stays stopped. Started without a GPU, it still gives access to its stored data. */
 async function resumed(
   { caller, params, body }: Parameters<OperationField["answer"]>[0],
   context: GraphContext,

@@ -1,4 +1,4 @@
-/** How much is read for an answer: a list of many with all that is within them is as many reads of the store as a list of few. */
+/** A list of many items, with everything in them, takes as many reads of the store as a list of a few. */
 import { expect, test } from "vitest";
 import { allOf } from "../../../tests/graph-documents.ts";
 import { ask } from "../../../tests/graphql.ts";
@@ -9,7 +9,7 @@ import { graphSchema } from "./schema.ts";
 const DEEP = 2;
 const KEPT_MS = 60_000;
 
-/** Everything that a Pod has, and all that is within it. */
+/** Asks for every field of a Pod, and everything nested in it. */
 const query = `{ myself { pods ${allOf(graphSchema.getType("Pod") as never, DEEP)} } }`;
 
 async function readsFor(count: number): Promise<Record<string, number>> {

@@ -1,4 +1,4 @@
-/** Refusals as GraphQL says them: in the list of errors of an answer, or as the whole answer where nothing was executed. */
+/** Refusals in GraphQL: in the answer's list of errors, or as the whole answer if nothing was executed. */
 import { GraphQLError } from "graphql";
 import type { Caller } from "../../kernel/caller.ts";
 import { type Operation, scopesOf } from "../../kernel/operation.ts";
@@ -7,13 +7,13 @@ import { allows } from "../../kernel/scope.ts";
 import { problemStatuses } from "../http/problem-json.ts";
 import type { Refused, Statuses } from "../http/refusal.ts";
 
-/** What clients compare, in place of the reason, which then stands beside it. */
+/** A fixed message or code that clients compare. The reason then goes into the extensions. */
 export interface Literal {
   message?: string;
   code?: string;
 }
 
-/** What every refusal of a service is, where nothing else is known. */
+/** The code of every refusal by a service, unless a literal says otherwise. */
 const DEFAULT_CODE = "RUNPOD";
 const FAULT_CODE = "INTERNAL_SERVER_ERROR";
 const INVALID_CODE = "GRAPHQL_VALIDATION_FAILED";
@@ -24,7 +24,10 @@ const NO_ROOM: Literal = {
   code: "SUPPLY_CONSTRAINT",
 };
 
-/** Some clients try again where they read one of these phrases, which stand in nothing that would fail again. */
+/**
+ * Clients act on these phrases. Some stop retrying at the first, and some retry at the other two, so no permanent refusal may contain
+ * those.
+ */
 const OPENINGS: Partial<Record<Meaning, string>> = {
   unauthenticated: "Unauthorized",
   "not-allowed": "Unauthorized",
@@ -38,7 +41,7 @@ interface Asked {
   literal?: ((refusal: Problem) => Literal | undefined) | undefined;
 }
 
-/** A refusal while something was executed. */
+/** A refusal during execution. */
 export function refusalOf(refusal: Problem, asked?: Asked): GraphQLError {
   const literal = asked?.literal?.(refusal) ?? (refusal.code === "no-capacity" ? NO_ROOM : {});
   const reason = reasonOf(refusal);
@@ -65,7 +68,7 @@ function reasonOf({ code, detail, errors = [] }: Problem): string {
   return opening === undefined ? reason : `${opening}: ${reason}`;
 }
 
-/** An error of an execution, as it leaves: what nobody foresaw is told to the log, and the caller learns where it is. */
+/** An execution error as the caller sees it. An unforeseen error goes into the log, and the caller gets the id of the log line. */
 export function shownError(error: GraphQLError, fault: (error: unknown) => string): object {
   const { originalError, locations, path, extensions } = error;
   const known = isProblem(originalError) && extensions.code === undefined ? refusalOf(originalError) : error;
@@ -76,7 +79,7 @@ export function shownError(error: GraphQLError, fault: (error: unknown) => strin
   return { message, locations, path, extensions: { code: FAULT_CODE, reasonCode: "fault" } };
 }
 
-/** Documents, and values of variables, that cannot be executed. */
+/** An error in a document, or in a variable, that keeps it from being executed. */
 export const shownInvalid = ({ message, locations }: GraphQLError): object => ({
   message,
   ...(locations && { locations }),
@@ -92,7 +95,7 @@ const CODES: Partial<Record<Meaning, string>> = {
   fault: FAULT_CODE,
 };
 
-/** A refusal before anything was executed. Clients compare the word of a key that nobody knows. */
+/** A refusal before execution. Clients compare the message for an unknown key. */
 export function wholeRefusal(refusal: Problem): Refused {
   const { code } = refusal;
   const isStranger = code === "unauthenticated";

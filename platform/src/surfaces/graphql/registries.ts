@@ -1,4 +1,4 @@
-/** Registries by GraphQL, which calls them registry auths. */
+/** Registries in GraphQL, which calls them registry auths. */
 import { GraphQLInputObjectType, GraphQLObjectType } from "graphql";
 import { closed } from "../../kernel/schema.ts";
 import { registryDialect } from "../../resources/registries/flat.ts";
@@ -14,7 +14,7 @@ const ContainerRegistryAuth = new GraphQLObjectType<Record<string, unknown>, Gra
   fields: {
     ...all(text, "id", "userId"),
     ...outputFields(registryDialect),
-    // What is in it is shown to nobody.
+    // The credentials are never shown.
     registryAuth: { type: text, resolve: () => null },
   },
 });
@@ -37,7 +37,7 @@ export const registryLists = {
   containerRegistryCreds: {
     type: listOf(ContainerRegistryAuth),
     operation: lookup(registryOperations.listRegistries),
-    // Oldest first: those who tidy up begin with the first.
+    // Oldest first, since clients that clean up begin with the first.
     answer: async ({ caller }, { services }) => (await services.registries.list(caller)).map(shown).reverse(),
   },
 } satisfies OperationFields;

@@ -1,8 +1,8 @@
-/** The scalars that GraphQL clients know beside the standard ones. */
+/** The scalars that GraphQL clients know in addition to the standard ones. */
 import { GraphQLError, GraphQLScalarType, Kind, type ValueNode, valueFromASTUntyped } from "graphql";
 import { parseTimestamp, timestamp } from "../../kernel/clock.ts";
 
-/** An instant, in RFC 3339 on the wire and in milliseconds here. */
+/** An instant: RFC 3339 on the wire, milliseconds in the code. */
 export const DateTime = new GraphQLScalarType<number, string>({
   name: "DateTime",
   serialize: (value) => (typeof value === "number" ? timestamp(value) : String(value)),
@@ -21,7 +21,7 @@ const textOf = (given: unknown): string => {
   throw new GraphQLError("Port must be a number or a text");
 };
 
-/** The port of an old form, which nobody reads. */
+/** A port in an old form, which is ignored. */
 export const Port = new GraphQLScalarType<string, string>({
   name: "Port",
   serialize: textOf,
@@ -29,10 +29,10 @@ export const Port = new GraphQLScalarType<string, string>({
   parseLiteral: (node) => textOf("value" in node ? node.value : undefined),
 });
 
-/** What answers with nothing. */
+/** The type of fields that return nothing. */
 export const Void = new GraphQLScalarType<undefined, null>({ name: "Void", serialize: () => null });
 
-/** Anything. */
+/** Any JSON value. */
 export const Json = new GraphQLScalarType<unknown, unknown>({
   name: "JSON",
   parseValue: (value) => value,

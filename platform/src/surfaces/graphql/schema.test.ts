@@ -1,4 +1,4 @@
-/** What holds for the schema as a whole, so that the documents of clients are valid however they declare their variables. */
+/** Rules for the whole schema, which keep clients' documents valid however they declare their variables. */
 import { type GraphQLInputType, isInputObjectType, isListType, isNonNullType, isObjectType } from "graphql";
 import { expect, test } from "vitest";
 import { graphSchema } from "./schema.ts";

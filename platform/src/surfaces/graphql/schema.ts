@@ -1,4 +1,4 @@
-/** The GraphQL schema, gathered from the parts that its resources give to it. */
+/** The GraphQL schema, assembled from the parts of each resource. */
 import { GraphQLObjectType, GraphQLSchema } from "graphql";
 import type { Operation } from "../../kernel/operation.ts";
 import {
@@ -21,7 +21,7 @@ import { secretLists, secretMutations } from "./secrets.ts";
 import { ownTemplates, templateMutations, templateQueries } from "./templates.ts";
 import { volumeLists, volumeMutations } from "./volumes.ts";
 
-/** Fields that are operations, by the type that they stand in. */
+/** The operation fields by the type that contains them. */
 const graphFields = {
   Query: { ...catalogQueries, ...hubQueries, ...podQueries, ...templateQueries },
   Mutation: {
@@ -45,7 +45,7 @@ const graphFields = {
   },
 } satisfies Record<string, OperationFields>;
 
-/** Every operation that can be asked for by GraphQL, by type and field: whatever walks over all operations walks over these. */
+/** Every GraphQL operation by type and field, for code that goes over all operations. */
 export const graphOperations: Readonly<Record<string, Operation>> = Object.fromEntries(
   Object.entries({ ...graphFields, Mutation: { ...graphFields.Mutation, ...userSettings } }).flatMap(([type, fields]) =>
     Object.entries(fields).map(([name, { operation }]) => [`${type}.${name}`, operation] as const),

@@ -1,4 +1,4 @@
-/** Secrets by GraphQL: made, listed and deleted; no answer ever contains a value. */
+/** Secrets in GraphQL: create, list and delete. No answer contains a value. */
 import { GraphQLID, GraphQLInputObjectType, GraphQLObjectType } from "graphql";
 import { secretDialect } from "../../resources/secrets/flat.ts";
 import { secretOperations } from "../../resources/secrets/operations.ts";
@@ -19,7 +19,7 @@ const Secret = new GraphQLObjectType<Record<string, unknown>, GraphContext>({
 
 const SecretCreateInput = new GraphQLInputObjectType({ name: "SecretCreateInput", fields: inputFields(secretDialect) });
 
-/** When one was last read by a boot is not kept. */
+/** Millrace does not record when a boot last read a secret. */
 function shown({ id, createdAt, doc }: SecretItem) {
   const { valueLastUpdatedAt: at } = doc;
   return { id, ...secretDialect.of(doc), createdAt, updatedAt: at, lastUpdatedAt: at };

@@ -1,4 +1,4 @@
-/** GraphQL over HTTP: who asks, what is read of a body, statuses, and the form of errors. */
+/** GraphQL over HTTP: authentication, body, statuses, and the form of errors. */
 import { hash } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { ask, dataOf, errorOf } from "../../../tests/graphql.ts";

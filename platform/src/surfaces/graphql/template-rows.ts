@@ -1,4 +1,4 @@
-/** A template as a row of GraphQL, and what an input says of one in the names of the flat dialect. */
+/** A template as a GraphQL row, and the translation of template inputs into the flat dialect. */
 import type { Flat } from "../../kernel/flat.ts";
 import { envPairs, portsText } from "../../resources/container/forms.ts";
 import { templateDialect } from "../../resources/templates/flat.ts";
@@ -21,7 +21,7 @@ export function templateRow({ id, doc, boundTo }: SeenTemplate): TemplateRow {
   };
 }
 
-/** Empty, these say nothing. */
+/** These fields count as not given when they are empty. */
 const EMPTY_IS_NOTHING = ["imageName", "name", "ports", "volumeMountPath", "containerRegistryAuthId", "category"];
 
 export function templateFlat(input: unknown): Flat {

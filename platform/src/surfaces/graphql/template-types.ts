@@ -1,4 +1,4 @@
-/** The types of templates, and the inputs that they are saved with. */
+/** The types of templates and the inputs for saving them. */
 import { GraphQLInputObjectType, GraphQLList, GraphQLObjectType } from "graphql";
 import { templateDialect } from "../../resources/templates/flat.ts";
 import type { GraphContext } from "./context.ts";
@@ -41,7 +41,7 @@ const saved = {
 
 export const SaveTemplateInput = new GraphQLInputObjectType({ name: "SaveTemplateInput", fields: saved });
 
-/** That of an endpoint which is saved with it. */
+/** The input for a template that is sent along with an endpoint. */
 export const EndpointTemplateInput = new GraphQLInputObjectType({ name: "PodTemplateInputBase", fields: saved });
 
 export const PodTemplateInput = new GraphQLInputObjectType({

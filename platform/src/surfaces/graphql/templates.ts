@@ -1,4 +1,4 @@
-/** Templates by GraphQL: saved as new or under an id, deleted by their names. */
+/** Templates in GraphQL: saved as new or under an id, and deleted by name. */
 import { templateDialect } from "../../resources/templates/flat.ts";
 import type { SeenTemplate } from "../../resources/templates/followers.ts";
 import { templateOperations } from "../../resources/templates/operations.ts";
@@ -39,7 +39,7 @@ export const templateQueries = {
   },
 } satisfies OperationFields;
 
-/** Those that come with the server, those of accounts, or both. */
+/** Lists official templates, public ones of accounts, or both. */
 async function publicOnes({ caller, services }: GraphContext, wanted: Wanted): Promise<TemplateRow[]> {
   const found: SeenTemplate[] = [];
   if (wanted.isRunpod !== false) found.push(...(await services.templates.listPublic(caller, "official")));
@@ -65,11 +65,11 @@ export const ownTemplates = {
 const creatingTemplate = change(templateOperations.createTemplate, templateDialect.create);
 const changingTemplate = change(templateOperations.updateTemplate, templateDialect.update);
 
-/** The id under which something is saved; undefined for what is new. */
+/** The id to save under, or undefined to create something new. */
 export const savedId = ({ input }: Arguments): string | undefined => input?.id || undefined;
 
 export const templateMutations = {
-  /** Two operations in one field: which of them is meant, the id says. */
+  /** One field for two operations: with an id it updates, without one it creates. */
   saveTemplate: {
     type: PodTemplate,
     args: { input: { type: SaveTemplateInput } },
@@ -91,7 +91,7 @@ export const templateMutations = {
     type: Void,
     args: { templateName: { type: text } },
     operation: change(templateOperations.deleteTemplate),
-    // The audit log tells of what is deleted by its id, as of everything.
+    // Clients delete by name, but the audit log records the id, as for everything else.
     async params({ templateName }, { caller, services }) {
       const named = await orNull(services.templates.named(caller, String(templateName ?? "")));
       return { id: named?.id ?? "" };

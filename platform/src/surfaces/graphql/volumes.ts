@@ -1,4 +1,4 @@
-/** Network volumes by GraphQL. */
+/** Network volumes in GraphQL. */
 import { GraphQLInputObjectType, GraphQLObjectType } from "graphql";
 import { knownDataCenter } from "../../resources/catalog/flat-view.ts";
 import { networkVolumeDialect } from "../../resources/volumes/flat.ts";
@@ -30,7 +30,7 @@ const CreateNetworkVolumeInput = new GraphQLInputObjectType({
   fields: inputFields(networkVolumeDialect),
 });
 
-/** Where it is and what it is stays. */
+/** The data center and the type of a volume cannot change. */
 const fixed = { dataCenterId: null, type: null };
 
 const UpdateNetworkVolumeInput = new GraphQLInputObjectType({
@@ -55,7 +55,7 @@ export const volumeLists = {
   },
 } satisfies OperationFields;
 
-/** That which a Pod or an endpoint names; all of the account are read once, however many ask for theirs. */
+/** Finds the volume that a Pod or an endpoint names. The account's volumes are read once per request, however many ask. */
 export async function volumeNamed(id: unknown, context: GraphContext): Promise<FlatVolume | null> {
   if (typeof id !== "string") return null;
   const all = await context.once("volumes by id", async () => {

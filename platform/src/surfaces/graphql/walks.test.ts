@@ -1,4 +1,4 @@
-/** Walks over every operation of GraphQL: scopes, keys of Pods, narrowed keys, strangers, other accounts, and a store that is away. */
+/** Calls every GraphQL operation with missing scopes, Pod keys, narrowed keys, no key, other accounts, and an unavailable store. */
 import { describe, expect, test } from "vitest";
 import { putCluster } from "../../../tests/cluster-doc.ts";
 import { documentFor, operationNames } from "../../../tests/graph-documents.ts";
@@ -13,7 +13,7 @@ import { graphOperations } from "./schema.ts";
 
 const UNKNOWN = "zzzzzzzzzzzzzz";
 const operationOf = (name: string) => graphOperations[name]!;
-const isOpen = (name: string) => /^(catalog|templates):read$/.test(operationOf(name).scope);
+const isOpen = (name: string) => /^(catalog|templates):read$/.test(operationOf(name).scope!);
 const isCatalog = (name: string) => operationOf(name).scope === "catalog:read";
 
 async function send(world: World, name: string, { key, id }: { key?: string | null; id?: string } = {}) {
@@ -30,7 +30,7 @@ describe("scopes", () => {
     await using world = await setup({ rateLimits: "off" });
     for (const name of operationNames) {
       const { scope } = operationOf(name);
-      const resource = scope.split(":")[0]!;
+      const resource = scope!.split(":")[0]!;
       const scopes = grants.filter((grant) => grant.includes(":") && !grant.startsWith(`${resource}:`));
       const { error } = await send(world, name, { key: await world.newKey({ scopes }) });
       expect([name, error?.message]).toEqual([name, `Unauthorized: This API key lacks the scope '${scope}'.`]);
@@ -116,14 +116,15 @@ describe("tenancy", () => {
   test("what another account has is there for nobody else, in the words of what is not there", async () => {
     const { world, ids } = await withThings();
     await using _ = world;
-    // Two who have nothing: what the one is told of what another has, the other is told of what nobody has.
+    // Both accounts have nothing. One asks for another account's things, the other for ids that do not exist: they must get the same
+    // answers.
     const key = await world.strangersKey();
     const other = await world.newKey({ of: await world.services.accounts.create("other", "s@localhost") });
     const paths = Object.keys(ids).map((word) => (word === "secrets" ? "/v2/account/secrets" : `/v2/${word}`));
     const inventory = () => Promise.all(paths.map(async (path) => (await world.call("GET", path)).text));
     const before = await inventory();
     for (const name of operationNames.filter((one) => !isCatalog(one))) {
-      const id = ids[operationOf(name).scope.split(":")[0]!] ?? UNKNOWN;
+      const id = ids[operationOf(name).scope!.split(":")[0]!] ?? UNKNOWN;
       const foreign = await send(world, name, { key, id });
       const unknown = await send(world, name, { key: other, id: UNKNOWN });
       expect([name, foreign.text.replaceAll(id, "ID")]).toEqual([name, unknown.text.replaceAll(UNKNOWN, "ID")]);

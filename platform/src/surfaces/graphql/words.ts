@@ -1,10 +1,10 @@
-/** What callers of GraphQL call the fields of what they make, where its inputs have other names than the flat dialects. */
+/** GraphQL's names for fields in refusals, where its inputs have other names than the flat dialects. */
 import type { Said } from "../../kernel/flat-words.ts";
 import { endpointDialect } from "../../resources/endpoints/flat.ts";
 import { podDialect } from "../../resources/pods/flat.ts";
 import { templateDialect } from "../../resources/templates/flat.ts";
 
-/** The dialect's names, except for those that the surface says otherwise: under these, what they say and what the dialect calls it. */
+/** Takes the dialect's names, except those listed in `otherwise`: each entry maps a GraphQL name to the names that it replaces. */
 function words(fields: Said, otherwise: Readonly<Record<string, readonly string[]>>): Said {
   const renamed = Object.values(otherwise).flat();
   const kept = Object.entries(fields).filter(([name]) => !renamed.includes(name));

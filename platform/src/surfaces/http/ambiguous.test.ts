@@ -1,4 +1,4 @@
-/** What two programs could understand differently is refused, whoever it is meant for. */
+/** Requests that two programs could understand differently are refused, whatever surface they are for. */
 import { expect, test } from "vitest";
 import { setupBalanced } from "../../../tests/balanced-world.ts";
 

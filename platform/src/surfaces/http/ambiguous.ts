@@ -1,4 +1,4 @@
-/** Requests that two programs could understand differently: they are nobody's to pass on, and are refused before anybody looks at them. */
+/** Refuses requests that two programs could understand differently, before any surface reads them or the proxy passes them on. */
 import type { IncomingMessage } from "node:http";
 import { type Problem, problem } from "../../kernel/problem.ts";
 
@@ -10,7 +10,7 @@ export function ambiguityOf({ rawHeaders, headers }: IncomingMessage): Problem |
   return undefined;
 }
 
-/** Node keeps the first and says nothing of the others. By far most names are told apart by their length. */
+/** Node keeps the first Host header and drops the others silently. Comparing lengths first rules out most other names. */
 function hasTwoHosts(raw: readonly string[]): boolean {
   let hosts = 0;
   for (let i = 0; i < raw.length; i += 2) if (raw[i]!.length === 4 && raw[i]!.toLowerCase() === "host") hosts++;

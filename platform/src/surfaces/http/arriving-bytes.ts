@@ -1,10 +1,10 @@
-/** The bytes of a body while they come in: put where they belong where its length is known, else gathered. */
+/** Collects the bytes of a request body: into one buffer where its length is known, into a list of chunks otherwise. */
 import { turn } from "../../kernel/clock.ts";
 import { MIB } from "../../kernel/operation.ts";
 
 const COPIED_AT_ONCE = 16 * MIB;
 
-/** As long as announced: each piece goes to its place as it comes, and none is in memory for a second time. */
+/** A body of known length. Each piece is copied to its place as it arrives, so the body is never in memory twice. */
 export class FilledBody {
   readonly #bytes: Buffer;
   length = 0;
@@ -45,7 +45,7 @@ export class GatheredBody {
     return this.length > COPIED_AT_ONCE ? this.#joined() : this.came();
   }
 
-  /** Others go on in between: to copy 97 MB takes 50 ms. */
+  /** Yields to other work between the pieces: copying 97 MB takes 50 ms. */
   async #joined(): Promise<Buffer> {
     const whole = Buffer.allocUnsafeSlow(this.length);
     let at = 0;

@@ -1,4 +1,4 @@
-/** Memory for bodies: fit for the machine, or as the operator says, unless nobody could send anything. */
+/** The memory for bodies fits the machine or is what the operator set. A setting too small for two of the longest bodies is refused. */
 import { expect, test } from "vitest";
 import { parsePayloadLimits } from "../../jobs/payload-limits.ts";
 import { bodyMemory } from "./body-memory.ts";

@@ -1,4 +1,4 @@
-/** A request body in pieces, read no faster than somebody takes them: for what is too long to be read as a whole. */
+/** Reads a request body in pieces, no faster than the consumer takes them, for bodies too long to be held in memory. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Clock } from "../../kernel/clock.ts";
 import { problem } from "../../kernel/problem.ts";
@@ -15,7 +15,8 @@ export async function* bodyPieces(
   try {
     for (let piece = await nextPiece(pieces, clock); piece; piece = await nextPiece(pieces, clock)) yield piece;
   } finally {
-    // What still comes is for others to read. Not awaited: after a stall the next piece may never come, and how it ends is nobody's concern.
+    // The bytes that still arrive are discarded elsewhere. This is not awaited, since after a stall the next piece may never come. Its
+    // error does not matter.
     pieces.return?.().catch(() => undefined);
   }
 }

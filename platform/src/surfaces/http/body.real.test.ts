@@ -1,4 +1,4 @@
-/** A refused upload as real clients see it: each reads the 413 instead of a broken connection. */
+/** A refused upload with real clients: each reads the 413 and not a broken connection. */
 import { spawnSync } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** A body is read whole, however it arrives, and one that breaks off keeps nobody waiting. */
+/** A body is read whole in whatever pieces it arrives, and a body that breaks off keeps no one waiting. */
 import { once } from "node:events";
 import { createServer, type IncomingMessage } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
@@ -41,7 +41,7 @@ async function setup({ came = () => {} }: { came?: (request: IncomingMessage) =>
     memory,
     socket,
     there,
-    /** Resolves when the server has this piece, so that the next one comes by itself. */
+    /** Resolves when the server has received this piece, so that the next one arrives separately. */
     async send(piece: string): Promise<void> {
       socket.write(piece);
       while (there.bytesRead < socket.bytesWritten) await turn();

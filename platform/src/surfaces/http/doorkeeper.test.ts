@@ -1,4 +1,4 @@
-/** However many connections somebody has, others get in, and what one connection brings stays bounded. */
+/** However many connections one account has, others can still connect, and each connection may send only so much. */
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
@@ -24,7 +24,7 @@ async function open({ url }: Pick<World, "url">, text = ""): Promise<Socket> {
 const requestText = (key: string, method: string, path: string, body = "") =>
   `${method} ${path} HTTP/1.1\r\nHost: h\r\nAuthorization: ${key}\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
 
-/** What the connection has brought once it holds so many answers, or is closed. */
+/** Returns the statuses of the answers on a connection once there are this many, or once it is closed. */
 async function answersOn(socket: Socket, count = 1): Promise<string[]> {
   let text = "";
   const statuses = () => [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status!);
@@ -114,7 +114,7 @@ test("a client that takes nothing of its answer for a minute is given up", async
   const asked = requestText(`Bearer ${world.key}`, "GET", "/v2/openapi.json");
   const sending = connect(Number(new URL(world.url).port), "127.0.0.1");
   sockets.push(sending.on("error", () => {}).pause());
-  // More than the buffers of both ends take.
+  // These answers are longer than the buffers of both ends.
   sending.write(asked.repeat(99));
   const [accepted] = (await once(world.app.http.server, "connection")) as [Socket];
   while (accepted.writableLength === 0) await turn();

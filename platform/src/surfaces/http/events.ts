@@ -1,11 +1,11 @@
-/** Answers as server-sent events: written as fast as the client reads, and ended when it has gone. */
+/** Answers with server-sent events, written as fast as the client reads, and ended when the client has gone. */
 import type { Clock, Timer } from "../../kernel/clock.ts";
 import type { EventBlock } from "../../kernel/event-block.ts";
 import type { Gone } from "../../kernel/gone.ts";
 import { writeHead } from "./head.ts";
 import type { Reply } from "./reply.ts";
 
-/** Shorter than the idle time after which proxies on the way give a connection up. */
+/** Shorter than the idle time after which proxies between client and server close a connection. */
 export const KEEP_ALIVE_MS = 15_000;
 
 export const eventHeaders = {
@@ -14,7 +14,7 @@ export const eventHeaders = {
   "x-accel-buffering": "no",
 };
 
-/** A slow reader is waited for, so that what it has still to get stays where it is kept and not in memory. */
+/** Waits for a slow reader, so that what it has not read yet stays in storage and not in memory. */
 export function drained(raw: Reply["raw"], gone: Gone): Promise<void> {
   if (!raw.writableNeedDrain || gone.aborted) return Promise.resolve();
   return new Promise((resolve) => {

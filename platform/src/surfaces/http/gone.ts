@@ -1,11 +1,11 @@
-/** Knowing at once that a client has hung up. */
+/** Tells at once when a client has hung up. */
 import type { Gone } from "../../kernel/gone.ts";
 import type { Reply } from "./reply.ts";
 
-/** Gone when the connection goes, or when the answer is complete. */
+/** Aborted when the connection closes, or when the answer is complete. */
 export class ClientGone implements Gone {
   aborted: boolean;
-  /** Nearly always one waits, or none: a set is made for more. */
+  /** Nearly always at most one listener waits, so a set is made only for more. */
   #first: (() => void) | undefined;
   #others: Set<() => void> | undefined;
 

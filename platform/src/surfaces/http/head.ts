@@ -1,12 +1,12 @@
-/** The head of every answer leaves here: whatever somebody else determined of it, it is HTTP, or it is refused and leaves nothing behind. */
+/** Writes the head of every answer. A status or header that is not valid HTTP is refused, and leaves no trace in the response. */
 import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
 
-/** What every client can read; RFC 9110 makes the phrase optional, and what stands in it is for people alone. */
+/** Characters that every client can read. RFC 9110 makes the phrase optional, and it is meant for people only. */
 const PHRASE = /^[\t\x20-\x7e]+$/;
 
 /**
- * Throws where the status or a header is none, and then the response is as it was: Node keeps a phrase that it has refused, and would
- * refuse the next answer, which says what was wrong, for it again.
+ * Throws if the status or a header is invalid, and leaves the response as it was. Otherwise Node would keep the phrase that it refused,
+ * and would also refuse the answer that explains the error.
  */
 export function writeHead(
   response: ServerResponse,

@@ -1,4 +1,4 @@
-/** How long, how much and how many: connections that linger after a refusal are bounded in every way. */
+/** Connections that linger after a refusal are bounded in time, in bytes and in number. */
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";

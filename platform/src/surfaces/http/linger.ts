@@ -1,14 +1,20 @@
-/** Connections whose client is still sending a body that is answered already: it gets to read the answer, within bounds. */
+/** Keeps a connection open while its client still sends a body that is already answered, so that the client can read the answer. */
 import type { IncomingMessage, Server } from "node:http";
 import type { Socket } from "node:net";
 import type { Clock, Timer } from "../../kernel/clock.ts";
 import { MIB } from "../../kernel/operation.ts";
 
-/** What still arrives is thrown away up to so much, and as long as something arrives in each of a few such spans; then the line is cut. */
+/**
+ * Bytes that still arrive are discarded up to this many, for up to five spans of this length, as long as each span brings some. Then the
+ * connection is cut.
+ */
 const DISCARD_BYTES = 64 * MIB;
 const DISCARD_MS = 2000;
 const SPANS_AT_MOST = 5;
-/** More of them at once, and the next ones are cut at once: nobody holds thousands of connections by sending what is refused. */
+/**
+ * Beyond this many at once, further ones are cut at once, so that no one can hold thousands of connections by sending bodies that are
+ * refused.
+ */
 const LINGERING_AT_MOST = 256;
 
 /** The request that a connection brought last. */
@@ -16,8 +22,8 @@ const LAST = Symbol("last request");
 type Bringing = Socket & { [LAST]?: IncomingMessage };
 
 /**
- * A connection that is closed while bytes wait unread is reset by the system, and the reset takes the answer with it before a client
- * that is busy sending has read it. So the line is closed on our side alone, and read until the body is over.
+ * The system resets a connection that is closed with unread bytes, and the reset can destroy the answer before a client that is still
+ * sending has read it. So the server closes only its own side, and reads until the body ends.
  */
 export class Lingering {
   readonly #clock: Clock;
@@ -30,7 +36,7 @@ export class Lingering {
   watch(server: Server): void {
     server.on("connection", (socket: Socket) => {
       const close = socket.destroySoon;
-      // How Node closes a connection after the last answer on it.
+      // Node calls this to close a connection after the last answer on it.
       socket.destroySoon = () => {
         const request = (socket as Bringing)[LAST];
         if (request && this.#mayLinger(request)) socket.end();
@@ -43,7 +49,7 @@ export class Lingering {
     (request.socket as Bringing)[LAST] = request;
   }
 
-  /** To be called once the answer is out, where the request is not yet in. */
+  /** Must be called once the answer has left, if the request has not arrived completely. */
   discard(request: IncomingMessage): void {
     const { socket } = request;
     if (!this.#mayLinger(request)) {
@@ -63,7 +69,7 @@ export class Lingering {
       timer.cancel();
       socket.off("close", over);
       this.#discarding.delete(request);
-      // Nothing waits unread any more: what was to be closed is closed.
+      // Nothing is unread any more, so a connection that was due to close can close.
       if (socket.writableEnded) socket.destroy();
     };
     this.#discarding.add(request);

@@ -28,10 +28,10 @@ const served = fc.constantFrom(
   "/v2/account/secrets/ID",
   "/v2/serverless",
 );
-/** Under an endpoint's own URL refusals are flat, whatever the path. */
+/** Under an endpoint's own URL every refusal has the flat form, whatever the path. */
 const invoked = fc.constantFrom("/run", "/runsync", "/status/nothing", "/cancel/nothing", "/retry/nothing", "/nothing");
 const unserved = fc.oneof(
-  // A client resolves `..` itself, and might end at a path that exists.
+  // A client resolves `..` itself and might arrive at a path that exists.
   fc.webPath().map((text) => `/v2/account/nothing${text.replaceAll("..", "")}`),
   fc.string({ unit: "binary" }).map((text) => `/v2/-${encodeURIComponent(text.toWellFormed())}`),
   fc.constantFrom("/v2/account/secrets/%zz", "/v2/account/secrets/%00", "/%", "/v2/pods/%ff", "//", "/v2//"),
@@ -102,7 +102,7 @@ const headers = fc.record(
   { requiredKeys: [] },
 );
 
-/** Reading is left out where it would succeed: a served path has nothing to be malformed but what is sent to it. */
+/** GET is left out, since it would succeed: a path that is served can only be malformed in what is sent to it. */
 const method = fc.constantFrom("POST", "PUT", "PATCH", "DELETE", "OPTIONS");
 const taker = fc.constantFrom(
   { method: "POST", path: "/v2/account/secrets" },
@@ -115,7 +115,7 @@ const taker = fc.constantFrom(
 );
 const plainHeaders = fc.constant({ "content-type": "application/json" });
 const malformed: fc.Arbitrary<Malformed> = fc.oneof(
-  // Most go where a body is read, with nothing wrong but the body.
+  // Most requests go where a body is read, and only the body is wrong.
   {
     weight: 5,
     arbitrary: fc
@@ -159,7 +159,7 @@ async function expectRefusal(
   request: Malformed,
 ): Promise<void> {
   const { method, query, headers, body } = request;
-  // Deleting takes no body that could be malformed: it is sent for a secret that is not there.
+  // DELETE takes no body that could be malformed, so it asks for a secret that does not exist.
   const path = (method === "DELETE" ? request.path : request.path.replace("ID", id)).replace("ENDPOINT", endpoint);
   const answer = await world.call(method, path + query, { key, headers, body });
   expect(answer.status).toBeGreaterThanOrEqual(400);
@@ -175,7 +175,7 @@ async function expectRefusal(
   expect(answer.json.status).toBe(answer.status);
 }
 
-/** The first segment after `/v2` decides, as long as the path can be read at all. */
+/** The first segment after `/v2` decides, if the path can be parsed at all. */
 function isInvocation(path: string): boolean {
   const [version, first] = path.split("/").filter(Boolean);
   return version === "v2" && first !== undefined && !(resourceWords as readonly string[]).includes(first);

@@ -1,4 +1,4 @@
-/** Schemas and parameters as an OpenAPI document has them. */
+/** Writes schemas and parameters the way an OpenAPI document wants them. */
 import type { TObject, TSchema } from "../../kernel/schema.ts";
 import { MAX_PARAMETER_LENGTH } from "./router.ts";
 
@@ -11,7 +11,7 @@ export const pathParameter = (name: string) => ({
   schema: { type: "string", minLength: 1, maxLength: MAX_PARAMETER_LENGTH },
 });
 
-/** A list in a query is one value with commas, or its name is repeated for each item. */
+/** A list in a query is either one value with commas, or the parameter is repeated for each item. */
 export type ListStyle = "joined" | "repeated";
 
 export function parametersIn(
@@ -28,11 +28,14 @@ export function parametersIn(
   });
 }
 
-/** Schemas that carry an id are written once, under `components`, and referred to everywhere else. */
+/** Schemas with an id are written once, under `components`, and referenced everywhere else. */
 export class Components {
   readonly schemas: Record<string, unknown> = {};
 
-  /** `creates`: the service fills in what is absent. An update leaves it as it was, and a record lacks nothing. */
+  /**
+   * `creates` keeps the defaults: only at creation does the service fill in absent fields. An update leaves them unchanged, and a record
+   * has them all.
+   */
   refer(schema: TSchema, creates = false): unknown {
     const id = (schema as { $id?: string }).$id;
     if (id === undefined) return this.#plain(schema, creates);
@@ -40,7 +43,7 @@ export class Components {
     return { $ref: `#/components/schemas/${id}` };
   }
 
-  /** A deep copy as plain data, without words of our own; nested schemas with ids become references. */
+  /** Makes a deep copy as plain data without our own keywords. Nested schemas with ids become references. */
   #plain(value: unknown, creates: boolean): unknown {
     if (Array.isArray(value)) return value.map((item) => this.#nested(item, creates));
     if (typeof value !== "object" || value === null) return value;
@@ -57,7 +60,10 @@ export class Components {
 
 const isOurOwn = (key: string) => key === "$id" || key.startsWith("x-");
 
-/** The document counts characters, of which there are never more than bytes; the rest is said in words. */
+/**
+ * OpenAPI can only limit characters. A text never has more characters than bytes, so this limit is safe, and the description states the
+ * bytes.
+ */
 function inBytes(schema: Json, limit: number): Json {
   const description = [schema.description, `At most ${limit} bytes of UTF-8.`].filter(Boolean).join(" ");
   return { ...schema, maxLength: limit, description };

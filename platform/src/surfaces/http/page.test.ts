@@ -1,4 +1,4 @@
-/** What a person sees who opens the server's address, and that programs see none of it. */
+/** A person who opens the server's address in a browser sees a page, and programs never do. */
 import { describe, expect, test } from "vitest";
 import manifest from "../../../package.json" with { type: "json" };
 import { setup, type World } from "../../../tests/world.ts";

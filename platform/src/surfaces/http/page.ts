@@ -1,14 +1,14 @@
-/** The page for people who open the server's address, or one that leads nowhere, in a browser. */
+/** The page for people who open the server's address, or an unknown path, in a browser. */
 import { hash } from "node:crypto";
 import Negotiator from "negotiator";
 import manifest from "../../../package.json" with { type: "json" };
 import type { Answering, Request } from "./reply.ts";
 
-/** A path in full belongs into the address bar. */
+/** Longer paths are cut here, since the address bar shows them in full. */
 const SHOWN_PATH = 101;
 const HOST = /^[\w.:[\]-]+$/;
 
-/** Programs, which ask for JSON or for anything, get what they always got: the page is for those who ask for pages. */
+/** Only clients that ask for HTML get the page. Programs ask for JSON or for anything, and get what they always got. */
 export function orPage(otherwise: Answering, publicUrl: string | undefined): Answering {
   return (request, reply, params) => {
     if (!wantsPage(request)) return otherwise(request, reply, params);
@@ -23,7 +23,7 @@ export function wantsPage({ method, headers }: Request): boolean {
   return new Negotiator({ headers }).mediaType(["application/json", "text/html"]) === "text/html";
 }
 
-/** As the browser reached it. One behind a proxy that speaks TLS is told by the public URL. */
+/** The address as the browser reached it. Behind a proxy with TLS this would be wrong, so there the public URL is used. */
 function addressOf({ headers: { host = "" } }: Request): string {
   return HOST.test(host) ? `http://${host}` : "http://127.0.0.1:7420";
 }

@@ -1,4 +1,4 @@
-/** The way of every request: the order of its checks, what a path answers to, and what the log may know. */
+/** The pipeline of every request: the order of its checks, which methods a path has, and what may be logged. */
 import { describe, expect, test } from "vitest";
 import { InterceptedStore, setup } from "../../../tests/world.ts";
 import { operations } from "../../contract.ts";

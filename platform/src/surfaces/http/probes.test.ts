@@ -1,4 +1,4 @@
-/** What is answered without a key. */
+/** Requests that are answered without a key. */
 import { expect, test } from "vitest";
 import { setup } from "../../../tests/world.ts";
 import { FakeClock } from "../../kernel/clock.ts";

@@ -1,4 +1,4 @@
-/** What machines and browsers ask of a server without a key: is it there, can it work, what is its icon. They learn nothing else. */
+/** Answers without a key whether the server is up, whether it can work, and what its icon is. Callers learn nothing else. */
 import type { Clock } from "../../kernel/clock.ts";
 import { resourceId } from "../../kernel/ids.ts";
 import type { Random } from "../../kernel/random.ts";
@@ -30,20 +30,20 @@ export function mountProbes(router: Router, isReady: IsReady): void {
 const unkept = (reply: Parameters<Answering>[1]) =>
   reply.header("Cache-Control", "no-store").type("application/json; charset=utf-8");
 
-/** Whoever asks more often hears the same again: strangers may ask, and each look is a write. */
+/** Anyone may ask, and each check is a write. So a caller who asks more often gets the last result again. */
 const LOOK_EVERY_MS = 1000;
-/** Records that take longer to write are of no use to anybody. */
+/** A server whose writes take longer than this counts as not ready. */
 const LOOK_LIMIT_MS = 5000;
 
 interface ReadinessParts {
   store: Pick<Store, "lease">;
   clock: Clock;
   random: Random;
-  /** Why nothing new is taken on; undefined when all is well. */
+  /** Returns why the server takes on no new work, or undefined when all is well. */
   refusal?: (() => unknown) | undefined;
 }
 
-/** Whether a server can do its work: its records can be written, and it is not about to end. */
+/** Whether a server can do its work: it can write its records, and it is not shutting down. */
 export class Readiness {
   readonly #parts: ReadinessParts;
   readonly #holder: string;
@@ -55,7 +55,7 @@ export class Readiness {
     this.#holder = resourceId(parts.random);
   }
 
-  /** From now on it is not. */
+  /** From now on the server is not ready. */
   close(): void {
     this.#isClosing = true;
   }

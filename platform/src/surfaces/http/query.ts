@@ -1,4 +1,4 @@
-/** Query strings read by their schema: text becomes the declared type, or stays text for validation to refuse. */
+/** Reads query strings by their schema: text becomes the declared type, or stays text for validation to refuse. */
 import type { TObject } from "../../kernel/schema.ts";
 
 interface Declared {
@@ -6,7 +6,7 @@ interface Declared {
   items?: Declared;
 }
 
-/** Unknown parameters are ignored; a repeated one counts with its last value, and of a list with all of them. */
+/** Unknown parameters are ignored. Of a repeated parameter the last value counts, except for a list, which takes all values. */
 export function readQuery(schema: TObject | undefined, search: URLSearchParams): Record<string, unknown> {
   if (!schema) return {};
   const query: Record<string, unknown> = {};
@@ -23,7 +23,7 @@ function readValue(declared: Declared, text: string): unknown {
   if (declared.type === "integer" || declared.type === "number")
     return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text;
   if (declared.type === "boolean") return text === "true" ? true : text === "false" ? false : text;
-  // Lists are one comma-joined value, as public clients send them.
+  // A list is one value with commas, as public clients send it.
   if (declared.type === "array") return text.split(",").map((part) => readValue(declared.items ?? {}, part));
   return text;
 }

@@ -1,4 +1,4 @@
-/** A refusal as bytes, for callers that have a socket and no response. */
+/** Writes a refusal as bytes, for callers that have only a socket and no response. */
 import type { Problem } from "../../kernel/problem.ts";
 import { problemJson } from "./problem-json.ts";
 import { REASON_HEADER } from "./refusal.ts";

@@ -1,4 +1,4 @@
-/** How a refusal leaves a surface: with the status that the surface's own table gives its meaning, and in the surface's own form. */
+/** How a refusal leaves a surface: the surface chooses the status from its own table, and the form. */
 import type { Meaning, Problem } from "../../kernel/problem.ts";
 import type { Reply } from "./reply.ts";
 
@@ -11,7 +11,7 @@ export interface Refused {
   body: string;
 }
 
-/** The specifications fix the bodies of refusals: the code of the reason goes beside them. */
+/** The specifications fix the bodies of refusals, so the reason code goes into a header. */
 export const REASON_HEADER = "X-Reason-Code";
 
 export const reasonHeader = {

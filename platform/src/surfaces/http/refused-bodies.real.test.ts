@@ -1,4 +1,4 @@
-/** A body that is refused before it was read, as clients that close their connection see it: each reads the refusal. */
+/** A body refused before it is read, with clients that close their connection: each client reads the refusal. */
 import { spawnSync } from "node:child_process";
 import { request } from "node:http";
 import { connect } from "node:net";
@@ -7,7 +7,7 @@ import { type Folder, ownerKey, run, type Server, startServer, temporaryFolder }
 
 /** A little more than the limit of most routes. */
 const MB = 1_100_000;
-/** In MB: small ones break a connection at the most awkward moments, large ones at every moment. */
+/** In MB. Small bodies break a connection at the most awkward moments, large ones at every moment. */
 const SIZES = [1, 2, 3, 5, 8, 1, 2, 3, 20, 50];
 const bodies = new Map(SIZES.map((size) => [size, Buffer.alloc(size * MB, "x")]));
 
@@ -38,11 +38,11 @@ interface Refused {
   as: string;
   type?: string;
   status: number;
-  /** In MB, instead of all of them. */
+  /** In MB; all sizes if absent. */
   sizes?: number[];
 }
 
-/** A refusal of every kind and of every surface, each before its body is read. */
+/** One refusal of every kind on every surface, each sent before the body is read. */
 const refusals: Record<string, () => Refused> = {
   "413 of REST": () => ({ method: "PUT", path: "/v2/account/ssh-keys", as: key, status: 413 }),
   "401 of REST": () => ({ method: "PUT", path: "/v2/account/ssh-keys", as: "none-such-key-at-all", status: 401 }),
@@ -52,7 +52,7 @@ const refusals: Record<string, () => Refused> = {
   "404 outside every surface": () => ({ method: "POST", path: "/none", as: key, status: 404 }),
   "404 of invocation": () => ({ method: "POST", path: "/v2/abcdefghijklmn/run", as: key, status: 404 }),
   "401 of invocation": () => ({ method: "POST", path: `/v2/${queue}/run`, as: "none-such-key-at-all", status: 401 }),
-  // A wrong key is held for some seconds there.
+  // The worker link delays its answer to a wrong key by some seconds.
   "401 of the worker link": () => ({
     method: "POST",
     path: `/v2/${queue}/job-done/w/j`,
@@ -65,7 +65,7 @@ const refusals: Record<string, () => Refused> = {
 
 type Way = "close" | "keep-alive";
 
-/** What a client gets that sends all it has and reads what comes, however that ends. */
+/** Sends the whole body, reads the answer meanwhile, and returns the status or the error. */
 function sent({ method, path, as, type = "application/json" }: Refused, bytes: Buffer, way: Way, chunked = false) {
   return new Promise<number | string>((resolve) => {
     const length = chunked ? {} : { "content-length": bytes.length };
@@ -78,7 +78,7 @@ function sent({ method, path, as, type = "application/json" }: Refused, bytes: B
   });
 }
 
-/** The same by hand: nothing is read before everything is written. */
+/** Sends the same over a plain socket that reads nothing before everything is written. */
 function sentRaw({ method, path, as, type = "application/json" }: Refused, bytes: Buffer, way: Way) {
   return new Promise<number | string>((resolve) => {
     const { port, hostname } = new URL(server.url);

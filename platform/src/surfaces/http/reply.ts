@@ -1,11 +1,11 @@
-/** The answer to one request, as every surface gives it: its headers are gathered and leave in one write with the body. */
+/** The answer to one request, for every surface. It collects the headers and sends them in one write with the body. */
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
 import { writeHead } from "./head.ts";
 
-/** A request as a server gets it, which always has these two. */
+/** A request as the server receives it: these two fields are always set. */
 export type Request = IncomingMessage & { url: string; method: string };
 
-/** Named pieces of the path. */
+/** The path parameters by name. */
 export type Params = Record<string, string>;
 
 /** Answers a request, whichever router brought it. */
@@ -34,11 +34,14 @@ export class Reply {
     return this.header("Content-Type", contentType);
   }
 
-  /** Without a body, nothing at all goes with 204: public clients try to parse whatever they get. Pieces are not joined in memory. */
+  /**
+   * Sends the answer. A 204 carries no body and no length, since public clients try to parse anything they get. Pieces are not joined in
+   * memory.
+   */
   send(body?: string | Uint8Array | readonly Uint8Array[]): this {
     if (body !== undefined) this.headers["Content-Length"] = lengthOf(body);
     else if (this.status !== 204) this.headers["Content-Length"] = 0;
-    // Node stops telling of a body that nobody has begun to read when the answer is out, and its bytes could not be counted.
+    // Once the answer is out, Node emits no events for a body that no one has begun to read, and its bytes could not be counted.
     if (!this.raw.req.complete) this.raw.req.resume();
     writeHead(this.raw, this.status, this.headers);
     if (Array.isArray(body)) this.#endWith(body);

@@ -1,4 +1,4 @@
-/** Bodies and answers on their way take room in memory, and give it back when they are no longer there. */
+/** Bodies and answers in transit are counted as memory, and release it when they are gone. */
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { afterEach, expect, test } from "vitest";
@@ -32,13 +32,13 @@ async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await isSo())) await turn();
 }
 
-/** Runs the work while others have all the room. */
+/** Runs `work` while others use all the memory. */
 async function inFullMemory<T>({ memory }: JobWorld, work: (full: Hold) => Promise<T>): Promise<T> {
   using full = memory.note("others", 1000 * MB);
   return await work(full);
 }
 
-/** A job that has ended with a long result. */
+/** Makes a job that ended with a long result. */
 async function longResult(world: JobWorld): Promise<string> {
   const worker = await world.worker();
   const job = await world.begun(worker);
@@ -181,7 +181,7 @@ test("a result that finds no room is never refused for good: its worker sends it
   const worker = await world.worker();
   const job = await world.begun(worker);
   const { account } = world.owner;
-  // Also where it is the account's own that is in the way.
+  // The same holds when the account itself uses up the memory.
   for (const whose of ["others", account]) {
     using _full = world.memory.note(whose, 99 * MB);
     const done = worker.done(job, { output: LONG.text });

@@ -1,4 +1,4 @@
-/** What one request has of the server's memory: counted for its account until the work is over and the answer has left. */
+/** The memory that one request uses on the server. It counts for its account until the work is done and the answer has left. */
 import type { ServerResponse } from "node:http";
 import { type Admit, type BodyMemory, type Hold, UNCOUNTED_BYTES } from "../../kernel/body-memory.ts";
 import { ClientGone } from "./gone.ts";
@@ -7,7 +7,7 @@ export class RequestMemory implements Disposable {
   readonly #memory: BodyMemory;
   readonly #whose: string;
   readonly #response: ServerResponse;
-  /** Most requests have nothing that counts, and need no list. */
+  /** Most requests hold nothing that counts, so the list is made only when needed. */
   #holds: Hold[] | undefined;
   #gone: ClientGone | undefined;
 
@@ -17,7 +17,7 @@ export class RequestMemory implements Disposable {
     this.#response = response;
   }
 
-  /** Before so many bytes are read. A client that hangs up waits no longer. */
+  /** Takes memory before this many bytes are read. A client that hangs up stops waiting. */
   take(bytes: number, waitMs?: number): Hold | Promise<Hold> {
     this.#gone ??= new ClientGone({ raw: this.#response });
     const taken = this.#memory.take(this.#whose, bytes, { gone: this.#gone, waitMs });
@@ -25,24 +25,27 @@ export class RequestMemory implements Disposable {
     return taken.then((hold) => this.#kept(hold));
   }
 
-  /** For a request that has some already: it must not wait for more while it keeps others waiting for these. */
+  /** For a request that already holds memory: it must not wait for more while others wait for what it holds. */
   takeAtOnce(bytes: number): Hold {
     return this.#kept(this.#memory.takeAtOnce(this.#whose, bytes));
   }
 
-  /** Of what is in memory already. */
+  /** Counts bytes that are already in memory. */
   note(bytes: number): void {
     if (bytes > UNCOUNTED_BYTES) this.#kept(this.#memory.note(this.#whose, bytes));
   }
 
-  /** All that it has so far is no longer in memory. */
+  /** Everything that the request held so far is no longer in memory. */
   release(): void {
     const holds = this.#holds;
     this.#holds = undefined;
     if (holds) for (const hold of holds) hold[Symbol.dispose]();
   }
 
-  /** The work is over: what is left goes with the answer. A client that hung up before does not take along what is still being read. */
+  /**
+   * The work is done, and the rest is released when the answer has left. If the client hung up earlier, nothing was released then, since
+   * its bytes were still in use.
+   */
   [Symbol.dispose](): void {
     if (!this.#holds) return;
     if (this.#response.destroyed) this.release();
@@ -56,7 +59,7 @@ export class RequestMemory implements Disposable {
   }
 }
 
-/** For the queue that loads what the answer is made of, and for a handler that has it already. */
+/** For the queue, which loads the content of an answer, and for a handler that already has it. */
 export const countedIn = (memory: RequestMemory): { admit: Admit; note: (bytes: number) => void } => ({
   admit: (bytes) => memory.take(bytes),
   note: (bytes) => memory.note(bytes),

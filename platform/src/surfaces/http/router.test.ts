@@ -1,4 +1,4 @@
-/** The router: which paths lead to which answer, and what happens to those that lead nowhere. */
+/** The router: which paths lead to which answer, and what happens to paths that lead nowhere. */
 import { expect, test } from "vitest";
 import type { Answering } from "./reply.ts";
 import { MAX_PARAMETER_LENGTH, Router } from "./router.ts";

@@ -1,11 +1,11 @@
-/** Which answer a request gets: the routes of every surface in one tree, found by method and path. */
+/** Finds the answer to a request by method and path: the routes of every surface are in one tree. */
 import findMyWay from "find-my-way";
 import type { Answering, Params } from "./reply.ts";
 
-/** Of one piece of a path; a longer one is no name of anything. */
+/** The longest path parameter. No name is longer. */
 export const MAX_PARAMETER_LENGTH = 512;
 
-/** Routes are found by these. A request with any other method finds none. */
+/** The methods that routes can have. A request with any other method finds no route. */
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"] as const;
 
 export type RoutedMethod = (typeof METHODS)[number] | "HEAD";
@@ -13,9 +13,9 @@ const ROUTED: ReadonlySet<string> = new Set<RoutedMethod>([...METHODS, "HEAD"]);
 
 export interface Mounted {
   method: RoutedMethod;
-  /** Path with `{id}`-style parameters; a last one with a star, as in `{path*}`, takes all that is left. */
+  /** Path with `{id}`-style parameters. A last one with a star, as in `{path*}`, takes the rest of the path. */
   path: string;
-  /** It is there to say that there is nothing, or not with this method. */
+  /** The route only refuses: its path does not exist, or not with this method. */
   refuses: boolean;
 }
 
@@ -26,10 +26,10 @@ export interface RouterParts {
 
 export class Router {
   readonly mounted: Mounted[] = [];
-  /** Every path once, with its answers by method: a tree of each method took four fifths of the time that making a server takes. */
+  /** Holds every path once, with its answers by method. One tree per method took four fifths of the time in which a server is made. */
   readonly #paths = newTree();
   readonly #answers = new Map<string, Answers>();
-  /** Of a method, the paths that have it, for requests whose nearest path does not. Made when first needed. */
+  /** For each method, the paths that have it. It serves requests whose nearest path lacks the method, and is made when first needed. */
   readonly #pathsWith = new Map<RoutedMethod, Tree>();
   readonly #badPath: Found;
   #unknown: Found;
@@ -44,17 +44,17 @@ export class Router {
     this.#mount(withHead(methods), path, answer, false);
   }
 
-  /** Without HEAD: where GET takes something, asking with it would give that to nobody. */
+  /** Adds a route without HEAD. Where GET takes something, such as a job, HEAD would take it and show it to no one. */
   addExactly(methods: readonly RoutedMethod[], path: string, answer: Answering): void {
     this.#mount(methods, path, answer, false);
   }
 
-  /** For methods that a path does not have, or for all of them. */
+  /** Adds refusals for methods that a path does not have, or for all of them. */
   addRefusal(path: string, answer: Answering, methods: readonly RoutedMethod[] = METHODS): void {
     this.#mount(withHead(methods), path, answer, true);
   }
 
-  /** Answers what fits no route. */
+  /** Answers requests that fit no route. */
   set unknown(answer: Answering) {
     this.#unknown = { answer, params: {} };
   }
@@ -68,7 +68,7 @@ export class Router {
     return answer ? { answer, params: found.params as Params } : this.#findWith(method as RoutedMethod, url);
   }
 
-  /** The nearest path that has this method, which may be one that takes all that is left. */
+  /** Finds the nearest path that has this method. That may be a path that takes the rest. */
   #findWith(method: RoutedMethod, url: string): Found {
     if (!ROUTED.has(method)) return this.#unknown;
     const found = this.#treeOf(method).find(ANY, url);
@@ -113,7 +113,7 @@ interface Found {
 type Answers = { [method in RoutedMethod]?: Answering };
 type Tree = ReturnType<typeof newTree>;
 
-/** The one method that trees know. */
+/** The only method in the trees: the real one is looked up in what a path holds. */
 const ANY = "GET";
 
 const newTree = () =>
@@ -123,7 +123,7 @@ const newTree = () =>
     maxParamLength: MAX_PARAMETER_LENGTH,
     onBadUrl: ignored,
     onMaxParamLength: ignored,
-    // Surfaces read queries themselves.
+    // Surfaces parse queries themselves.
     querystringParser: () => NO_QUERY,
   });
 
@@ -131,5 +131,5 @@ const withHead = (methods: readonly RoutedMethod[]): readonly RoutedMethod[] =>
   methods.includes("GET") ? [...methods, "HEAD"] : methods;
 
 const NO_QUERY = {};
-/** What is found is called by the server, and not by the tree. */
+/** The server calls the handler that was found; the tree never does. */
 const ignored = () => {};

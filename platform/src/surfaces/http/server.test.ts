@@ -1,4 +1,4 @@
-/** The server on its socket: slow, broken and oversized requests, and the way it ends. */
+/** The server on its socket: slow, broken and oversized requests, and how it shuts down. */
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { describe, expect, test } from "vitest";
@@ -15,7 +15,7 @@ const ANYWHERE = { port: 0, host: "127.0.0.1" };
 
 const SSH_KEYS = "/v2/account/ssh-keys";
 
-/** The head of an upload that the client asks leave for. */
+/** The head of an upload whose client waits for `100 Continue`. */
 function upload(key: string | undefined, length: number): string {
   const authorization = key ? `Authorization: Bearer ${key}\r\n` : "";
   return (
@@ -116,7 +116,7 @@ describe("slow clients", () => {
     const before = world.clock.waiting;
     await world.call("PUT", SSH_KEYS, { body: { keys: [] } });
     await world.call("PUT", SSH_KEYS, { body: Buffer.alloc(1024 * 1024 + 1, " ") });
-    // The answer may be there before the rest of the refused body is.
+    // The answer may arrive before the rest of the refused body.
     while (world.clock.waiting > before) await turn();
     expect(world.clock.waiting).toBe(before);
   });
@@ -179,7 +179,7 @@ describe("what is not quite HTTP", () => {
 });
 
 describe("shutdown", () => {
-  /** A world with a request in flight, held before its commit until `release`. */
+  /** A world with one request in progress, held before its commit until `release`. */
   async function inFlight() {
     const store = new InterceptedStore();
     const world = await setup({ store });

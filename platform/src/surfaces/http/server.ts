@@ -1,4 +1,4 @@
-/** The HTTP server: one router, with bounds on headers, idle time and shutdown around it, and no opinion on bodies. */
+/** The HTTP server: one router, with limits on headers, idle time and shutdown. It leaves bodies to the surfaces. */
 import { once } from "node:events";
 import { createServer as createHttpServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Server as NetServer, Socket } from "node:net";
@@ -17,21 +17,21 @@ import { type Answering, type Params, Reply, type Request } from "./reply.ts";
 import type { Router } from "./router.ts";
 
 const HEADERS_TIMEOUT_MS = 15_000;
-/** A whole request must have arrived by then; 97 MiB in 10 minutes is a very slow line. */
+/** A whole request must arrive within this time. Sending 97 MiB takes 10 minutes only on a very slow line. */
 const REQUEST_TIMEOUT_MS = 600_000;
 const KEEP_ALIVE_MS = 72_000;
-/** How late a client that is too slow may be noticed. */
+/** A client that is too slow is noticed at most this late. */
 const CHECK_MS = 15_000;
 const MAX_HEADER_BYTES = 32 * 1024;
 const SHUTDOWN_GRACE_MS = 5000;
-/** A client whose request could not be understood has this long to read why. */
+/** A client whose request could not be parsed has this long to read why. */
 const LAST_WORDS_MS = 2000;
 
 export interface ServerParts {
   clock: Clock;
   doorkeeper: Doorkeeper;
   router: Router;
-  /** Answers a request of which it could not be found out whose it is: nobody may take it for one that is not there. */
+  /** Answers a request whose endpoint or Pod could not be looked up. The answer must not say that it does not exist. */
   unknown(why: unknown): Answering;
   log: Log;
   ahead?: Ahead;
@@ -39,14 +39,14 @@ export interface ServerParts {
 
 /** A part that looks at a request before the routes do. */
 export interface Ahead {
-  /** Who answers it; undefined leaves it to the routes. A promise where that takes a look into the store. */
+  /** Returns what answers the request, or undefined to leave it to the routes. It returns a promise if it has to read the store. */
   find(request: Request): Answering | undefined | Promise<Answering | undefined>;
-  /** Whether to take it off HTTP and hand over its connection, by `upgrade`. */
+  /** Whether to take the request off HTTP and hand its connection to `upgrade`. */
   mayUpgrade(request: Request): boolean;
   upgrade(request: Request, socket: Duplex, head: Buffer): void;
 }
 
-/** Two of them, the second for what is none of the first one's business. */
+/** Combines two of them: the second sees what the first does not want. */
 export const inTurn = (first: Ahead, second: Ahead): Ahead => ({
   find: (request) => first.find(request) ?? second.find(request),
   mayUpgrade: (request) => first.mayUpgrade(request) || second.mayUpgrade(request),
@@ -62,7 +62,7 @@ export class HttpServer {
     this.router = parts.router;
   }
 
-  /** Resolves with its URL. */
+  /** Resolves with the server's URL. */
   async listen({ port, host }: { port: number; host: string }): Promise<string> {
     this.server.listen(port, host);
     await once(this.server, "listening");
@@ -70,7 +70,7 @@ export class HttpServer {
     return `http://${host.includes(":") ? `[${host}]` : host}:${given}`;
   }
 
-  /** Resolves when every connection has ended; idle ones are ended at once. One that does not listen is closed already. */
+  /** Resolves when every connection has ended. Idle ones are ended at once. A server that does not listen is already closed. */
   close(): Promise<void> {
     return new Promise((resolve) => this.server.close(() => resolve()));
   }
@@ -85,7 +85,7 @@ function openServer({ router, ahead, unknown, doorkeeper, clock, log }: ServerPa
     maxHeaderSize: MAX_HEADER_BYTES,
     keepAlive: true,
     keepAliveInitialDelay: KEEP_ALIVE_MS,
-    // See `refusalAtOnce`.
+    // `refusalAtOnce` checks the Host header instead, and says what is wrong.
     requireHostHeader: false,
     shouldUpgradeCallback: (request) =>
       server.listening && !refusalAtOnce(request as Request) && ahead?.mayUpgrade(request as Request) === true,
@@ -98,7 +98,7 @@ function openServer({ router, ahead, unknown, doorkeeper, clock, log }: ServerPa
   const answer = (request: Request, response: ServerResponse) => {
     const refusal = refusalAtOnce(request);
     if (refusal) return refuse(response, refusal);
-    // What still comes on open connections of a server that is closing.
+    // Open connections may still bring requests while the server is closing.
     if (!server.listening) return refuse(response, closing());
     const found = ahead?.find(request);
     if (found === undefined) return viaRouter(request, response);
@@ -113,7 +113,7 @@ function openServer({ router, ahead, unknown, doorkeeper, clock, log }: ServerPa
   survive(server, log);
   const closed = afterEachAnswer(server, doorkeeper, lingering);
   server.on("request", (request: Request, response: ServerResponse) => {
-    // Writing behind the end of an answer is told of here, and is nobody's but that answer's.
+    // A write after the end of an answer raises this error. It concerns only that answer, so it is ignored.
     response.on("error", ignored);
     response.on("close", closed);
     lingering.came(request);
@@ -137,7 +137,7 @@ function openServer({ router, ahead, unknown, doorkeeper, clock, log }: ServerPa
 
 const expectsTooMuch = new WeakSet<Request>();
 
-/** What nobody may take further, and what Node would refuse by itself, without a word why. */
+/** Requests that must go no further, and requests that Node would refuse without saying why. */
 function refusalAtOnce(request: Request): Problem | undefined {
   const { host, expect } = request.headers;
   if (host === undefined && request.httpVersion === "1.1")
@@ -150,7 +150,7 @@ function refusalAtOnce(request: Request): Problem | undefined {
 const closing = () =>
   problem("unavailable", "The server is closing; send the request again.", { reason: "server-ending" });
 
-/** Before it is known whose surface a request is for. */
+/** Refuses a request before it is known which surface it is for. */
 function refuse(response: ServerResponse, refusal: Problem): void {
   sendRefusal(new Reply(response).header("Connection", "close"), refusal, problemJson(refusal));
 }
@@ -159,13 +159,13 @@ const ignored = () => {};
 
 type Answered = (answer: Answering, request: Request, response: ServerResponse, params: Params) => void;
 
-/** A failure in answering a request that nobody foresaw ends that request, and no other. */
+/** An unforeseen failure while answering ends that request and no other. */
 function guarded(log: Log): Answered {
   const cutOff = (error: unknown, request: Request, response: ServerResponse) => {
     log.error({ err: error, path: request.url.split("?", 1)[0] }, "a request could not be answered, and was cut off");
     response.destroy();
   };
-  // Not an async function, which would be a promise and two turns more for every request.
+  // This is no async function, which would cost every request one more promise and two more turns.
   return (answer, request, response, params) => {
     try {
       const answering = answer(request, new Reply(response), params);
@@ -176,7 +176,7 @@ function guarded(log: Log): Answered {
   };
 }
 
-/** A connection that could not be accepted, since no descriptor was free, is somebody's bad luck, and not the end of the server. */
+/** A connection that could not be accepted for lack of a free descriptor is lost, but the server goes on. */
 export function survive(server: NetServer, log: Log): void {
   server.once("listening", () =>
     server.on("error", (error) => log.error({ err: error }, "a connection could not be accepted")),
@@ -184,9 +184,9 @@ export function survive(server: NetServer, log: Log): void {
 }
 
 /**
- * An answer may be out before its request is in: the rest of a refused body still arrives to be thrown away. And where the server is
- * closing, Node closes the connections that are idle when that begins; those that fall idle later are closed here. One function hears
- * of every answer, since something is asked too often to make one for each.
+ * Runs after each answer. The rest of a refused body may still arrive, and is discarded. While the server is closing, Node closes the
+ * connections that are idle at the start, and this closes those that become idle later. All answers share one function, since making one
+ * per answer would cost too much.
  */
 function afterEachAnswer(server: Server, doorkeeper: Doorkeeper, lingering: Lingering) {
   const closeIdle = () => {
@@ -203,14 +203,14 @@ function afterEachAnswer(server: Server, doorkeeper: Doorkeeper, lingering: Ling
   };
 }
 
-/** Lets requests in flight finish, within bounds. */
+/** Lets requests in progress finish, for a limited time. */
 export async function closeServer(http: HttpServer, clock: Clock): Promise<void> {
   const cut = clock.after(SHUTDOWN_GRACE_MS, () => http.server.closeAllConnections());
   await http.close();
   cut.cancel();
 }
 
-/** What is not even HTTP has no request to answer, only a socket to write to. */
+/** Bytes that are not HTTP make no request, so the answer is written to the socket. */
 function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket, clock: Clock): void {
   if (error.code === "ECONNRESET" || !socket.writable) {
     socket.destroy();

@@ -1,9 +1,9 @@
-/** Notices bodies of which nothing more comes: one timer for all of them, and none for those that are here within their turn. */
+/** Notices bodies that stop arriving, with one timer for all. A body that arrives within its turn needs no timer. */
 import { type Clock, soon, type Timer } from "../../kernel/clock.ts";
 
-/** A body on its way. */
+/** A body that is arriving. */
 export interface Arriving {
-  /** When something of it came last. */
+  /** When its last bytes arrived. */
   heardAt: number;
   stalled(): void;
 }
@@ -37,7 +37,7 @@ export class StallWatch {
     this.#timer = undefined;
   }
 
-  /** Gives up what has stalled, and comes back when the next one could have. */
+  /** Gives up the bodies that have stalled, and looks again when the next one could have stalled. */
   #look(): void {
     const now = this.#clock.monotonic();
     let soonestMs = Number.POSITIVE_INFINITY;

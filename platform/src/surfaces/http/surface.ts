@@ -1,25 +1,28 @@
-/** What differs between surfaces: how a caller is recognised, whether requests count, and how a refusal looks. */
+/** The differences between surfaces: how they recognise a caller, whether requests count, and how a refusal looks. */
 import type { Caller } from "../../kernel/caller.ts";
+import type { Browser } from "../../kernel/operation.ts";
 import type { Problem } from "../../kernel/problem.ts";
 import type { Refused } from "./refusal.ts";
-import type { Request } from "./reply.ts";
+import type { Reply, Request } from "./reply.ts";
 
-/** Where a request says who sends it. */
-export type Credentials = Pick<Request, "headers" | "url" | "socket">;
+/** The parts of a request that say who sends it. */
+export type Credentials = Pick<Request, "headers" | "url" | "socket" | "method">;
 
 export interface Surface {
   name: string;
-  /** Throws, now or later, where nobody is recognised. */
+  /** Throws, or rejects, if it recognises no one. */
   authenticate(request: Credentials): Caller | Promise<Caller>;
-  /** Whether requests count against the user's rate limits and answers carry their headers. */
+  /** Whether requests count against the user's rate limits and answers carry the headers for them. */
   limited: boolean;
-  /** Whether a body must say that it is JSON; 415 otherwise. */
+  /** Whether a body must be declared as JSON; if not, it gets a 415. */
   strictMediaType: boolean;
   refusal(problem: Problem): Refused;
-  /** What every answer carries, refusals to strangers included. */
+  /** Headers that every answer carries, even refusals to strangers. */
   headers?: (request: Request) => Record<string, string>;
-  /** What answers say to the browser of a page of that origin; absent where no page may call. */
+  /** The browser behind a request, for operations by which sessions begin and end. */
+  browser?: (request: Request, reply: Reply) => Browser;
+  /** Headers for the browser of a page from that origin; absent if no page may call this surface. */
   crossOrigin?: ((origin: string | undefined) => Record<string, string>) | undefined;
-  /** Whether each request is worth a line in the log. */
+  /** Whether each request gets a line in the log. */
   logged: boolean;
 }

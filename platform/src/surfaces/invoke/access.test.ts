@@ -1,11 +1,11 @@
-/** Who may call an endpoint, in which of the ways that public clients call it, and how every refusal looks. */
+/** Who may call an endpoint, in each way that public clients call it, and the form of every refusal. */
 import { describe, expect, test } from "vitest";
 import { type JobWorld, setupJobs } from "../../../tests/job-world.ts";
 
 const UNKNOWN = "aaaaaaaaaaaaaa";
 const NO_JOB = "00000000-0000-7000-8000-000000000000-u1";
 
-/** Every operation, with a path that exists while `JOB` does. */
+/** Every operation, with a path that exists as long as `JOB` does. */
 const operations: [method: string, path: string][] = [
   ["POST", "/run"],
   ["POST", "/runsync"],
@@ -59,7 +59,7 @@ describe.each(operations)("%s %s", (method, path) => {
     const weak = await world.newKey({ scopes: reads ? ["secrets:write"] : ["read-only"] });
     await expectError(world.invoke(method, path, { key: weak }), 403, `lacks the scope '${scope}'`);
     const able = await world.newKey({ scopes: ["serverless:invoke"], endpoints: [world.endpoint] });
-    // Nothing was sent, or nothing is there; but it was let in.
+    // The request is empty, or the job does not exist. Either way the key was accepted.
     const answered = path.includes("JOB") ? 404 : path.startsWith("/run") ? 400 : 200;
     expect((await world.invoke(method, path.replace("JOB", NO_JOB), { key: able })).status).toBe(answered);
   });
@@ -99,7 +99,7 @@ describe("a key is taken", () => {
 });
 
 describe("ways in which public clients call", () => {
-  /** Content-Type: application/json with nothing behind it, which many servers refuse. */
+  /** Content-Type: application/json with an empty body, which many servers refuse. */
   const empty = { headers: { "content-type": "application/json" }, body: "" };
 
   test.each([

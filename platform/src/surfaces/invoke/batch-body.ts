@@ -1,4 +1,4 @@
-/** From the body that brings requests of a batch to each of them: validated, and kept as it came. Runs in any thread. */
+/** Splits the body that adds requests to a batch: each request is validated, and its text kept unchanged. Runs in any thread. */
 import { credentialsToSeal } from "../../jobs/credential.ts";
 import { type RequestTerms, readRequest } from "../../jobs/request.ts";
 import { parseKeptJson } from "../../kernel/json.ts";
@@ -9,7 +9,7 @@ import { BATCH_LIMITS } from "../../resources/batches/model.ts";
 export interface BatchRequest {
   body: string;
   terms: RequestTerms;
-  /** Where credentials stand in the body, which are to be sealed. */
+  /** Where the body contains credentials that must be sealed. */
   credentials: Span[];
 }
 
@@ -25,7 +25,7 @@ export function readBatchBody(bytes: Uint8Array): BatchRequest[] {
     );
   if (list.length > BATCH_LIMITS.requests)
     throw problem("invalid", `a batch has at most ${BATCH_LIMITS.requests} requests, and these are ${list.length}`);
-  // Of a key that is given twice, parsers take the last.
+  // If a key occurs twice, parsers take the last one.
   const start = isBare ? undefined : valueSpans(text, ["requests"]).at(-1)![0];
   return itemSpans(text, start).map((span, i) => requestOf(text.slice(...span), termsOf(list[i], i)));
 }

@@ -1,11 +1,11 @@
-/** Batches and what a crash, a second node or a removal must not change: each request becomes one job, or none. */
+/** Batches through a crash, a second node or a removal: each request becomes one job or none. */
 import { describe, expect, test } from "vitest";
 import { BATCH_TICK_MS, counts, draft, finalized, shown } from "../../../tests/batch-world.ts";
 import { type JobWorld, setupJobs } from "../../../tests/job-world.ts";
 import { type Answer, InterceptedStore, setup } from "../../../tests/world.ts";
 
 describe("nothing is lost and nothing is done twice:", () => {
-  /** What workers would be given, in order: a job that is there twice is given twice. */
+  /** Returns what workers would get, in order. A job that is queued twice appears twice. */
   const taken = async ({ queue, endpoint, clock }: JobWorld) =>
     (await queue.claim({ endpoint, holder: "w", limit: 10_000, bytes: 1024 * 1024, now: clock.now() })).map(
       ({ job }) => job.id,
@@ -58,7 +58,7 @@ describe("nothing is lost and nothing is done twice:", () => {
     const path = `/v2/${world.endpoint}/batch/${id}/finalize`;
     let other: Answer | undefined;
     let isFirst = true;
-    // The first node has enqueued a page and not noted it yet.
+    // Here the first node has enqueued a page but not recorded it yet.
     store.beforeCommit = async (given) => {
       if (!isFirst || !given.some((write) => write.do === "remove" && write.kind === "batch-text")) return;
       isFirst = false;

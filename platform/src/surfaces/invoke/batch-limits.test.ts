@@ -1,4 +1,4 @@
-/** How many batches there may be and how large, and who may touch them. */
+/** How many batches an endpoint may have, how large they may be, and who may use them. */
 import { describe, expect, test } from "vitest";
 import { BATCH_TICK_MS, draft, expectRefusal, finalized, inputs, shown, work } from "../../../tests/batch-world.ts";
 import { type JobWorld, setupJobs } from "../../../tests/job-world.ts";

@@ -1,4 +1,4 @@
-/** Batches as their callers use them: gathered, finalized, followed, cancelled, and read for as long as they are kept. */
+/** Batches from a caller's view: create, finalize, follow, cancel, and read for as long as they are kept. */
 import { describe, expect, test } from "vitest";
 import {
   BATCH_TICK_MS,
@@ -254,7 +254,7 @@ describe("a cancelled batch", () => {
     const { id } = await finalized(world, 1);
     await worker.take();
     await world.invoke("POST", `/batch/${id}/cancel`);
-    // Nobody hears of the worker any more.
+    // The worker goes silent.
     await world.clock.advance(10 * MINUTE_MS);
     expect(counts(await shown(world, id))).toEqual([0, 0, 0, 0, 1]);
   });

@@ -1,4 +1,4 @@
-/** `/batch`: many requests gathered, sent to the queue together, and read together. */
+/** `/batch`: gathers many requests, sends them to the queue together, and shows them together. */
 
 import { sealFound } from "../../jobs/credential.ts";
 import type { Outputs } from "../../jobs/outputs.ts";
@@ -30,7 +30,7 @@ import type { SubmissionReader } from "./submission.ts";
 const BODY_LIMIT = 10 * MIB;
 const ATTRIBUTES_LIMIT = 64 * 1024;
 const SEALED_AT_ONCE = 500_000;
-/** To seal a credential takes as long as to copy so many characters. */
+/** Sealing a credential takes as long as copying this many characters. */
 const SEALING = 5000;
 /** A page of requests ends early when their results are longer than this together. */
 const RESULTS_LENGTH = 20 * MIB;
@@ -46,7 +46,7 @@ export interface BatchRouteParts {
 
 type Work = (parts: BatchRouteParts, asked: Asked) => Promise<unknown>;
 
-/** By operation. */
+/** What each operation does. */
 const works: Record<keyof typeof batchOperations, Work> = {
   listBatches: list,
   createBatch: create,
@@ -69,7 +69,7 @@ async function create(parts: BatchRouteParts, asked: Asked) {
   const requests = await readRequests(parts, asked);
   await parts.endpoints.ownForInvocation(caller, endpoint.id);
   const { id, requestIds } = await parts.batches.create(endpoint, requests);
-  // Not the remembered one: nothing may be left behind of an endpoint that was deleted meanwhile.
+  // Reads the endpoint from the store and not from the cache. If it was deleted meanwhile, its batch must not be left behind.
   await parts.endpoints.own(caller, endpoint.id).catch(async (error) => {
     await parts.batches.removeEndpoint(endpoint.id);
     throw error;
@@ -78,7 +78,7 @@ async function create(parts: BatchRouteParts, asked: Asked) {
 }
 
 async function add(parts: BatchRouteParts, asked: Asked) {
-  // An unknown batch is refused before a body is read for it.
+  // An unknown batch is refused before its body is read.
   await parts.batches.own(asked.endpoint, asked.params.batch_id!);
   return parts.batches.add(asked.endpoint, asked.params.batch_id!, await readRequests(parts, asked));
 }
@@ -115,7 +115,7 @@ async function listRequests(parts: BatchRouteParts, { endpoint, params, request,
   let length = 0;
   for (const state of states) {
     if (length > RESULTS_LENGTH) break;
-    // One that has results already does not wait for room: it ends here.
+    // A page that already has results does not wait for memory. It ends here.
     const admit: Admit = (bytes) => (length === 0 ? memory.take(bytes) : memory.takeAtOnce(bytes));
     const read = await shownRequest(parts, state, status === "DRAFT", admit).catch(isFullAfter(length));
     if (read === undefined) break;
@@ -130,13 +130,13 @@ async function listRequests(parts: BatchRouteParts, { endpoint, params, request,
   return new JsonText(Buffer.concat([Buffer.from('{"requests":['), ...parted, end]));
 }
 
-/** A page without anything would never become another one. */
+/** An empty page would make no progress, so without any result the error is thrown. */
 const isFullAfter = (length: number) => (error: unknown) => {
   if (length > 0 && (isProblem(error, "too-much") || isProblem(error, "unavailable"))) return undefined;
   throw error;
 };
 
-/** With its output or error for as long as its result is kept. */
+/** Shows a request with its output or error, for as long as its result is kept. */
 async function shownRequest(
   { queue, clock, outputs }: BatchRouteParts,
   { id, job, end }: RequestState,
@@ -146,7 +146,7 @@ async function shownRequest(
   const isEnded = job !== undefined && jobLifecycle.isFinal(job.state);
   const reading = isEnded ? await queue.read(id, clock.now(), ["result"], admit) : undefined;
   const result = typeof reading === "object" ? reading.result : undefined;
-  // A result that is kept behind a URL is shown as that, as everywhere.
+  // A result that is kept behind a URL is shown as that URL, as everywhere else.
   const link = isEnded ? outputs.link(job) : undefined;
   const own = JSON.stringify({
     id,
@@ -187,7 +187,7 @@ async function readRequests(
   return sealEach(reader.vault, requests);
 }
 
-/** Others come to their turn in between: a batch may have thousands of credentials. */
+/** Lets other work run in between, since a batch may have thousands of credentials. */
 async function sealEach(vault: Vault, requests: readonly BatchRequest[]): Promise<RequestText[]> {
   const texts: RequestText[] = [];
   const slices = new Slices(SEALED_AT_ONCE);

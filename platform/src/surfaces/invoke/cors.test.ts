@@ -1,4 +1,4 @@
-/** Pages of other origins that call endpoints: which ones may, what their browsers are told, and that nobody else is told anything. */
+/** Pages of other origins that call endpoints: which ones may, what their browsers are told, and that no one else is told anything. */
 import { describe, expect, test } from "vitest";
 import { type BalancedWorld, setupBalanced } from "../../../tests/balanced-world.ts";
 import { setupJobs } from "../../../tests/job-world.ts";

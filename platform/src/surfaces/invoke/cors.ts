@@ -1,11 +1,11 @@
-/** Cross-origin requests of browsers: which pages may call endpoints, and what a browser is told before and after it lets them. */
+/** Cross-origin requests of browsers: decides which pages may call endpoints, and answers the browser's preflight. */
 import { resourceWords } from "../../contract.ts";
 import type { Origins } from "../../kernel/origins.ts";
 import type { Answering, Request } from "../http/reply.ts";
 import type { Ahead } from "../http/server.ts";
 import { addressOf } from "../proxy/address.ts";
 
-/** The headers of answers that a page may read beside those that every page may. */
+/** Response headers that a page may read in addition to those that browsers always expose. */
 const EXPOSED = [
   "Allow",
   "Retry-After",
@@ -17,14 +17,11 @@ const EXPOSED = [
   "X-Runpod-Worker-Id",
 ].join(", ");
 const METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE";
-/** The longest that browsers go by it. */
+/** Browsers cache a preflight for no longer than this. */
 const PREFLIGHT_S = 7200;
 const HEADER_NAMES = /^[\w!#$%&'*+.^`|~-]+( *, *[\w!#$%&'*+.^`|~-]+)*$/;
 
-/**
- * Keys travel in a header that a page has to set itself, so nothing here is about cookies: what no page could do without a key it
- * cannot do with this either.
- */
+/** A page must set the key in a header itself, so cookies play no part here. A page without a key gains nothing from these headers. */
 export class CrossOrigin {
   readonly #origins: Origins;
   readonly #domain: string | undefined;
@@ -34,7 +31,7 @@ export class CrossOrigin {
     this.#domain = domain;
   }
 
-  /** For every answer, refusals and streams too: without them its page learns only that something failed. */
+  /** Headers for every answer, also for refusals and streams. Without them, the page learns only that something failed. */
   headers(origin: string | undefined): Record<string, string> {
     const varies: Record<string, string> = this.#origins === "*" ? {} : { Vary: "Origin" };
     const allowed = this.#allowed(origin);
@@ -43,7 +40,9 @@ export class CrossOrigin {
       : { "Access-Control-Allow-Origin": allowed, "Access-Control-Expose-Headers": EXPOSED, ...varies };
   }
 
-  /** The question that a browser asks before it sends a page's request. It never carries a key, and is answered before anybody asks for one. */
+  /**
+   * Answers the preflight that a browser sends before a page's request. It never carries a key, so it is answered before authentication.
+   */
   readonly preflights: Ahead = {
     find: (request) => {
       if (!isPreflight(request) || !isInvocation(request, this.#domain)) return undefined;
@@ -60,14 +59,14 @@ export class CrossOrigin {
   }
 }
 
-/** The same for every path: whether there is such an endpoint is not for strangers to know. */
+/** The answer is the same for every path: strangers must not learn whether an endpoint exists. */
 function leave(allowed: string): Answering {
   return ({ headers }, reply) => {
     const names = headers["access-control-request-headers"];
     reply.code(204);
     reply.header("Access-Control-Allow-Origin", allowed);
     reply.header("Access-Control-Allow-Methods", METHODS);
-    // A star would not cover `Authorization`, and clients bring headers of their own.
+    // A star would not cover `Authorization`, and clients send headers of their own.
     if (names !== undefined && HEADER_NAMES.test(names)) reply.header("Access-Control-Allow-Headers", names);
     reply.header("Access-Control-Max-Age", String(PREFLIGHT_S));
     reply.header("Vary", "Origin, Access-Control-Request-Headers");
@@ -78,7 +77,7 @@ function leave(allowed: string): Answering {
 const isPreflight = ({ method, headers }: Request) =>
   method === "OPTIONS" && headers.origin !== undefined && headers["access-control-request-method"] !== undefined;
 
-/** An endpoint's own host, or `/v2/<anything that is no resource word>`, however many slashes there are. */
+/** True for an endpoint's own host, and for `/v2/<word>` where the word names no resource, with any number of slashes. */
 function isInvocation({ url, headers }: Request, domain: string | undefined): boolean {
   if (addressOf(url, headers.host, domain)) return true;
   const word = /^\/+v2\/+([^/?]+)/.exec(url)?.[1];

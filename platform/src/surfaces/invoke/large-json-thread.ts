@@ -1,4 +1,4 @@
-/** The thread that reads large bodies, one after another. */
+/** The thread that parses large bodies, one after another. */
 import { parentPort } from "node:worker_threads";
 import { chunksOf, outputChunks, outputIn } from "../../jobs/chunks.ts";
 import { credentialBytes } from "../../jobs/credential.ts";
@@ -39,7 +39,7 @@ const readers: Record<WholeQuestion["kind"], (question: WholeQuestion) => WholeA
   chunks: ({ id, bytes }) => ({ id, bytes, chunks: chunksOf(textOf(bytes)) }),
   openAi: readLargeInput,
   body: readLargeBody,
-  // What was sent is dropped: nobody needs it back.
+  // The bytes are dropped here, since the caller keeps its own copy.
   output: ({ id, bytes, part }) => ({
     id,
     bytes: NOTHING(),
@@ -56,7 +56,7 @@ function showChunks({ id, kind, stored }: ChunksQuestion) {
   return { id, shown: shownChunks[kind](stored) };
 }
 
-/** Bodies that are on their way in. */
+/** The bodies that are still arriving. */
 const scans = new Map<number, JsonScan>();
 
 function scanOn({ id, kind, scan: number, bytes }: ScanQuestion): ScanAnswer {
@@ -69,7 +69,7 @@ function scanOn({ id, kind, scan: number, bytes }: ScanQuestion): ScanAnswer {
 
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
 
-/** Parsers of the request skip it; those of the worker may not. */
+/** Removes a byte order mark. The server's parser skips it, but the worker's parser might not. */
 const withoutMark = (sent: Uint8Array) =>
   BYTE_ORDER_MARK.every((byte, i) => sent[i] === byte) ? sent.subarray(3) : sent;
 
@@ -92,7 +92,7 @@ function readLargeRequests({ id, bytes }: WholeQuestion): WholeAnswer {
 
 const schemas = new Map<string, object>();
 
-/** The same object for the same schema: each is compiled once. */
+/** Returns the same object for the same schema, so that each schema is compiled once. */
 function known(text: string): object {
   const schema = schemas.get(text) ?? (JSON.parse(text) as object);
   schemas.set(text, schema);
@@ -127,6 +127,6 @@ function readLargeReport({ id, bytes }: WholeQuestion): WholeAnswer {
   const text = textOf(bytes);
   const report = readReport(text);
   const whole = report.kind === "end" && report.result === text.trim();
-  // The text need not travel back when the bytes already are what it says.
+  // If the bytes are already the result, its text is not sent back a second time.
   return { id, bytes, whole, report: whole ? { ...report, result: "" } : report };
 }

@@ -1,14 +1,14 @@
-/** Large bodies: nobody waits for all that another account sends. */
+/** Large bodies: no account waits for everything that another account sends. */
 import { expect, test } from "vitest";
 import { LargeJson } from "./large-json.ts";
 
 const body = (bytes: number) => Buffer.from(`{"input":{"text":"${"x".repeat(bytes)}"}}`);
 const MB = 1024 * 1024;
 
-/** Sends them all at once and returns whose were read, in that order. */
+/** Sends all bodies at once, and returns the accounts in the order in which their bodies were read. */
 async function orderOf(sent: [whose: string, bytes: number][]): Promise<string[]> {
   await using large = new LargeJson();
-  // Both threads are there before anybody's turn counts.
+  // Starts both threads before the order counts.
   await Promise.all([2 * MB, 300_000].map((bytes) => large.request(body(bytes), "first")));
   const order: string[] = [];
   await Promise.all(

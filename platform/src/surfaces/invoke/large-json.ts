@@ -1,4 +1,4 @@
-/** Large JSON bodies are read in threads, accounts in turns: parsing 19 MB would stop the event loop for about 200 ms. */
+/** Parses large JSON bodies in threads, accounts in turns: parsing 19 MB here would block the event loop for about 200 ms. */
 import { outputChunks, outputIn } from "../../jobs/chunks.ts";
 import { credentialBytes, type Opening } from "../../jobs/credential.ts";
 import { inputBytes } from "../../jobs/input.ts";
@@ -13,9 +13,9 @@ import type { Payload } from "../../ports/queue/job.ts";
 import type { BatchRequest } from "./batch-body.ts";
 import { type OpenAiAnswer, openAiAnswer, shownChunks } from "./shown-output.ts";
 
-/** Shorter bodies are read where they are: handing them over would cost more than it saves. */
+/** Shorter bodies are parsed directly: handing them to a thread would cost more than it saves. */
 export const LARGE_BYTES = 256 * 1024;
-/** Those up to this length have a thread of their own, so that none of them waits for a longer one. */
+/** Bodies up to this length have a thread of their own, so that they never wait for a longer one. */
 const HEAVY_BYTES = 1024 * 1024;
 
 export type WholeQuestion = {
@@ -32,15 +32,15 @@ export type WholeQuestion = {
     | "input"
     | "body";
   bytes: Uint8Array;
-  /** What a body is held to, as JSON. */
+  /** The schema that validates a body, as JSON. */
   schema?: string;
   /** Which chunks of an output are wanted. */
   part?: { from: number; most: number };
-  /** What the credentials that are looked for begin with. */
+  /** The text that the credentials to be found begin with. */
   opening?: Opening;
 };
 
-/** Stored chunks, to be written as they are shown: as items of a stream, or as the events of an OpenAI client. */
+/** Stored chunks that should be formatted: as items of a stream, or as events for an OpenAI client. */
 export type ChunksQuestion = { id: number; kind: "items" | "openAiEvents"; stored: StoredChunk[] };
 
 export interface StoredChunk {
@@ -48,7 +48,7 @@ export interface StoredChunk {
   sequence: number;
 }
 
-/** Of a body that comes in pieces: the next piece, the end of it, or that nobody wants to know any more. */
+/** For a body that arrives in pieces: its next piece, its end, or the message that no one needs it any more. */
 export type ScanQuestion = { id: number; kind: "piece" | "end" | "forget"; scan: number; bytes?: Uint8Array };
 
 export type Question = WholeQuestion | ScanQuestion | ChunksQuestion;
@@ -63,17 +63,17 @@ export type WholeAnswer = { id: number; bytes: Uint8Array } & (
   | { credentials: Span[] }
   | { input: Span }
   | { value: unknown }
-  /** `whole`: the body itself is the result object. */
+  /** `whole` means that the body itself is the result object. */
   | { report: Report; whole: boolean }
   | { refused: { code: Meaning; detail: string; errors?: string[] | undefined } }
 );
 
-/** Whether it can still be JSON, and at the end what it is. The bytes of a piece come back. */
+/** Whether the bytes can still be JSON, and at the end what they are. The buffer of a piece is returned. */
 export type ScanAnswer = { id: number; goesOn: boolean; scanned?: Scanned; bytes?: Uint8Array };
 
 export type Answer = WholeAnswer | ScanAnswer | { id: number; shown: string[] };
 
-/** A body that is checked while it comes in. */
+/** A body that is checked while it arrives. */
 export interface LargeScan extends Disposable {
   push(piece: Uint8Array): Promise<boolean>;
   end(): Promise<Scanned>;
@@ -88,7 +88,7 @@ export class LargeJson implements AsyncDisposable {
   readonly #heavy = new TurnThread<Unnumbered, Answer>(THREAD);
   #nextScan = 1;
 
-  /** `whose` says who waits behind whom: bodies of one party are read in their order, those of several in turns. */
+  /** `whose` decides the order: bodies with the same `whose` are read in sequence, others in turns. */
   async request(bytes: Uint8Array, whose: string): Promise<{ terms: RequestTerms; bytes: Uint8Array }> {
     const answer = await this.#askWhole("request", bytes, whose);
     if ("refused" in answer) throw problem(answer.refused.code, answer.refused.detail);
@@ -101,7 +101,7 @@ export class LargeJson implements AsyncDisposable {
     return (answer as Extract<Answer, { requests: BatchRequest[] }>).requests;
   }
 
-  /** A body of the REST API, held to its schema: what comes back is no longer than that allows. */
+  /** Parses a body of the REST API and validates it. The schema limits the size of the returned value. */
   async body(bytes: Uint8Array, schema: object, whose: string): Promise<unknown> {
     const answer = await this.#askWhole("body", bytes, whose, { schema: JSON.stringify(schema) });
     if (!("refused" in answer)) return (answer as Extract<Answer, { value: unknown }>).value;
@@ -109,19 +109,19 @@ export class LargeJson implements AsyncDisposable {
     throw problem(code, detail, errors ? { errors } : {});
   }
 
-  /** What one post of a streaming job becomes. */
+  /** Splits one post of a streaming job into chunks. */
   async chunks(bytes: Uint8Array, whose: string): Promise<string[]> {
     return ((await this.#askWhole("chunks", bytes, whose)) as Extract<Answer, { chunks: string[] }>).chunks;
   }
 
-  /** A body that is passed on as it came. */
+  /** Checks a body that is passed on unchanged. */
   async openAi(bytes: Uint8Array, whose: string): Promise<{ wantsStream: boolean; bytes: Uint8Array }> {
     const answer = await this.#askWhole("openAi", bytes, whose);
     if ("refused" in answer) throw problem(answer.refused.code, answer.refused.detail);
     return answer as Extract<Answer, { wantsStream: boolean }>;
   }
 
-  /** The output of a stored result as chunks, and whether more follow. */
+  /** Returns the output of a stored result as chunks, and whether more follow. */
   async output(
     result: Payload,
     { whose, ...part }: { from: number; most: number; whose: string },
@@ -131,26 +131,26 @@ export class LargeJson implements AsyncDisposable {
     return answer as Extract<Answer, { texts: string[] }>;
   }
 
-  /** What a stored result says to an OpenAI client. */
+  /** Turns a stored result into the answer for an OpenAI client. */
   async openAiAnswer(result: Payload, whose: string): Promise<OpenAiAnswer> {
     if (result.length <= LARGE_BYTES) return openAiAnswer(textOf(result));
     return ((await this.#askWhole("openAiAnswer", bytesOf(result), whose)) as { answer: OpenAiAnswer }).answer;
   }
 
-  /** Where credentials stand in a body, which stays where it is. */
+  /** Finds the credentials in a body. The caller keeps its bytes. */
   async credentials(body: Uint8Array, opening: Opening, whose: string): Promise<Span[]> {
     if (body.byteLength <= LARGE_BYTES) return credentialBytes(body, opening);
     const answer = await this.#askWhole("credentials", new Uint8Array(body), whose, { opening });
     return (answer as Extract<Answer, { credentials: Span[] }>).credentials;
   }
 
-  /** Where the input stands in a body, which stays where it is. */
+  /** Finds the input in a body. The caller keeps its bytes. */
   async input(body: Uint8Array, whose: string): Promise<Span> {
     if (body.byteLength <= LARGE_BYTES) return inputBytes(body);
     return ((await this.#askWhole("input", new Uint8Array(body), whose)) as Extract<Answer, { input: Span }>).input;
   }
 
-  /** Each chunk as it is shown. */
+  /** Formats each chunk for the reader. */
   async shown(kind: ChunksQuestion["kind"], chunks: readonly StoredChunk[], whose: string): Promise<string[]> {
     const stored = chunks.map(({ text, sequence }) => ({ text, sequence }));
     const length = stored.reduce((sum, { text }) => sum + text.length, 0);
@@ -164,11 +164,11 @@ export class LargeJson implements AsyncDisposable {
     return answer.whole && answer.report.kind === "end" ? { ...answer.report, result: answer.bytes } : answer.report;
   }
 
-  /** Its pieces are short, and each waits for the one before. */
+  /** Checks a body in short pieces. Each piece waits for the one before it. */
   scan(): LargeScan {
     const scan = this.#nextScan++;
-    // One copy goes to and fro, since each piece is also written down here: copies that stayed with the thread would be as long as all that came,
-    // and a thread that makes nothing else collects them late.
+    // One buffer travels to the thread and back, since each piece is also written to storage here. A new copy per piece would add up to the
+    // whole body in the thread, which collects garbage late.
     let copy = new ArrayBuffer(0);
     const ask = async (kind: ScanQuestion["kind"], bytes?: Uint8Array<ArrayBuffer>) => {
       const question = { kind, scan, bytes };
@@ -179,7 +179,7 @@ export class LargeJson implements AsyncDisposable {
       const bytes = new Uint8Array(copy, 0, piece.length);
       bytes.set(piece);
       const answer = await ask("piece", bytes);
-      // A long one, which only the first piece needs, is not kept for the short ones.
+      // A long buffer, which only a long first piece needs, is not kept for the short ones.
       copy = piece.length > LARGE_BYTES ? new ArrayBuffer(0) : (answer.bytes!.buffer as ArrayBuffer);
       return answer.goesOn;
     };
@@ -194,7 +194,7 @@ export class LargeJson implements AsyncDisposable {
     await Promise.all([this.#light.end(), this.#heavy.end()]);
   }
 
-  /** The bytes travel to the thread and back without being copied. */
+  /** The bytes move to the thread and back without being copied. */
   async #askWhole(
     kind: WholeQuestion["kind"],
     bytes: Uint8Array,
@@ -209,6 +209,6 @@ export class LargeJson implements AsyncDisposable {
 
 const textOf = (payload: Payload) => (typeof payload === "string" ? payload : Buffer.from(payload).toString());
 
-/** A copy: what is handed to the thread is gone here, and others may read the same result. */
+/** Copies the bytes: a buffer given to the thread is gone here, and others may read the same result. */
 const bytesOf = (payload: Payload) =>
   typeof payload === "string" ? new TextEncoder().encode(payload) : new Uint8Array(payload);

@@ -1,4 +1,4 @@
-/** When the thread that reads large bodies gives back what they became. */
+/** When the thread that parses large bodies frees the memory they took. */
 import { expect, test } from "vitest";
 import { FakeClock } from "../../kernel/clock.ts";
 import { Leftovers } from "./leftovers.ts";

@@ -1,8 +1,8 @@
-/** What reading large bodies leaves in a thread: up to a hundred times their bytes as objects, which nobody would collect while it rests. */
+/** Frees what parsing large bodies leaves in a thread: up to a hundred times their bytes, which an idle thread would keep. */
 import type { Clock, Timer } from "../../kernel/clock.ts";
 import { MIB } from "../../kernel/operation.ts";
 
-/** So rarely that it costs little beside the reading. */
+/** Collecting this rarely costs little compared with parsing. */
 const COLLECT_AFTER_BYTES = 8 * MIB;
 const REST_MS = 1000;
 
@@ -17,7 +17,7 @@ export class Leftovers {
     this.#collect = collect;
   }
 
-  /** A body of so many bytes was read. */
+  /** Called after a body of this many bytes was parsed. */
   add(bytes: number): void {
     this.#rest?.cancel();
     this.#bytes += bytes;

@@ -1,15 +1,15 @@
-/** What a client of the OpenAI-compatible route sends, as the job that its worker gets. Runs in any thread. */
+/** Turns a request on the OpenAI-compatible route into the body of a job. Runs in any thread. */
 import type { Payload } from "../../ports/queue/job.ts";
 
 export interface OpenAiInput {
-  /** JSON, passed on as it came. */
+  /** The JSON text, passed on unchanged. */
   text: Payload;
   wantsStream: boolean;
 }
 
 export const wantsStream = (body: unknown) => (body as { stream?: unknown } | null)?.stream === true;
 
-/** Put together around what was sent: reading and writing 20 MB anew held everybody up for seconds. */
+/** Wraps the sent text. Parsing 20 MB and serializing it again held up all other requests for seconds. */
 export function openAiBody(route: string, sent: Payload | undefined): Payload {
   const opening = `{"input":{"openai_route":${JSON.stringify(route)}`;
   if (sent === undefined) return `${opening}}}`;

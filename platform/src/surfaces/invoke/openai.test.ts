@@ -1,4 +1,4 @@
-/** The OpenAI-compatible route: plain and streamed answers, models, errors, and a hang-up that cancels. */
+/** The OpenAI-compatible route: plain and streamed answers, models, errors, and cancelling by hanging up. */
 import { expect, test } from "vitest";
 import { setupJobs } from "../../../tests/job-world.ts";
 

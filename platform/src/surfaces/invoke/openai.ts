@@ -47,12 +47,12 @@ export async function openAi(parts: OpenAiParts, asked: Asked): Promise<unknown>
   try {
     return wantsStream ? await streamed(parts, asked, job.id, gone) : await whole(parts, asked, job.id, gone);
   } finally {
-    // Nobody reads what a client that hung up was waiting for; a job that has ended is not changed by this.
+    // The client hung up, so the job is cancelled. A job that has already ended is not changed by this.
     if (gone.aborted && !reply.raw.writableFinished) await engine.cancel(endpoint.id, job.id).catch(() => undefined);
   }
 }
 
-/** Of the body nothing is left in memory when the job is stored: its end may take minutes. */
+/** Stores the job and frees the memory of its body, since the job may take minutes. */
 async function submitted(parts: OpenAiParts, asked: Asked): Promise<{ job: Job; wantsStream: boolean }> {
   const { endpoint, request, params, memory } = asked;
   const input = request.method === "POST" ? await readInput(parts, asked) : undefined;
@@ -79,7 +79,7 @@ async function readInput(
   return { text, wantsStream: wantsStream(value) };
 }
 
-/** `/v2/{id}/openai/v1/models?limit=2` asks for `/v1/models?limit=2`. */
+/** `/v2/{id}/openai/v1/models?limit=2` becomes `/v1/models?limit=2`. */
 function routeOf(request: Request, path: string): string {
   const mark = request.url.indexOf("?");
   return `/${path}${mark < 0 ? "" : request.url.slice(mark)}`;
@@ -104,7 +104,7 @@ async function whole(
   return "text" in answer ? new JsonText(answer.text) : failed(reply, answer.status, answer.message);
 }
 
-/** Text goes out as it comes in; the status stays open until the first of it, so that an early failure can still be told by it. */
+/** Sends text as it arrives. The status is sent with the first text, so that an early failure can still set it. */
 async function streamed(
   { streams, outputs, reader }: OpenAiParts,
   { endpoint, reply, memory }: Asked,
@@ -158,13 +158,13 @@ function failed(reply: Reply, status: number, message: string): JsonText {
 
 const errorObject = (message: string) => ({ error: { message, type: "worker_error", code: null } });
 
-/** Clients of this route read no links: one says where to look. */
+/** Clients of this route do not follow links, so the error message contains the link. */
 function leadsElsewhere(outputs: Outputs, job: Job): string | undefined {
   const link = job.state === "COMPLETED" ? outputs.link(job) : undefined;
   return link && `the output has ${link.bytes} bytes, which is too long for this route: it is at ${link.url}`;
 }
 
-/** Undefined when the job was completed. One that has not ended is let go because the server ends. */
+/** Undefined if the job completed. If the job has not ended, the server is shutting down and stops waiting for it. */
 function failureOf({ job, error }: StreamView): string | undefined {
   if (job.state === "COMPLETED") return undefined;
   if (!jobLifecycle.isFinal(job.state)) return ENDING;

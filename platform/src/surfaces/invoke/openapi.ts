@@ -1,4 +1,4 @@
-/** The OpenAPI document of calls to endpoints and of the worker link, made from the same operations that are mounted. */
+/** Makes the OpenAPI document of endpoint calls and the worker link from the same operations that are mounted. */
 import { endpointCalls } from "../../contract.ts";
 import type { Method } from "../../kernel/operation.ts";
 import {
@@ -36,7 +36,7 @@ const reasons: Record<number, string> = {
   504: "The worker did not answer in time.",
 };
 
-/** Refusals that any operation can give. */
+/** Statuses of the refusals that any operation can give. */
 const ALWAYS: Record<RawOperation["key"], readonly number[]> = {
   caller: [401, 403, 405, 429, 503],
   "caller or link": [401, 403, 405, 429, 503],
@@ -93,7 +93,7 @@ export function invokeDocument(served: RawOperations = endpointCalls): Json {
   };
 }
 
-/** `{path*}` takes slashes too, for which the document has no sign; its parameter says so. */
+/** `{path*}` also takes slashes. OpenAPI has no notation for that, so the parameter's description says it. */
 export const documentedPath = (path: string) => path.replace(/\{(\w+)\*\}$/, "{$1}");
 
 const operationId = (name: string, { method: first }: RawOperation, method: Method) =>

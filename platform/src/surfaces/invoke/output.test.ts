@@ -1,4 +1,4 @@
-/** Outputs too long for a record: kept apart, and handed out behind a link that lives as long as the result. */
+/** Outputs too long for a record are kept apart, behind a link that lives as long as the result. */
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { describe, expect, test } from "vitest";
@@ -9,7 +9,7 @@ const MINUTE_MS = 60_000;
 const STALL_MS = 15_000;
 const DISCARD_MS = 2000;
 
-/** Results are read as a whole up to 1 MB, and kept apart up to 3. */
+/** Results up to 1 MB are read as a whole, results up to 3 MB are kept apart. */
 const setupSmall = () => setupJobs({ payloadLimits: "1,1,1,3" });
 
 const long = "ä\n".repeat(600_000);
@@ -19,7 +19,7 @@ interface Link {
   bytes: number;
 }
 
-/** Links begin with the public URL, which no server listens at here. */
+/** Links begin with the public URL, where no server listens in this test. */
 const here = (world: JobWorld, { url }: Link) => url.replace("https://millrace.test", world.url);
 
 const fetched = (world: JobWorld, link: Link, init: RequestInit = {}) => fetch(here(world, link), init);
@@ -141,7 +141,7 @@ describe("who may read it:", () => {
     const signed = new URL(record.output.url).search;
     const stranger = await world.strangersKey();
     expect(await status(stranger)).toBe(404);
-    // A key that may not is not helped by a link.
+    // A link does not help a key that lacks the right.
     expect(await status(stranger, `/output/${id}${signed}`)).toBe(404);
     expect(await status(await world.newKey({ scopes: ["secrets:read"] }))).toBe(403);
     expect(await status(null)).toBe(401);
@@ -165,7 +165,7 @@ describe("who may read it:", () => {
       link.slice(0, -1),
       `${link}A`,
       link.replace(/signature=.*/, "signature="),
-      // One that nobody knows is refused with the same words.
+      // A link to an unknown job is refused with the same words.
       link.replace(id, `${id.slice(0, -5)}00-u1`),
     ])
       expect(await refused(url)).toEqual(unauthorized);

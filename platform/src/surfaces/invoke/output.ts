@@ -1,4 +1,4 @@
-/** `/output`: an output that is too long for its record, sent as fast as the client reads and never whole in memory. */
+/** `/output`: sends an output that is too long for its record, as fast as the client reads and never whole in memory. */
 import type { Outputs } from "../../jobs/outputs.ts";
 import type { Caller } from "../../kernel/caller.ts";
 import { problem } from "../../kernel/problem.ts";
@@ -16,7 +16,7 @@ interface Asked {
   reply: Reply;
 }
 
-/** Nobody in particular: the link itself says what it opens. */
+/** An empty caller: the link itself says what it opens. */
 const BEARER: Caller = { account: "", user: "", key: "", grants: [], exempt: false };
 
 const attemptIn = (search: URLSearchParams) => {
@@ -24,7 +24,7 @@ const attemptIn = (search: URLSearchParams) => {
   return text !== null && /^\d{1,9}$/.test(text) ? Number(text) : undefined;
 };
 
-/** The same surface for a client that comes with a link instead of a key; undefined for all others. */
+/** The same surface for a client that brings a link instead of a key, or undefined for all others. */
 export function linkSurface(
   surface: Surface,
   outputs: Outputs,
@@ -57,7 +57,7 @@ export async function output(outputs: Outputs, { endpoint, job: id, request, rep
     ...(range ? { "content-range": `bytes ${from}-${to - 1}/${bytes}` } : {}),
     "accept-ranges": "bytes",
     "x-job-status": job.state,
-    // The link is a key of its own, and a page that shows what it leads to must not be taken for one of ours.
+    // The link works like a key, so nothing may cache it. A page with this content must not run as a page of this server.
     "cache-control": "private, no-store",
     "x-content-type-options": "nosniff",
     "content-security-policy": "sandbox",
@@ -72,7 +72,7 @@ export async function output(outputs: Outputs, { endpoint, job: id, request, rep
   return reply;
 }
 
-/** One stretch, as for going on with what broke off. Anything else that a range can be is answered in full, as it may be. */
+/** Reads a single range, as for resuming a download. Any other form of range is answered in full, which HTTP allows. */
 function rangeOf(header: string | undefined, bytes: number): [from: number, to: number] | undefined {
   const [, first, last] = /^bytes=(\d{1,15})-(\d{0,15})$/.exec(header ?? "") ?? [];
   if (first === undefined) return undefined;

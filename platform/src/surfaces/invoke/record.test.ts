@@ -12,7 +12,7 @@ async function timed() {
   return { world, worker, id, [Symbol.asyncDispose]: () => world[Symbol.asyncDispose]() };
 }
 
-/** What a job that ran shows of its times: 1.5 s in the queue, 2.5 s at work. */
+/** The times that a finished job shows: 1.5 s in the queue, 2.5 s at work. */
 const ran = (worker: TestWorker) => ({ delayTime: 1500, executionTime: 2500, workerId: worker.id });
 
 describe("the fields of each state", () => {

@@ -1,4 +1,4 @@
-/** How long results are kept: by the way they were asked for, and shorter when a caller says so. */
+/** How long results are kept: it depends on how the job was submitted, and a caller can shorten it. */
 import { describe, expect, test } from "vitest";
 import { type JobWorld, setupJobs, type TestWorker } from "../../../tests/job-world.ts";
 
@@ -21,7 +21,7 @@ async function ran(world: JobWorld, worker: TestWorker, _query: string, result: 
 
 const isThere = async (world: JobWorld, id: string) => (await world.invoke("GET", `/status/${id}`)).status === 200;
 
-/** A result that is there until just before this time after its end, and no longer. */
+/** Expects the result to exist until just before this time after its end, and no longer. */
 async function expectKept(world: JobWorld, id: string, keptMs: number): Promise<void> {
   await world.clock.advance(keptMs - 1);
   expect(await isThere(world, id)).toBe(true);

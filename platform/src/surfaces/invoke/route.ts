@@ -1,4 +1,4 @@
-/** A call of an endpoint: who asks for what, and what is done then. */
+/** A call of an endpoint: who asks for what, and what is done for it. */
 import type { Caller } from "../../kernel/caller.ts";
 import type { RawOperations } from "../../kernel/raw-operation.ts";
 import type { Params, Reply, Request } from "../http/reply.ts";
@@ -14,5 +14,5 @@ export interface Asked {
   memory: RequestMemory;
 }
 
-/** What is done for each operation. */
+/** The function that does each operation. */
 export type Works<Ops extends RawOperations> = Record<keyof Ops, (asked: Asked) => Promise<unknown>>;

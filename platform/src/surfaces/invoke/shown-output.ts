@@ -1,4 +1,4 @@
-/** Outputs as their readers get them: read where they are when they are short, and in a thread when they are long. */
+/** Formats outputs for their readers. Short ones are parsed directly, long ones in a thread. */
 import { withMetrics } from "../../jobs/chunks.ts";
 
 interface StoredChunk {
@@ -8,7 +8,7 @@ interface StoredChunk {
 
 export type OpenAiAnswer = { text: string } | { status: number; message: string };
 
-/** Workers yield, and their only item is the answer. */
+/** Workers of this route yield, so the only item of the output is the answer. */
 export function openAiAnswer(result: string): OpenAiAnswer {
   const { output } = JSON.parse(result) as { output?: unknown };
   const answer = Array.isArray(output) && output.length === 1 ? output[0] : output;
@@ -23,7 +23,7 @@ export const shownChunks = {
     stored.map(({ text }) => eventText((JSON.parse(text) as { output?: unknown }).output)),
 };
 
-/** Newer workers yield finished event text, older ones objects or lists of them. */
+/** Newer workers yield finished event text, and older ones yield objects or lists of objects. */
 function eventText(output: unknown): string {
   if (typeof output === "string") return output;
   const items = Array.isArray(output) ? output : [output];

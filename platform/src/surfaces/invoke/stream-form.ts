@@ -1,14 +1,14 @@
-/** Which form of `/stream` a caller reads: the specification's array, the object that public clients know, or events. */
+/** Decides which form of `/stream` a caller gets: the specification's array, the object that public clients know, or events. */
 import type { IncomingHttpHeaders } from "node:http";
 import { problem } from "../../kernel/problem.ts";
 import { hasScheme } from "./surface.ts";
 
 export type StreamForm = "array" | "object" | "events";
 
-/** What the operator says: one form for all, or each caller's by how it sends its key. */
+/** The operator's setting: one form for all, or the form that fits how each caller sends its key. */
 export type StreamStandard = "auto" | "array" | "object";
 
-/** The first of these that says something decides: format, POST, wait, Accept, the operator's setting, how the key was sent. */
+/** The first of these that is present decides: format, POST, wait, Accept, the operator's setting, how the key was sent. */
 export function streamForm(
   method: string,
   search: URLSearchParams,
@@ -20,7 +20,7 @@ export function streamForm(
   if (method === "POST" || search.has("wait")) return "object";
   if (headers.accept?.includes("text/event-stream")) return "events";
   if (standard !== "auto") return standard;
-  // The specification sends the bare key and shows the array; every public client sends `Bearer` and reads the object.
+  // The specification sends the bare key and shows an array. Every public client sends `Bearer` and reads an object.
   return hasScheme(headers.authorization) ? "object" : "array";
 }
 

@@ -11,7 +11,7 @@ async function streaming(world: JobWorld, ...outputs: unknown[]) {
   return { worker, id };
 }
 
-/** As the specification asks: by the bare key. */
+/** Reads as the specification does, with the bare key. */
 const read = (world: JobWorld, id: string, query = "") =>
   world.invoke("GET", `/stream/${id}${query}`, { headers: { authorization: world.key } });
 
@@ -261,7 +261,7 @@ test("output over 1 MB is split over several chunks, and none of it is lost", as
   const long = "ä\n".repeat(600_000);
   const list = Array.from({ length: 150_000 }, (_, i) => `item ${i}`);
   const { id } = await streaming(world, long, list);
-  // More than one answer holds.
+  // The outputs do not fit into one answer.
   const outputs = outputsOf([...(await read(world, id)).json, ...(await read(world, id)).json]) as string[];
   for (const output of outputs) expect(Buffer.byteLength(JSON.stringify(output))).toBeLessThanOrEqual(1_048_576);
   const joined = outputs.join("");

@@ -1,4 +1,4 @@
-/** `/stream`: what a job has streamed and no answer has given yet, or all of it as server-sent events. */
+/** `/stream`: returns what a job has streamed since the last answer, or all of it as server-sent events. */
 import { withMetrics } from "../../jobs/chunks.ts";
 import type { Engine, Waiting } from "../../jobs/engine.ts";
 import { STREAM_WAIT } from "../../jobs/model.ts";
@@ -39,7 +39,7 @@ export async function stream(parts: StreamParts, asked: Asked): Promise<unknown>
   return form === "events" ? events(parts, asked) : poll(parts, asked, form);
 }
 
-/** One cursor per job, moved after the answer is written: a client that vanished before has lost nothing. */
+/** Each job has one cursor. It moves only after the answer is written, so a client that vanished earlier has lost nothing. */
 async function poll(
   parts: StreamParts,
   { endpoint, job: id, request, reply, memory }: Asked,
@@ -74,7 +74,7 @@ async function nextUnread(
     const view = await streams.next(endpoint, id, after, waiting);
     const last = view.errorAt ?? view.chunks.at(-1);
     if (!last) return view;
-    // Another answer may have given these chunks while this one was waiting for them.
+    // Another answer may have returned these chunks meanwhile.
     const { sequence, attempt } = cursorOf((await engine.read(endpoint, id)).job);
     if (streams.answering.has(id) || sequence !== after.sequence || attempt !== after.attempt) continue;
     const settled = cursorMoved(engine, view.job, last, reply).finally(() => streams.answering.delete(id));
@@ -85,20 +85,20 @@ async function nextUnread(
 
 async function cursorMoved(engine: Engine, job: Job, last: StreamPosition, { raw }: Reply): Promise<void> {
   if (!raw.destroyed) await new Promise((resolve) => raw.once("close", resolve));
-  // A move that fails means that these chunks are given once more, which is better than not at all.
+  // If the move fails, these chunks are sent again, which is better than not at all.
   if (raw.writableFinished) await engine.moveCursor(job, last).catch(() => undefined);
 }
 
-/** Chunks of an earlier attempt are gone; reading then begins anew. */
+/** Chunks of an earlier attempt are gone, so reading starts over. */
 function cursorOf({ cursor, attempt }: Job): StreamPosition {
   return cursor && cursor.attempt === attempt ? cursor : BEGINNING;
 }
 
-/** Clients stop at the first state that is final: an end is said together with the last chunks, and not before. */
+/** Clients stop at the first final state, so the end is shown only with the last chunks. */
 const shownState = ({ job, isLast }: StreamView): JobState =>
   isLast || !jobLifecycle.isFinal(job.state) ? job.state : "IN_PROGRESS";
 
-/** A failure is the last item, so that a reader of plain arrays sees it too. It has the keys that such a reader looks for. */
+/** Adds a failure as the last item, so that readers of plain arrays see it. It has the keys that they look for. */
 function arrayForm({ job, error, errorAt }: StreamView, items: readonly string[]): string {
   if (!errorAt) return `[${items.join(",")}]`;
   const failure = JSON.stringify({ output: null, error, status: job.state });
@@ -111,7 +111,10 @@ function objectForm(view: StreamView, items: readonly string[]): string {
   return `{"status":"${shownState(view)}","stream":[${items.join(",")}]${failure}}`;
 }
 
-/** Every chunk once, in order, from `Last-Event-ID` on; `reset` when a new attempt begins; `end` with the record. */
+/**
+ * Sends every chunk once and in order, starting after `Last-Event-ID`. It sends `reset` when a new attempt begins, and `end` with the
+ * record.
+ */
 async function events(
   { engine, streams, outputs, large }: StreamParts,
   { endpoint, job: id, request, reply, memory }: Asked,

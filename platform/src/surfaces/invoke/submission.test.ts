@@ -1,4 +1,4 @@
-/** What /run and /runsync take, how much of it, and that it reaches the worker exactly as it came. */
+/** What /run and /runsync accept, up to which size, and that it reaches the worker unchanged. */
 import { connect } from "node:net";
 import { describe, expect, test } from "vitest";
 import { type JobWorld, setupJobs, type TestWorker } from "../../../tests/job-world.ts";
@@ -7,7 +7,7 @@ const MIB = 1024 * 1024;
 const STALL_MS = 15_000;
 const RUNS = ["/run", "/runsync"];
 
-/** The text that a worker gets for the next job. */
+/** Returns the text that a worker gets for the next job. */
 const taken = async (worker: TestWorker) => (await worker.ask("GET job-take")).text;
 
 async function submitText(world: JobWorld, text: string | Uint8Array): Promise<string> {
@@ -177,7 +177,7 @@ describe.each(RUNS)("%s", (path) => {
     const head = `POST /v2/${world.endpoint}${path} HTTP/1.1\r\nHost: x\r\nAuthorization: ${world.key}\r\nContent-Length: 99\r\n\r\n`;
     const answer = world.raw(`${head}{"input":`);
     await world.clock.armed(STALL_MS);
-    // Twice: what has come of the body may have been read after the first look at the clock.
+    // Twice the time, since the server may have read the last bytes after it first looked at the clock.
     await world.clock.advance(2 * STALL_MS);
     expect(await answer).toMatch(/^HTTP\/1\.1 408 [\s\S]*"error":"The request body stalled for 15 seconds\."/);
     expect((await world.invoke("GET", "/health")).json.jobs.inQueue).toBe(0);
@@ -326,7 +326,7 @@ describe("Idempotency-Key", () => {
   });
 });
 
-/** The job that a worker gets first, once there is one. */
+/** Returns the first job that a worker gets. */
 async function firstJob(world: JobWorld): Promise<unknown> {
   return await (await world.worker()).take();
 }

@@ -1,4 +1,4 @@
-/** From the body of /run or /runsync to a submission: read once, validated, and kept as it came. */
+/** Turns the body of /run or /runsync into a submission: parsed once, validated, and stored unchanged. */
 import { hash } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type FindCredentials, sealCredential } from "../../jobs/credential.ts";
@@ -22,7 +22,7 @@ export interface SubmissionReader {
 }
 
 type Read = Pick<Submission, "terms" | "body" | "sealed"> & {
-  /** The body as it came, which tells a repeated request from another one under the same key. */
+  /** The body as it came. It tells a repeated request from a different one with the same idempotency key. */
   sent: Payload;
 };
 
@@ -45,7 +45,7 @@ export async function readSubmission(
   return { terms: read.terms, body: sealed, sealed: true, sent: read.sent };
 }
 
-/** A copy goes to the thread: the body itself is stored. */
+/** The thread gets a copy, since the body itself is stored. */
 const findIn =
   (large: LargeJson, whose: string): FindCredentials =>
   (body, opening) =>

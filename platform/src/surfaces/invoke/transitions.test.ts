@@ -1,10 +1,10 @@
-/** States and transitions of a job, row by row as the specification lists them, through HTTP. */
+/** States and transitions of a job over HTTP, row by row as the specification lists them. */
 import { describe, expect, test } from "vitest";
 import { type JobWorld, setupJobs, type TestWorker } from "../../../tests/job-world.ts";
 
 const MINUTE_MS = 60_000;
 
-/** Jobs brought into each state, the way they get there. */
+/** Brings a job into each state. */
 const reach: Record<string, (world: JobWorld, worker: TestWorker) => Promise<string>> = {
   IN_QUEUE: (world) => world.submit({ a: 1 }),
   IN_PROGRESS: (world, worker) => world.begun(worker, { a: 1 }),

@@ -1,4 +1,4 @@
-/** Requests that wait for a job: answered by its end, by the end of their patience, and forgotten when nobody listens. */
+/** Requests that wait for a job: answered when it ends or when the wait is over, and dropped when the client hangs up. */
 import { request } from "node:http";
 import { describe, expect, test } from "vitest";
 import { idle } from "../../../tests/idle.ts";
@@ -13,7 +13,7 @@ const wrongWaits = ["999", "300001", "0", "-1000", "1500.5", "soon", "", "1e4"];
 const runSync = (world: JobWorld, query = "", options = {}) =>
   world.invoke("POST", `/runsync${query}`, { body, ...options });
 
-/** A /runsync whose answer is read as it comes. */
+/** Sends a /runsync whose answer is read as it arrives. */
 function openRunSync(world: JobWorld, query = ""): Promise<Response> {
   const headers = { authorization: world.key };
   return fetch(`${world.url}/v2/${world.endpoint}/runsync${query}`, {
@@ -250,7 +250,7 @@ describe("nobody is kept waiting for nothing:", () => {
   });
 });
 
-/** Node's own client: two thousand at once are a matter of seconds with it. */
+/** Uses Node's own client, which sends two thousand requests at once in seconds. */
 function bareRunSync({ url, endpoint, key }: JobWorld): Promise<string> {
   return new Promise((resolve, reject) => {
     const headers = { authorization: key };

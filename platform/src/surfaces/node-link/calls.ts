@@ -1,4 +1,4 @@
-/** What this node asks of others: a connection to a worker, or a worker's log, each by a request with a pass of its own. */
+/** Requests that this node sends to other nodes, for a connection to a worker or for its log. Each carries a pass of its own. */
 import { request as askPlainly, type ClientRequest, type IncomingMessage } from "node:http";
 import { request as askSecurely } from "node:https";
 import type { Socket } from "node:net";
@@ -18,16 +18,16 @@ import { instancePathOf, PROTOCOLS, pathOf, TUNNEL } from "./paths.ts";
 
 export type Called = Pick<Peer, "id" | "url">;
 
-/** A node that has not answered by then is not reachable. */
+/** A node that has not answered by then counts as unreachable. */
 const ANSWER_MS = 5000;
-/** Nor is a node that follows a log for us and has not even said that it waits. */
+/** A node that follows a log for us also counts as unreachable when it sends nothing, not even a keep-alive, for this long. */
 const QUIET_MS = 3 * KEEP_ALIVE_MS;
-/** More of a refusal is not read. */
+/** The rest of a longer refusal is not read. */
 const LONGEST_REFUSAL = 16_384;
 
 interface Answer {
   response: IncomingMessage;
-  /** Only of a node that agreed to leave HTTP. */
+  /** Set only if the node agreed to leave HTTP. */
   socket?: Socket;
 }
 
@@ -40,24 +40,24 @@ export class NodeCalls {
     this.#passes = passes;
   }
 
-  /** A connection to the port on which a worker's application listens. */
+  /** Opens a connection to the port on which a worker's application listens. */
   async dial(peer: Called, endpoint: string, worker: string): Promise<Duplex> {
     const asked = { node: peer.id, instance: worker, owner: endpoint, what: "connection" } as const;
     return this.#upgrade(peer, pathOf(asked), TUNNEL);
   }
 
-  /** A connection to a port of an instance. */
+  /** Opens a connection to a port of an instance. */
   async dialInstance(peer: Called, instance: string, port: number): Promise<Duplex> {
     return this.#upgrade(peer, instancePathOf({ node: peer.id, instance, what: "port", port }), PROTOCOLS.port);
   }
 
-  /** A connection to the loopback of an instance. */
+  /** Opens a connection to the loopback of an instance. */
   async dialLoopback(peer: Called, instance: string, { port, host }: LoopbackTarget): Promise<Duplex> {
     const asked = { node: peer.id, instance, what: "loopback", port, ...(host !== undefined && { host }) } as const;
     return this.#upgrade(peer, instancePathOf(asked), PROTOCOLS.loopback);
   }
 
-  /** One more program in an instance. Throws ExecRefused. */
+  /** Starts one more program in an instance. Throws ExecRefused. */
   async exec(peer: Called, instance: string, spec: ExecSpec): Promise<Execution> {
     const path = instancePathOf({ node: peer.id, instance, what: "exec" });
     return beginElsewhere(await this.#upgrade(peer, path, PROTOCOLS.exec), spec, this.#clock);
@@ -69,7 +69,7 @@ export class NodeCalls {
     return socket.setNoDelay(true).setKeepAlive(true, KEEP_ALIVE_MS);
   }
 
-  /** Resolves once the other node has the log; what comes of it ends with the signal. */
+  /** Resolves once the other node has found the log. The lines end when the signal aborts. */
   async follow(
     peer: Called,
     endpoint: string,
@@ -113,7 +113,7 @@ export class NodeCalls {
     const { origin, protocol } = new URL(peer.url);
     const pass = this.#passes.issue("GET", path);
     const ask = protocol === "https:" ? askSecurely : askPlainly;
-    // A connection that becomes a worker's cannot be used again, and a log has no end.
+    // A connection that becomes a worker's cannot be reused, and a log never ends. So there is no agent.
     const request = ask(origin + path, { agent: false, signal, headers: { ...headers, [PASS_HEADER]: pass } });
     const late = () => void request.destroy(new Error(`no answer in ${ANSWER_MS / 1000} s`));
     const timer = this.#clock.after(ANSWER_MS, late);
@@ -135,7 +135,7 @@ function answerTo(request: ClientRequest): Promise<Answer> {
       if (head.length > 0) socket.unshift(head);
       resolve({ response, socket: socket as Socket });
     })
-    // Also when the answer breaks off later, which its reader is told as well.
+    // This also runs when the answer breaks off later. Its reader is told as well.
     .on("error", reject)
     .end();
   return promise;
@@ -146,7 +146,7 @@ function linesIn(text: string): LogLine[] {
   return lines.map((line) => JSON.parse(line.slice("data: ".length)));
 }
 
-/** What a node says that was reached and does not do it; of another program at its address, only the status. */
+/** The refusal of a node that was reached. If another program answers at its address, only the status is reported. */
 async function refusalIn({ id }: Called, response: IncomingMessage): Promise<Problem> {
   let text = "";
   for await (const chunk of response.setEncoding("utf8")) if (text.length < LONGEST_REFUSAL) text += chunk;
@@ -164,11 +164,11 @@ function detailIn(text: string): string | undefined {
   }
 }
 
-/** The address is for the operator, who has it from the record; a caller learns which node it is. */
+/** The caller learns only which node it is. The operator finds its address in the record. */
 function unreachable({ id }: Called, error: Error): Problem {
   if (isProblem(error)) return error;
   return problem("no-answer", `node ${id} is not reachable: ${reasonOf(error)}`, { cause: error, reason: "node-away" });
 }
 
-/** Some errors of connecting have nothing but a code. */
+/** Some connection errors have only a code. */
 const reasonOf = (error: NodeJS.ErrnoException) => error.code ?? error.message;

@@ -1,4 +1,4 @@
-/** A program that runs in an instance of another node's machine. */
+/** A program that runs in an instance on another node's machine. */
 import type { Socket } from "node:net";
 import { PassThrough, Writable } from "node:stream";
 import type { Clock } from "../../kernel/clock.ts";
@@ -9,7 +9,7 @@ import type { Exit } from "../../ports/compute/exit.ts";
 import { ExecRefused } from "../../ports/compute/refusal.ts";
 import { type Began, ExecWire, jsonIn, type Kind } from "./exec-wire.ts";
 
-/** Asks for it over a connection that is the program's from then on. Throws ExecRefused, or a problem when the connection breaks. */
+/** Starts the program over a connection that belongs to it from then on. Throws ExecRefused, or a problem when the connection breaks. */
 export async function beginElsewhere(socket: Socket, spec: ExecSpec, clock: Clock): Promise<Execution> {
   const execution = new ExecutionElsewhere(socket, clock);
   await execution.begin(spec);
@@ -27,7 +27,7 @@ class ExecutionElsewhere implements Execution {
   readonly #begun = Promise.withResolvers<void>();
   readonly #exited = Promise.withResolvers<Exit>();
   #isClosed = false;
-  /** Once it has begun, where its driver sends signals. */
+  /** Set once the program has begun, if its driver can send signals. */
   signal?: (name: NodeJS.Signals) => Promise<void>;
 
   constructor(socket: Socket, clock: Clock) {
@@ -46,7 +46,7 @@ class ExecutionElsewhere implements Execution {
         done();
       },
     });
-    // Its close follows, and says all that matters.
+    // The error is ignored: a close follows, and it says all that matters.
     for (const stream of [socket, this.stdin, this.stdout, this.stderr]) stream.on("error", () => {});
   }
 
@@ -72,7 +72,7 @@ class ExecutionElsewhere implements Execution {
     this.#begun.resolve();
   }
 
-  /** After an exit that was told this changes nothing. */
+  /** Has no effect after the exit was reported. */
   #over(): void {
     const why = this.#isClosed ? "its caller went away" : "the connection to its node broke";
     this.#begun.reject(problem("no-answer", why));

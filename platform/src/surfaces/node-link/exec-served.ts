@@ -16,7 +16,7 @@ const asked = t.Object({
 });
 const SIGNAL = /^SIG[A-Z0-9]{2,10}$/;
 
-/** Resolves when the connection is closed; with it goes the program. */
+/** Resolves when the connection is closed. The program ends with it. */
 export async function serveExecution(socket: Socket, begin: (spec: ExecSpec) => Promise<Execution>): Promise<void> {
   const served = new ServedExecution(new ExecWire(socket), socket);
   try {
@@ -67,12 +67,12 @@ class ServedExecution {
     try {
       for await (const chunk of from) await this.#wire.sendOf(stream, chunk as Buffer);
     } catch {
-      // A stream that breaks has ended: what became of the program is told by its exit.
+      // A broken stream counts as ended. The exit tells what happened to the program.
     }
     this.#wire.send("end", { stream });
   }
 
-  /** What comes before the program is there is for nobody: the other node waits until it has begun. */
+  /** Frames that arrive before the program has begun are ignored: the other node must wait until then. */
   #act(kind: Kind, payload: Buffer): void {
     const execution = this.#execution;
     if (!execution) return;
@@ -82,7 +82,7 @@ class ServedExecution {
     else if (kind === "signal") this.#do(execution.signal?.(signalIn(payload)) ?? Promise.resolve());
   }
 
-  /** What does not come of it, such as a signal to a program that has ended, is no reason to hang it up. */
+  /** A failed act, such as a signal to a program that has ended, is no reason to hang up. */
   #do(act: Promise<void>): void {
     floating(act, () => {});
   }

@@ -1,4 +1,4 @@
-/** How an execution travels between nodes: frames of a kind, a length and bytes, on one connection that has left HTTP. */
+/** The protocol of an execution between nodes: frames with a kind, a length and bytes, on one connection that has left HTTP. */
 import type { Socket } from "node:net";
 import { parseJsonText } from "../../kernel/json.ts";
 
@@ -16,21 +16,21 @@ const KINDS = [
   "exit",
 ] as const;
 export type Kind = (typeof KINDS)[number];
-/** What is told of a program that has begun; a node of an earlier release says nothing, and sends signals. */
+/** Tells about a program that has begun. A node of an earlier release sends nothing here, and can send signals. */
 export type Began = { sendsSignals?: boolean };
 export type Stream = "stdin" | "stdout" | "stderr";
 
 const HEADER_BYTES = 5;
-/** What is asked for may come with a long command and many variables. */
+/** The request for a program may contain a long command and many variables. */
 const LONGEST_FRAME = 4_194_304;
 const LONGEST_PIECE = 32_768;
 /**
- * How far a stream may be ahead of who reads it. Each end reads all that comes at once, so that a signal never waits behind input that the
- * program does not take; what is not taken yet is bounded by this.
+ * How far a sender may be ahead of the reader of a stream. Each end reads everything at once, so that a signal never waits behind input
+ * that the program does not take. This limits the bytes not taken yet.
  */
 const WINDOW = 262_144;
 
-/** One end of it. What it hears is told in order; its close is told by the socket. */
+/** One end of the connection. It reports frames in order; the socket reports its close. */
 export class ExecWire {
   readonly #socket: Socket;
   readonly #sent: Record<Stream, { open: number; wake: () => void }> = {
@@ -47,7 +47,7 @@ export class ExecWire {
     });
   }
 
-  /** Reads until the connection ends. Throws at what is no frame, or more of a stream than was allowed. */
+  /** Reads until the connection ends. Throws if bytes are no frame, or if a stream exceeds its window. */
   async read(hear: (kind: Kind, payload: Buffer) => void): Promise<void> {
     let rest: Buffer = Buffer.alloc(0);
     for await (const chunk of this.#socket as AsyncIterable<Buffer>) {
@@ -71,7 +71,7 @@ export class ExecWire {
       this.#untaken[kind] += payload.length;
       if (this.#untaken[kind] > WINDOW) throw new Error(`more of ${kind} than was allowed`);
     }
-    // Of its own, since the rest of what came with it is let go of.
+    // The payload is copied, so that the buffer it arrived in can be freed.
     hear(kind, Buffer.from(payload));
   }
 
@@ -83,7 +83,7 @@ export class ExecWire {
     if (this.#socket.writable) this.#socket.write(Buffer.concat([header, body]));
   }
 
-  /** Waits until as much of it may be sent. */
+  /** Sends bytes of a stream, and waits until the window allows it. */
   async sendOf(stream: Stream, chunk: Buffer): Promise<void> {
     const sent = this.#sent[stream];
     for (let rest = chunk; rest.length > 0 && this.#socket.writable; ) {
@@ -100,7 +100,7 @@ export class ExecWire {
     }
   }
 
-  /** Who reads a stream has taken so much of it. */
+  /** Tells the other end that the reader has taken this many bytes. */
   taken(stream: Stream, bytes: number): void {
     this.#untaken[stream] -= bytes;
     this.send("taken", { stream, bytes });
@@ -111,7 +111,7 @@ const unsent = () => ({ open: WINDOW, wake: () => {} });
 
 const isStream = (kind: Kind): kind is Stream => kind === "stdin" || kind === "stdout" || kind === "stderr";
 
-/** Of the frame that begins there; more than there is when that cannot be said yet. */
+/** The length of the next frame, or infinity if its header has not arrived yet. */
 function lengthOf(bytes: Buffer): number {
   if (bytes.length < HEADER_BYTES) return Number.POSITIVE_INFINITY;
   const length = bytes.readUInt32BE(1);

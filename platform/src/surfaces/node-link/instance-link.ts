@@ -1,4 +1,4 @@
-/** The part of the node link that is about instances, of whatever kind: a connection to a port of one, or a further program in it. */
+/** The part of the node link for instances of any kind: a connection to one of their ports, or one more program in them. */
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -17,22 +17,22 @@ import { type NodePasses, PASS_HEADER } from "./pass.ts";
 import { type InstanceAsked, instanceAskedBy, PROTOCOLS } from "./paths.ts";
 
 export interface InstanceLinkParts {
-  /** Who this node is. */
+  /** This node's id. */
   node: string;
-  /** The machines whose instances this node acts on. */
+  /** The machines of this node. It acts only on their instances. */
   own: readonly Pick<OwnMachine, "id" | "compute">[];
   executions: OwnExecutions;
   instances: InstanceRecords;
   passes: NodePasses;
   log: Log;
-  /** Notes that somebody uses a port of what an instance runs for, until it is disposed. */
+  /** Records that a port of the instance's owner is in use, until disposed. */
   used: (owner: string) => Disposable;
 }
 
-/** How soon the other end's going away without a word is noticed. */
+/** A peer that vanishes silently is noticed this soon. */
 const KEEP_ALIVE_MS = 15_000;
 
-/** A request without a pass is nobody's here: it is left to the routes, and finds there what any unknown path finds. */
+/** A request without a pass is left to the routes, which treat it like any unknown path. */
 export class InstanceLink implements Ahead {
   readonly #parts: InstanceLinkParts;
   readonly #connections = new Set<Duplex>();
@@ -51,7 +51,7 @@ export class InstanceLink implements Ahead {
   }
 
   upgrade(request: Request, socket: Duplex, head: Buffer): void {
-    // Its close follows, and says all that matters.
+    // The error is ignored: a close follows, and it says all that matters.
     socket.on("error", () => {});
     this.#connections.add(socket);
     socket.once("close", () => this.#connections.delete(socket));
@@ -60,7 +60,7 @@ export class InstanceLink implements Ahead {
     );
   }
 
-  /** Connections have no end that one could wait for. */
+  /** Ends the connections, since they would not end by themselves. */
   close(): void {
     for (const socket of this.#connections) socket.destroy();
   }
@@ -82,7 +82,7 @@ export class InstanceLink implements Ahead {
     };
     if (what === "exec") {
       begin();
-      // What it says that is none of this protocol ends the connection, and nothing else.
+      // A violation of the protocol ends this connection and nothing else.
       return serveExecution(socket, (spec) => this.#parts.executions.exec(site, spec)).catch(() => {});
     }
     const dialled = asked.what === "port" ? compute.dial(instance, asked.port) : dialLoopback(compute, instance, asked);
@@ -95,7 +95,7 @@ export class InstanceLink implements Ahead {
     for (const end of [inside, socket]) end.destroy();
   }
 
-  /** Whatever the asking node believes: only what the record says is on a machine of this node. */
+  /** Looks the instance up in the record, whatever the asking node believes. Only instances on a machine of this node are found. */
   async #find(instance: string): Promise<{ compute: Compute; site: InstanceSite }> {
     const item = await this.#parts.instances.find(instance);
     const doc = item?.doc;

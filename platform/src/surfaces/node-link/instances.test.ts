@@ -1,4 +1,4 @@
-/** An instance that runs on another node's machine: its ports, and further programs in it. */
+/** An instance on another node's machine: its ports, and further programs in it. */
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
@@ -18,7 +18,7 @@ const MB = 1_048_576;
 
 const key = new SeededRandom(1).bytes(32);
 
-/** Two nodes, an instance of the first, and the second's way to it. */
+/** Two nodes, an instance on the first, and the second node's access to it. */
 async function setup(can: Partial<FakeCan> = {}) {
   const nodes = await setupNodes({}, { can });
   const { text: id } = await nodes.ask();
@@ -35,7 +35,7 @@ async function setup(can: Partial<FakeCan> = {}) {
   return { nodes, id, calls, peer, played: played.promise };
 }
 
-/** What comes, up to this. */
+/** Reads the output until this text has arrived. */
 async function heard(execution: Execution, wanted: string): Promise<void> {
   let all = "";
   for await (const chunk of execution.stdout.iterator({ destroyOnReturn: false })) {

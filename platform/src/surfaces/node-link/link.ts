@@ -1,4 +1,4 @@
-/** The node link: what this node does for others of its installation, with the workers of its own machines and nothing beyond it. */
+/** The node link: what this node does for other nodes of its installation, only with the workers of its own machines. */
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -22,9 +22,9 @@ import { type NodePasses, PASS_HEADER } from "./pass.ts";
 import { type Asked, askedBy, logQueryIn, POD, TUNNEL } from "./paths.ts";
 
 export interface NodeLinkParts {
-  /** Who this node is. */
+  /** This node's id. */
   node: string;
-  /** The machines whose workers this node acts on. */
+  /** The machines of this node. It acts only on their workers. */
   machines: readonly string[];
   passes: NodePasses;
   balancer: Balancer;
@@ -35,10 +35,10 @@ export interface NodeLinkParts {
   log: Log;
 }
 
-/** How soon the other end's going away without a word is noticed. */
+/** A peer that vanishes silently is noticed this soon. */
 const KEEP_ALIVE_MS = 15_000;
 
-/** A request without a pass is nobody's here: it is left to the routes, and finds there what any unknown path finds. */
+/** A request without a pass is left to the routes, which treat it like any unknown path. */
 export class NodeLink implements Ahead {
   readonly #parts: NodeLinkParts;
   readonly #tunnels = new Set<Duplex>();
@@ -58,7 +58,7 @@ export class NodeLink implements Ahead {
   }
 
   upgrade(request: Request, socket: Duplex, head: Buffer): void {
-    // Its close follows, and says all that matters.
+    // The error is ignored: a close follows, and it says all that matters.
     socket.on("error", () => {});
     this.#tunnels.add(socket);
     socket.once("close", () => this.#tunnels.delete(socket));
@@ -67,7 +67,7 @@ export class NodeLink implements Ahead {
     );
   }
 
-  /** Connections and logs have no end that one could wait for. */
+  /** Ends connections and logs, since they would not end by themselves. */
   close(): void {
     for (const socket of this.#tunnels) socket.destroy();
     for (const follower of this.#followers) follower.abort();
@@ -79,7 +79,7 @@ export class NodeLink implements Ahead {
     return asked?.what === what ? asked : undefined;
   }
 
-  /** Never passed on: a node that asks for a worker of another node has asked the wrong one. */
+  /** A request is never passed on: a node that asks here for a worker of another node has asked the wrong one. */
   #admit({ node }: Asked, { method, url, headers }: Request): void {
     this.#parts.passes.check(method, url, String(headers[PASS_HEADER]));
     if (node !== this.#parts.node)
@@ -131,7 +131,7 @@ export class NodeLink implements Ahead {
     const { logs, logReaders, clock } = this.#parts;
     const isPod = owner === POD;
     const stream = isPod ? podLog(instance) : workerLog(owner, instance);
-    // That of a Pod is asked for where the Pod was last, be it without a line.
+    // A Pod's log is requested from the node where the Pod was last, even if it has no lines.
     if (!(isPod || (await logs.has(stream)) || (await this.#keeps(owner, instance))))
       throw problem("not-found", "worker not found");
     const from = logQueryIn(query);
@@ -141,12 +141,12 @@ export class NodeLink implements Ahead {
     gone.addEventListener("abort", () => this.#followers.delete(following), { once: true });
     reply.raw.once("close", () => following.abort());
     if (reply.raw.destroyed) following.abort();
-    // The other node bounds the readers of an account; who it asks for is not known here, and what is read has one account.
+    // The asking node limits the readers per account. This node does not know the account, so it counts readers per log.
     const events = await logReaders.follow(stream, gone, linkEvents, async () => logs.follow(stream, from, gone));
     await new EventStream(events, { gone, clock, isHead: false }).send(reply);
   }
 
-  /** A worker that has not written anything yet is here all the same. */
+  /** A worker that has not written anything yet also counts. */
   async #keeps(owner: string, instance: string): Promise<boolean> {
     const doc = (await this.#parts.records.find(instance))?.doc;
     return doc?.owner === owner && doc.machine !== null && this.#parts.machines.includes(doc.machine);

@@ -1,4 +1,4 @@
-/** A worker's log asked for at a node whose machine the worker does not run on. */
+/** A worker's log, requested from a node other than the worker's. */
 import { once } from "node:events";
 import { get, type IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
@@ -10,7 +10,7 @@ import { workerLog } from "../../resources/workers/model.ts";
 const KEEP_ALIVE_MS = 15_000;
 const GIVEN_UP_MS = 45_000;
 
-/** Two nodes, and a worker of the first that wrote these lines. */
+/** Two nodes, and a worker on the first that wrote these lines. */
 async function setup(...lines: string[]) {
   const nodes = await setupNodes();
   const { text: worker } = await nodes.ask();

@@ -1,4 +1,4 @@
-/** Instances of other nodes' machines: reached by way of the node that has them. */
+/** Reaches instances on other nodes' machines through the node that has them. */
 import type { Duplex } from "node:stream";
 import { problem } from "../../kernel/problem.ts";
 import type { Peer } from "../../machines/machines.ts";
@@ -15,17 +15,17 @@ export class OtherInstances {
     this.#peers = parts.peers;
   }
 
-  /** A connection to a port of an instance that `dial` may reach there. */
+  /** Opens a connection to a port that the instance's `dial` may reach. */
   async dial(machine: string, instance: string, port: number): Promise<Duplex> {
     return this.#calls.dialInstance(await this.#peerOf(machine), instance, port);
   }
 
-  /** A connection to what an instance there listens on for itself alone. */
+  /** Opens a connection to a port that an instance listens on only on its loopback. */
   async dialLoopback(machine: string, instance: string, target: LoopbackTarget): Promise<Duplex> {
     return this.#calls.dialLoopback(await this.#peerOf(machine), instance, target);
   }
 
-  /** One more program in an instance. Throws ExecRefused as the driver there does. */
+  /** Starts one more program in an instance. Throws ExecRefused, as the driver there does. */
   async exec(machine: string, instance: string, spec: ExecSpec): Promise<Execution> {
     return this.#calls.exec(await this.#peerOf(machine), instance, spec);
   }

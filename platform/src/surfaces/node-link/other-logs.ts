@@ -1,4 +1,4 @@
-/** Logs that lie with other nodes: of a worker that exists on its machine, of one that has ended on whichever node kept it. */
+/** Logs on other nodes. A running worker's log is on its machine's node; the log of an ended worker is on the node that kept it. */
 
 import { isProblem, problem } from "../../kernel/problem.ts";
 import type { Peer } from "../../machines/machines.ts";
@@ -27,7 +27,7 @@ export class OtherLogs implements LogsElsewhere {
     return this.#calls.follow(await this.#peerOf(machine), endpoint, worker, rest);
   }
 
-  /** That of a Pod which is or was last on another machine. */
+  /** Follows the log of a Pod that is, or last was, on another machine. */
   async followPod(machine: string, { pod, ...rest }: PodLogAsked): Promise<AsyncIterable<LogLine[]>> {
     return this.#calls.follow(await this.#peerOf(machine), POD, pod, rest);
   }
@@ -38,11 +38,13 @@ export class OtherLogs implements LogsElsewhere {
     throw problem("no-answer", `machine ${machine} is not reachable: nothing was heard of its node lately`);
   }
 
-  /** One after the other, for there are few. Those who cannot be asked may have it: then nobody can say that it is not there. */
+  /**
+   * Asks the nodes one after another, for there are few. If one could not be asked, it may have the log, so the answer is not "not found".
+   */
   async find({ endpoint, worker, ...rest }: LogAsked): Promise<AsyncIterable<LogLine[]>> {
     let refusal = problem("not-found", "worker not found");
     for (const peer of await this.#peers()) {
-      // Without an address it has no machine, and no log of one.
+      // A node without an address has no machine, and so no logs.
       if (peer.url === undefined) continue;
       try {
         return await this.#calls.follow(peer, endpoint, worker, rest);

@@ -1,4 +1,4 @@
-/** The node link opens to nodes of the installation and to nobody else, for one request, and leads no further. */
+/** The node link opens only to nodes of the installation, for one request, and leads no further. */
 import { expect, test } from "vitest";
 import { type NodeWorld, setupNodes } from "../../../tests/node-world.ts";
 import { call } from "../../../tests/world.ts";
@@ -71,7 +71,7 @@ test("while master keys are rotated, nodes before and after the change understan
   expect(() => after.check("GET", PATH, before.issue("GET", PATH))).toThrow("not valid");
 });
 
-/** A pass as the second node would make it. */
+/** Makes a pass as the second node would. */
 function passFor({ second }: NodeWorld, path: string): string {
   const vault = new EnvelopeVault([key(1)], second.random);
   return new NodePasses({ clock: second.clock, random: second.random, vault }).issue("GET", path);
@@ -84,7 +84,7 @@ async function setup() {
   return { nodes, worker, of };
 }
 
-/** Asks for a connection to a worker; what comes back, until the server closes. */
+/** Asks for a connection to a worker, and returns everything that arrives until the server closes. */
 function upgrade(url: string, path: string, headers: Record<string, string>, ask: (text: string) => Promise<string>) {
   const lines = Object.entries({
     host: new URL(url).host,

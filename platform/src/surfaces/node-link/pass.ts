@@ -1,4 +1,4 @@
-/** Passes between nodes: each proves, for one request and a short time, that the node which asks holds the installation's master key. */
+/** Passes between nodes. Each proves, for one request and a short time, that the asking node has the installation's master key. */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { Clock } from "../../kernel/clock.ts";
 import { problem } from "../../kernel/problem.ts";
@@ -6,7 +6,7 @@ import type { Random } from "../../kernel/random.ts";
 import type { Vault } from "../../ports/vault/vault.ts";
 
 export const PASS_HEADER = "x-millrace-node-pass";
-/** How old a pass may be, and how far the clocks of two nodes may be apart. */
+/** The greatest age of a pass, and the greatest difference between the clocks of two nodes. */
 export const PASS_MS = 30_000;
 const NONCE_BYTES = 12;
 const PASS = /^(\d{1,15})\.([\w-]{16})\.([\w-]{43}(?:,[\w-]{43})*)$/;
@@ -14,9 +14,9 @@ const PASS = /^(\d{1,15})\.([\w-]{16})\.([\w-]{43}(?:,[\w-]{43})*)$/;
 export class NodePasses {
   readonly #clock: Clock;
   readonly #random: Random;
-  /** One for each master key: while keys are rotated, nodes that know the new one and nodes that do not yet understand each other. */
+  /** One key per master key. During a rotation, nodes with and without the new key still accept each other's passes. */
   readonly #keys: readonly Uint8Array[];
-  /** What was shown already, with the time from which on it would be too old anyway. */
+  /** Passes already shown, with the time when each expires anyway. */
   readonly #used = new Map<string, number>();
 
   constructor({ clock, random, vault }: { clock: Clock; random: Random; vault: Vault }) {
@@ -25,19 +25,19 @@ export class NodePasses {
     this.#keys = vault.keysFor("node link");
   }
 
-  /** For one request; the path has its query. */
+  /** Makes a pass for one request. The path includes its query. */
   issue(method: string, path: string): string {
     const nonce = Buffer.from(this.#random.bytes(NONCE_BYTES)).toString("base64url");
     const head = `${this.#clock.now()}.${nonce}`;
     return `${head}.${this.#signatures(head, method, path).join(",")}`;
   }
 
-  /** Throws unless the pass is good for this request, and makes it worthless for another one. */
+  /** Throws unless the pass is valid for this request. A pass works only once. */
   check(method: string, path: string, pass: string): void {
     const [, time, nonce, given = ""] = PASS.exec(pass) ?? [];
     const known = this.#signatures(`${time}.${nonce}`, method, path);
     if (!given.split(",").some((signature) => known.some((own) => isSame(own, signature)))) throw refusal("not valid");
-    // From here on it is one of ours: it may be told what is wrong.
+    // From here on the pass is one of ours, so the refusal may say what is wrong.
     const now = this.#clock.now();
     const offMs = Math.abs(now - Number(time));
     if (offMs > PASS_MS)

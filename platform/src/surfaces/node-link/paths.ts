@@ -1,27 +1,27 @@
-/** What one node asks of another, of an instance on one of its machines: a connection, its log, a port, a further program. */
+/** The paths by which one node asks another about an instance: for a connection, its log, a port, or one more program. */
 import { parseJsonText } from "../../kernel/json.ts";
 import { oneOf, t } from "../../kernel/schema.ts";
 import { assertValid } from "../../kernel/validate.ts";
 import type { LoopbackTarget } from "../../ports/compute/loopback.ts";
 import { logSources, type Query } from "../../ports/logs/logs.ts";
 
-/** A connection that the balancer of the other node counts, or a log. */
+/** A connection that the other node's balancer counts, or a log. */
 export interface Asked {
   node: string;
   instance: string;
-  /** What it runs for: of one that has ended there is no record that would say so. */
+  /** What the instance runs for. The request must say it, since an instance that has ended has no record. */
   owner: string;
   what: "connection" | "log";
   query?: URLSearchParams;
 }
 
-/** Instead of an owner, where the log of a Pod is asked for by the id of the Pod. No endpoint is called so. */
+/** Takes the place of the owner when the log of a Pod is asked for by the Pod's id. No endpoint has this id. */
 export const POD = "pod";
 
-/** The protocol to which a connection to a worker is upgraded: the worker's own, whatever that is. */
+/** The protocol that a connection to a worker is upgraded to. What follows is the worker's own protocol. */
 export const TUNNEL = "millrace-worker";
 
-/** The protocols to which a connection to an instance is upgraded: that of the port, whatever it is, and that of `exec-wire.ts`. */
+/** The protocols that a connection to an instance is upgraded to: for a port, that port's own; for a program, that of `exec-wire.ts`. */
 export const PROTOCOLS = { port: "millrace-port", loopback: "millrace-loopback", exec: "millrace-exec" } as const;
 
 const NAME = "([\\w-]{1,100})";
@@ -33,21 +33,21 @@ export function pathOf({ node, instance, owner, what, query }: Asked): string {
 }
 
 export function askedBy(url: string): Asked | undefined {
-  // By far most requests end here.
+  // Most requests end here.
   if (!url.startsWith("/nodes/")) return undefined;
   const [, node, instance, what, owner, query] = PATH.exec(url) ?? [];
   if (!node || !instance || !owner) return undefined;
   return { node, instance, owner, what: what as Asked["what"], query: new URLSearchParams(query) };
 }
 
-/** A connection to a port of an instance or to its loopback, or a further program in it. */
+/** Asks for a connection to a port or the loopback of an instance, or for one more program in it. */
 export type InstanceAsked = { node: string; instance: string } & (
   | { what: "port"; port: number }
   | ({ what: "loopback" } & LoopbackTarget)
   | { what: "exec" }
 );
 
-/** Whether it is an address of a loopback is the driver's to say. */
+/** The driver decides whether this is an address of a loopback. */
 const HOST = "([\\da-f.:]{2,45})";
 const INSTANCE_PATH = new RegExp(
   `^/nodes/${NAME}/instances/${NAME}/(?:(ports|loopback)/(\\d{1,5})(?:/at/${HOST})?|exec)$`,
@@ -77,7 +77,7 @@ const place = t.Union([
 ]);
 const logQuery = t.Object({ from: place, source: t.Optional(oneOf(logSources)) });
 
-/** Where in a log to begin, as `from` says. */
+/** Reads from the query where in a log to begin. */
 export function logQueryIn(query = new URLSearchParams()): Query {
   return assertValid(logQuery, parseJsonText(query.get("from") ?? "{}")) as Query;
 }

@@ -1,4 +1,4 @@
-/** Requests to a load-balancing endpoint that arrive at a node whose machine has none of its workers. */
+/** Requests to a load-balancing endpoint that arrive at a node without any of its workers. */
 import { once } from "node:events";
 import { request } from "node:http";
 import { describe, expect, test } from "vitest";
@@ -10,13 +10,13 @@ const MB = 1_000_000;
 
 const workerIn = (answer: { headers: Headers }) => answer.headers.get("x-millrace-worker-id");
 
-/** A request on a connection of its own, which can be written to and given up. */
+/** Begins a request on a connection of its own, which can be written to and abandoned. */
 function begin({ second, endpoint }: NodeWorld, method: string, path: string) {
   const headers = { authorization: `Bearer ${second.key}` };
   return request(`${second.url}/v2/${endpoint}${path}`, { method, headers, agent: false }).on("error", () => {});
 }
 
-/** Answers and closes the connection, which else stays open for the next request for as long as a second of real time. */
+/** Answers and closes the connection, which would otherwise stay open for up to a second of real time. */
 async function answerLast({ request, response }: Held, text: string): Promise<void> {
   const closed = once(request.socket, "close");
   response.writeHead(200, { connection: "close" }).end(text);
@@ -112,7 +112,7 @@ describe("how busy workers are is known to both nodes:", () => {
     await nodes.pass(2);
     const here = nodes.first.call("GET", `/v2/${nodes.endpoint}/slow`);
     await nodes.reached(1);
-    // A second until it is told, and one until it is heard.
+    // One second passes until the first node reports it, and one until the second hears it.
     await nodes.pass(2);
     const busy = nodes.held[0]!.worker;
     for (let i = 0; i < 3; i++) expect((await nodes.ask()).text).not.toBe(busy);
@@ -201,7 +201,7 @@ describe("a node that is gone", () => {
     await nodes.first.abandon();
     await using _ = nodes.second;
     const asked = nodes.ask();
-    // Until the node is known to be gone its worker is asked again and again: it may be about to come back.
+    // Until the node counts as gone, its worker is tried again and again, since the node may come back.
     const answered = asked.then(() => true);
     while (!(await Promise.race([answered, nodes.pass(1).then(() => false)])));
     expect((await asked).json.error).toBe("no workers available");

@@ -1,4 +1,4 @@
-/** Which endpoint a request is addressed to, in either form, and what its worker is asked for. */
+/** Which endpoint a request is addressed to, in either form, and which path its worker gets. */
 import { describe, expect, test } from "vitest";
 import { addressOf } from "./address.ts";
 

@@ -1,14 +1,14 @@
-/** The two addresses of a load-balancing endpoint, and what its worker is asked for behind each. */
+/** The two addresses of a load-balancing endpoint, and the path that its worker gets for each. */
 
-/** In the path form an endpoint shares its origin with the API and the console; in the host form it has one of its own. */
+/** In the path form, an endpoint shares its origin with the API and the console. In the host form, it has its own. */
 export type Form = "path" | "host";
 
 export interface Address {
   endpoint: string;
   form: Form;
-  /** What the worker is asked for: path and query, as they came. */
+  /** Path and query for the worker, unchanged. */
   target: string;
-  /** What stood before it in the path. */
+  /** The part of the path before the target. */
   prefix: string;
 }
 
@@ -19,16 +19,16 @@ const ID = `[a-z0-9]{${ID_LENGTH}}`;
 const PATH_FORM = new RegExp(`^(/+v2/+(${ID}))(?=[/?]|$)(.*)$`, "s");
 const LABEL = new RegExp(`^${ID}$`);
 
-/** Whose address this is, as far as its form tells. The host decides first: nothing of the API is served on an endpoint's own host. */
+/** Finds the endpoint that a URL and host address. The host decides first: an endpoint's own host serves nothing of the API. */
 export function addressOf(url: string, host: string | undefined, domain: string | undefined): Address | undefined {
   const label = domain && host?.[ID_LENGTH] === "." ? labelOf(host, domain) : undefined;
   if (label) return { endpoint: label, form: "host", target: rooted(url), prefix: "" };
-  // By far most other paths end here, without a look at the rest of them.
+  // Most other paths end here without a closer look.
   if (!url.startsWith("/v2/") && !url.startsWith("//") && !url.startsWith("/v2//")) return undefined;
   return plainForm(url) ?? oddForm(url);
 }
 
-/** With each slash once, as by far most clients write it. */
+/** The form with single slashes, which most clients use. */
 function plainForm(url: string): Address | undefined {
   const endpoint = url.slice(BEFORE_ID, AFTER_ID);
   const next = url[AFTER_ID];

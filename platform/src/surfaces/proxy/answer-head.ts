@@ -1,7 +1,7 @@
-/** The head of an answer as it comes from a worker: its parts, and where its body ends, or the reason why it is none. */
+/** Parses the head of a worker's answer: its parts and where its body ends, or why it is invalid. */
 import type { RawHeaders } from "./headers.ts";
 
-/** By a length, in chunks, or when the connection ends. */
+/** The body ends by its length, by its last chunk, or with the connection. */
 export type Framing = "length" | "chunks" | "end";
 
 export interface AnswerHead {
@@ -9,20 +9,23 @@ export interface AnswerHead {
   phrase: string;
   headers: RawHeaders;
   framing: Framing;
-  /** As announced; 0 where nothing is. */
+  /** The announced length, or 0. */
   length: number;
-  /** The transfer encoding, as it was sent. */
+  /** The transfer encoding as sent. */
   coding: string | undefined;
-  /** Whether the connection may be used once more; one of HTTP/1.0 is not. */
+  /** Whether the connection can be used again. For HTTP/1.0 it cannot. */
   isLasting: boolean;
 }
 
-/** Servers say after how many seconds they close an idle connection: one that may be closed as we use it is not used. */
+/** Servers announce after how many seconds they close an idle connection. A connection that may close while in use is not kept. */
 const SHORTEST_KEPT_S = 3;
-/** Less than the largest number that is exact. */
+/** 15 digits stay below the largest exact number. */
 const LENGTH = /^\d{1,15}$/;
 
-/** `text` is all that came before the empty line. Names and values are checked by those who write them; what decides where a body ends is checked here. */
+/**
+ * `text` is everything before the empty line. The code that writes names and values checks them; this checks what decides where the body
+ * ends.
+ */
 export function parseAnswerHead(text: string): AnswerHead {
   const lineEnd = endOfLine(text, 0);
   const minor = minorVersion(text);
@@ -88,7 +91,9 @@ function trimmed(text: string, start: number, stop: number): string {
 
 const isBlank = (code: number) => code === SPACE || code === TAB;
 
-/** What decides where the body ends, and whether the connection does. By far most names are told apart from these by their length. */
+/**
+ * Reads the headers that decide where the body ends and whether the connection does. Comparing lengths first rules out most other names.
+ */
 function note(head: AnswerHead, name: string, value: string): void {
   switch (name.length) {
     case CONTENT_LENGTH.length:

@@ -1,4 +1,4 @@
-/** How answers are read from the bytes of a connection, however they are cut into pieces. */
+/** Reading answers from the bytes of a connection, in whatever pieces they arrive. */
 import { describe, expect, test } from "vitest";
 import type { AnswerHead } from "./answer-head.ts";
 import { AnswerReader } from "./answer-reader.ts";

@@ -1,20 +1,20 @@
-/** Reads answers from the bytes of a connection to a worker: the head is parsed, and of the body nothing but where it ends. */
+/** Reads answers from the bytes of a connection to a worker: it parses the head, and finds the end of the body. */
 import { MIB } from "../../kernel/operation.ts";
 import { type AnswerHead, type Framing, notHttp, parseAnswerHead } from "./answer-head.ts";
 
-/** Whoever an answer is for. What it throws ends the connection. */
+/** Receives an answer. An error that it throws ends the connection. */
 export interface Answers {
-  /** Something that comes before the answer. */
+  /** Reports an interim response, such as 100. */
   interim(status: number): void;
-  /** Whether the status alone says that there is no body is the reader's business. */
+  /** Reports the head. The reader itself knows which statuses have no body. */
   head(head: AnswerHead): void;
-  /** Bytes of the body, from `from` up to `to`; none where `isLast` comes alone. */
+  /** Reports bytes of the body, from `from` up to `to`. There may be none when `isLast` is set. */
   body(chunk: Buffer, from: number, to: number, isLast: boolean): void;
 }
 
-/** Of a head, and of what may follow a body. */
+/** The longest head, and the longest trailer after a body. */
 const LARGEST_HEAD = 64 * 1024;
-/** Of the size of a chunk with what may stand behind it, of which no more than the beginning is kept. */
+/** The longest line with a chunk's size and its extensions. Only its beginning is kept. */
 const LONGEST_LINE = 2 * MIB;
 const KEPT_OF_LINE = 64;
 const FIRST_PIECE = 4 * 1024;
@@ -35,29 +35,29 @@ export class AnswerReader {
   #answersHead = false;
   #state: State = "idle";
   #isLasting = false;
-  /** Answers of a second often have the same head, to the letter. */
+  /** Answers to similar requests often have exactly the same head, so the last one is reused. */
   #lastText: string | undefined;
   #lastHead: AnswerHead | undefined;
-  /** Bytes of the body, or of its present chunk, that are still to come. */
+  /** How many bytes of the body, or of the current chunk, are still to come. */
   #left = 0;
-  /** What has come of a head that is not whole. */
+  /** The part of an incomplete head that has arrived. */
   #early = NOTHING;
   #earlyLength = 0;
-  /** The beginning of a line between chunks, how much of it has come, and whether only its last byte is missing. */
+  /** The beginning of a line between chunks, how much of the line has arrived, and whether only its last byte is missing. */
   #line = "";
   #lineLength = 0;
   #lineIsEnding = false;
-  /** How much has come behind the last chunk. */
+  /** How many bytes have arrived after the last chunk. */
   #trailing = 0;
 
-  /** Of an answer to HEAD there is nothing but the head. */
+  /** Begins an answer. An answer to HEAD has only a head. */
   begin(answers: Answers, method: string | undefined): void {
     this.#answers = answers;
     this.#answersHead = method === "HEAD";
     this.#state = "head";
   }
 
-  /** Whether an answer is awaited or under way. */
+  /** Whether an answer is awaited or in progress. */
   get isReading(): boolean {
     return this.#state !== "idle" && this.#state !== "over";
   }
@@ -66,25 +66,28 @@ export class AnswerReader {
     return this.#state === "over";
   }
 
-  /** Whether what came ended with the answer, and the worker means to go on. Bytes may follow an answer to HEAD that should not. */
+  /**
+   * Whether the bytes ended with the answer and the worker keeps the connection. Not after HEAD, since some servers wrongly send a body
+   * then.
+   */
   get isReusable(): boolean {
     return this.#state === "over" && this.#isLasting && !this.#answersHead;
   }
 
-  /** For the next answer. */
+  /** Prepares for the next answer. */
   rest(): void {
     this.#answers = undefined;
     this.#state = "idle";
   }
 
-  /** Throws where it is no HTTP, and whatever those who it is for throw. */
+  /** Throws if the bytes are not HTTP. Errors of the receiver pass through. */
   take(chunk: Buffer): void {
     let at = 0;
     while (at < chunk.length && this.#state !== "over") at = this.#step(chunk, at);
     if (at < chunk.length) this.#isLasting = false;
   }
 
-  /** The worker has ended the connection; false where that is in the middle of an answer. */
+  /** The worker has ended the connection. Returns false if that was in the middle of an answer. */
   end(): boolean {
     if (this.#state !== "end") return false;
     this.#finish(NOTHING, 0, 0);
@@ -129,7 +132,7 @@ export class AnswerReader {
     return at + end + HEAD_END.length - before;
   }
 
-  /** In a place that grows: copied together anew for each of many small pieces, a head would be a way to keep us busy. */
+  /** Collects the head in a buffer that doubles. Copying it again for each of many small pieces would let a worker keep the server busy. */
   #keepEarly(chunk: Buffer, at: number): number {
     const length = this.#earlyLength + chunk.length - at;
     if (length > this.#early.length) {
@@ -139,7 +142,7 @@ export class AnswerReader {
     }
     chunk.copy(this.#early, this.#earlyLength, at);
     this.#earlyLength = length;
-    // Whoever speaks another protocol may wait for us, and would be waited for.
+    // A worker with another protocol may wait for us while we wait for it. So the first bytes are checked at once.
     const beginning = this.#early.toString("latin1", 0, Math.min(length, BEGINNING.length));
     if (!BEGINNING.startsWith(beginning)) throw notHttp("it does not begin with HTTP/1.1");
     return chunk.length;
@@ -178,7 +181,7 @@ export class AnswerReader {
     return end;
   }
 
-  /** Lines that say where chunks end. What they say besides is nobody's, and is not kept. */
+  /** Reads the lines between chunks. Chunk extensions are ignored and not kept. */
   #between(chunk: Buffer, at: number): number {
     if (this.#lineIsEnding) return this.#endOfLine(chunk, at);
     const end = chunk.indexOf(CR, at);

@@ -1,11 +1,11 @@
-/** The head of an answer that was passed back, as its caller gets it: what HTTP allows, or else a refusal that says what was wrong with it. */
+/** Passes the head of a worker's answer to the caller if HTTP allows it, and otherwise refuses with what was wrong. */
 import type { ServerResponse } from "node:http";
 import { writeHead } from "../http/head.ts";
 import type { Form } from "./address.ts";
 import { type RawHeaders, responseHeaders } from "./headers.ts";
 import { odd, type Receiver, tooMuch } from "./receiver.ts";
 
-/** Of what may come before an answer (RFC 9110, 15.2); none of it is passed on. */
+/** The most interim responses before an answer (RFC 9110, 15.2). None of them is passed on. */
 const INTERIM_AT_MOST = 20;
 const SWITCHING = 101;
 const NO_CONTENT = 204;
@@ -14,9 +14,9 @@ export interface Answered {
   status: number;
   phrase: string | undefined;
   headers: RawHeaders;
-  /** The transfer encoding, as it was sent. */
+  /** The transfer encoding as sent. */
   coding: string | undefined;
-  /** The announced length; 0 where nothing is announced. */
+  /** The announced length, or 0. */
   length: number;
 }
 
@@ -24,15 +24,15 @@ export interface AnswerTo {
   response: ServerResponse;
   receiver: Receiver;
   form: Form;
-  /** Headers of ours for the answer. */
+  /** Headers that Millrace adds to the answer. */
   own: Record<string, unknown>;
 }
 
-/** Throws the refusal, and then nothing has been written. */
+/** If it throws the refusal, nothing has been written. */
 export function beginAnswer({ response, receiver, form, own }: AnswerTo, answered: Answered): void {
   const { status, phrase, headers, coding, length } = answered;
   if (status < 200 || status > 599) throw odd(receiver, `its status is ${status}`);
-  // Whoever takes one off must have read the body by it: what is left is nobody's body.
+  // Only chunked bodies are decoded here, and this header is not passed on. A body in another encoding would reach the caller unreadable.
   if (coding !== undefined && !/^chunked$/i.test(coding)) throw odd(receiver, "its transfer encoding is unknown");
   if (length > receiver.limits.bodyBytes && response.req.method !== "HEAD") throw tooMuch(receiver);
   const kept = responseHeaders(headers, form, own);
@@ -43,7 +43,7 @@ export function beginAnswer({ response, receiver, form, own }: AnswerTo, answere
   }
 }
 
-/** Counts what comes before an answer, and throws when that is what no request of ours could be told, or too much. */
+/** Counts interim responses. Throws at one that no request of ours can get, and when there are too many. */
 export function passOver(receiver: Receiver, status: number, before: number): void {
   if (status < 100 || status === SWITCHING) throw odd(receiver, `its status is ${status}`);
   if (before > INTERIM_AT_MOST) throw odd(receiver, "it does not get beyond what comes before an answer");

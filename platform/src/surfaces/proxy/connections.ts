@@ -1,4 +1,4 @@
-/** Connections to workers: kept open for the next request, and dropped with the worker that they lead to. */
+/** Connections to workers: kept open for the next request, and dropped together with their worker. */
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { connection } from "../../balancing/connection.ts";
@@ -7,19 +7,19 @@ import { isOutOfDescriptors, outOfDescriptors } from "../../kernel/problem.ts";
 import { AnswerReader, type Answers } from "./answer-reader.ts";
 import type { Reached, Receiver } from "./receiver.ts";
 
-/** Some servers close an idle connection after 2 s without a word; one that we close first is never written to too late. */
+/** Some servers close an idle connection silently after 2 s. Closing it earlier means never writing to a closed one. */
 const IDLE_MS = 1000;
 
 /** The worker did not accept a connection, so nothing was sent. */
 export class DialRefused extends Error {}
 
-/** Whoever has asked something on a connection. */
+/** The request that waits for an answer on a connection. */
 export interface Asker extends Answers {
-  /** Nothing more comes. */
+  /** Nothing more will arrive. */
   broke(why: Error): void;
-  /** The worker takes more again. */
+  /** The worker accepts more bytes again. */
   drained(): void;
-  /** Whether the whole of the request has left. */
+  /** Whether the whole request has been sent. */
   readonly isSent: boolean;
 }
 
@@ -34,15 +34,15 @@ export function connectionsTo({ backend, gone }: Pick<Receiver, "backend" | "gon
   return connections;
 }
 
-/** One request at a time is on each of them. */
+/** The connections to one worker. Each carries one request at a time. */
 class Connections {
   readonly #backend: Reached;
   readonly #gone: AbortSignal;
   readonly clock: Clock;
   readonly #open = new Set<Connection>();
-  /** The one that has been idle for longest first. */
+  /** The longest idle one comes first. */
   readonly #idle: Connection[] = [];
-  /** Told when the worker is gone. */
+  /** Called when the worker is gone. */
   readonly #dialling = new Set<(why: Error) => void>();
   #timer: Timer | undefined;
 
@@ -53,7 +53,7 @@ class Connections {
     gone.addEventListener("abort", () => this.#drop(), { once: true });
   }
 
-  /** One that is open, where there is one. */
+  /** Takes a kept connection, if there is one. */
   take(): Connection | undefined {
     const now = this.clock.monotonic();
     for (let kept = this.#idle.pop(); kept; kept = this.#idle.pop()) {
@@ -63,7 +63,7 @@ class Connections {
     return undefined;
   }
 
-  /** A new one. Nobody waits for it once the worker is gone. */
+  /** Opens a connection. The promise does not wait any longer once the worker is gone. */
   dial(): Promise<Connection> {
     const { promise, resolve, reject } = Promise.withResolvers<Connection>();
     const give = (stream: Duplex) => {
@@ -96,7 +96,7 @@ class Connections {
     if (at >= 0) this.#idle.splice(at, 1);
   }
 
-  /** One timer for all of them, which is not set anew for each request. */
+  /** One timer serves all idle connections, and is not reset for each request. */
   readonly #closeIdle = () => {
     const now = this.clock.monotonic();
     while (this.#idle.length > 0 && now - this.#idle[0]!.idleSince >= IDLE_MS) this.#idle.shift()!.destroy();
@@ -138,7 +138,7 @@ export class Connection {
     return !this.stream.destroyed && this.stream.writable;
   }
 
-  /** What comes from now on is the answer to a request with this method. */
+  /** From now on, arriving bytes answer a request with this method. */
   ask(asker: Asker, method: string | undefined): void {
     this.#asker = asker;
     this.#reader.begin(asker, method);
@@ -147,11 +147,11 @@ export class Connection {
   destroy(why?: Error): void {
     this.#error ??= why;
     this.stream.destroy();
-    // An asker is told at once: the stream itself may take its time.
+    // The asker is told at once, since the stream may take a while to close.
     this.#closed();
   }
 
-  /** The asker has left: nobody reads what would come. */
+  /** The asker has left, so no one would read the answer. */
   leave(): void {
     this.#asker = undefined;
     this.destroy();
@@ -160,7 +160,7 @@ export class Connection {
   #take(chunk: Buffer): void {
     const asker = this.#asker;
     try {
-      // An answer that nobody asked for is for nobody.
+      // An answer without a request ends the connection.
       if (asker) this.#reader.take(chunk);
       else this.destroy();
     } catch (error) {
@@ -197,11 +197,11 @@ export class Connection {
 export async function dial(backend: Reached, clock: Clock): Promise<Duplex> {
   try {
     const worker = await connection(() => backend.dial(), clock);
-    // Small pieces leave at once where the connection is a socket.
+    // Sends small pieces at once, if the connection is a socket.
     if ("setNoDelay" in worker) (worker as Socket).setNoDelay(true);
     return worker;
   } catch (error) {
-    // That is nothing that the worker did.
+    // Running out of descriptors is not the worker's fault.
     if (isOutOfDescriptors(error)) throw outOfDescriptors(error);
     throw new DialRefused((error as Error).message, { cause: error });
   }

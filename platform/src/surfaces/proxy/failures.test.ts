@@ -1,4 +1,4 @@
-/** What goes wrong between a client and a worker, and how each of them learns of it. */
+/** Failures between a client and a worker, and how each side learns of them. */
 import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
 import { type AddressInfo, connect } from "node:net";
@@ -15,7 +15,7 @@ const STALL_MS = 15_000;
 
 const mirror: RequestListener = (request, response) => void request.pipe(response);
 
-/** The body of an answer, or how it broke off; `begun` is called once the headers are there. */
+/** Returns the body of an answer, or how it broke off. `begun` is called once the headers have arrived. */
 async function bodyOf(world: BalancedWorld, path: string, begun = () => {}): Promise<string> {
   const response = await fetch(`${world.url}/v2/${world.endpoint}${path}`, { headers: { authorization: world.key } });
   begun();
@@ -76,7 +76,7 @@ describe("a worker that dies", () => {
   });
 });
 
-/** A worker that is said to be ready and accepts no connection; `doubted` is called for each that it refuses. */
+/** Adds a worker that counts as ready but accepts no connection. `doubted` is called for each refused connection. */
 function deafWorker({ app: { balancer }, endpoint }: BalancedWorld, doubted = () => {}): void {
   const dial = () => Promise.reject(new Error("nobody listens on port 80 of deaf"));
   balancer.add(endpoint, { worker: "deaf", dial, doubted });
@@ -330,7 +330,7 @@ describe("a body of which nothing more comes", () => {
     await using world = await setupBalanced();
     const taken = Promise.withResolvers<void>();
     const app: RequestListener = (request, response) => void taken.promise.then(() => request.pipe(response));
-    // Of a socket the system would take what the worker does not.
+    // With a real socket, the system would buffer what the worker does not read.
     world.worker("w1", app, { over: "streams" });
     const body = Buffer.alloc(MIB, "mill");
     const asked = world.ask("POST", "/x", { body });

@@ -1,4 +1,4 @@
-/** One request passed on and its answer back: both bodies stream, within bounds, at the speed of the slower side. */
+/** Forwards one request and its answer. Both bodies stream, within limits, at the speed of the slower side. */
 import type { IncomingMessage } from "node:http";
 import type { Clock } from "../../kernel/clock.ts";
 import { isProblem, type Problem, problem } from "../../kernel/problem.ts";
@@ -18,23 +18,23 @@ export interface Passing extends AnswerTo {
   clock: Clock;
 }
 
-/** Resolves when the whole answer is on its way; rejects with the problem when it failed, perhaps in the middle of the answer. */
+/** Resolves when the whole answer has been written. Rejects with the problem if it failed, perhaps in the middle of the answer. */
 export function forward(passing: Passing): Promise<void> {
   const { request, response, target } = passing;
   if (NOT_IN_TARGET.test(target)) return Promise.reject(problem("unreadable", "the path of the request is none"));
   if (waitsForContinue.delete(request)) response.writeContinue();
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const forwarding = new Forwarding(passing, resolve, reject);
-  // A small body that came with its head is here as soon as the parser has gone on.
+  // A small body that came with its head is complete in the next microtask, after the parser has gone on.
   if (isHere(request)) forwarding.begin();
   else queueMicrotask(() => forwarding.begin());
   return promise;
 }
 
-/** What would be more than a target to whoever reads the line that it stands in. */
+/** Characters that would end or split the request line. */
 const NOT_IN_TARGET = /[^\x21-\x7e\x80-\xff]/;
 
-/** A body is written in one text with its head up to here. */
+/** Up to this length, a body is written in one text with its head. */
 const IN_ONE_TEXT = 16 * 1024;
 
 class Forwarding implements Asker, Uploaded {
@@ -47,7 +47,7 @@ class Forwarding implements Asker, Uploaded {
   #before = 0;
   #received = 0;
   #isOver = false;
-  /** Since when the worker has had the request, as the watch knows it. */
+  /** When the worker got the request, or when that time was last restarted. */
   heardAt: number;
 
   constructor(passing: Passing, resolve: () => void, reject: (problem: Problem) => void) {
@@ -110,7 +110,7 @@ class Forwarding implements Asker, Uploaded {
     this.#upload?.drained();
   }
 
-  /** It has had its time. While the request itself still comes, nobody can be late with the beginning of an answer. */
+  /** The time is up. But while the request is still arriving, the worker cannot be late with the beginning of its answer. */
   stalled(): void {
     const { clock, request, receiver } = this.#passing;
     if (receiver.limits.until === "begin" && !request.complete) {
@@ -119,7 +119,7 @@ class Forwarding implements Asker, Uploaded {
     } else this.#break(tooSlow(receiver));
   }
 
-  /** Once the worker answers, the two may take turns, and the silence of one of them may be what the other waits for. */
+  /** After the worker has begun to answer, both sides may take turns, and one may be silent because it waits for the other. */
   bodyStalled(): void {
     if (!this.#passing.response.headersSent) this.#break(bodyStalled());
   }
@@ -136,7 +136,7 @@ class Forwarding implements Asker, Uploaded {
     this.#upload = send(connection.stream, uploading, this);
   }
 
-  /** The worker sends no more until the client has read what there is. */
+  /** Pauses the worker until the client has read what there is. */
   #hold(): void {
     const { stream } = this.#connection!;
     stream.pause();
@@ -176,7 +176,7 @@ const abandoned = () => problem("abandoned", "the client went away");
 
 const watches = new WeakMap<Clock, Map<number, StallWatch>>();
 
-/** One timer for all requests that have as long. */
+/** All requests with the same time limit share one timer. */
 function watchFor(clock: Clock, ms: number): StallWatch {
   let ofClock = watches.get(clock);
   if (!ofClock) {
@@ -191,10 +191,10 @@ function watchFor(clock: Clock, ms: number): StallWatch {
   return watch;
 }
 
-/** It did not accept a connection, so that it has got nothing of the request. */
+/** The worker accepted no connection, so it got nothing of the request. */
 export const wasNotSent = (error: unknown): boolean => isProblem(error) && error.cause instanceof DialRefused;
 
-/** Not the worker, but the node that it is on: it may be about to be started again. */
+/** The worker's node cannot be reached. It may be restarting. */
 export const isNodeAway = (error: unknown): boolean =>
   isProblem(error) && error.cause instanceof DialRefused && isProblem(error.cause.cause, "no-answer");
 

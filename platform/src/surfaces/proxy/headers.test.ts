@@ -1,14 +1,14 @@
-/** What of a request's headers reaches a worker, and what of an answer's headers reaches the client. */
+/** Which request headers reach a worker, and which response headers reach the client. */
 import { describe, expect, test } from "vitest";
 import { requestHeaders, responseHeaders, type Sender, withoutKey } from "./headers.ts";
 
 const KEY = "mlr_0123456789abcdef";
 
-/** Every character as `%xx`. */
+/** Encodes every character as `%xx`. */
 const encoded = (text: string) =>
   [...Buffer.from(text)].map((byte) => `%${byte.toString(16).padStart(2, "0")}`).join("");
 
-/** Pairs as one list, as node:http has them. */
+/** Flattens pairs into one list, as node:http has them. */
 const raw = (...pairs: [string, string][]) => pairs.flat();
 
 function pairs(flat: string[]): [string, string][] {

@@ -1,8 +1,8 @@
-/** Whatever a worker answers, its caller gets an answer or a refusal in HTTP, and the server goes on. */
+/** Whatever a worker answers, its caller gets a valid answer or a refusal, and the server goes on. */
 import { expect, test } from "vitest";
 import { type BalancedWorld, setupBalanced } from "../../../tests/balanced-world.ts";
 
-/** A worker that says this to whoever asks, and hangs up where it is told to. */
+/** A worker that sends this text to every caller, and hangs up if told to. */
 function saying(world: BalancedWorld, answer: string, { hangsUp = true } = {}): void {
   const { server } = world.worker("odd", () => {});
   server.removeAllListeners("connection").on("connection", (socket) => {
@@ -98,7 +98,7 @@ test.each([
 
 const UPGRADE = ["Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Key: eA==", "Sec-WebSocket-Version: 13"];
 
-/** What a WebSocket's caller is answered, up to where the connection ends. */
+/** Returns what the caller of a WebSocket gets until the connection ends. */
 async function upgradeAnswer(world: BalancedWorld): Promise<string> {
   const client = world.begin("GET", "/x", UPGRADE);
   let text = "";

@@ -1,12 +1,12 @@
-/** Whether a request that a browser sends with its cookies comes from a page of the same origin, or from its user. */
+/** Tells whether a request with cookies comes from a page of the same origin or from the user. */
 import type { Request } from "../http/reply.ts";
 
 const SAFE = ["GET", "HEAD"];
 
 /**
- * Hosts below one domain are one site to a browser, which sends cookies along with what pages of any of them ask for: a page of one Pod must not use
- * another's so. WebSockets, forms and scripts say their origin; of everything else browsers say what it is for. A user who follows a link may come
- * from anywhere. What says neither is no browser, and has the cookie from its owner.
+ * To a browser, hosts below one domain are one site, and it sends cookies with requests from pages of any of them. So a page of one Pod
+ * must not use another Pod's cookie. WebSockets, forms and scripts send their origin. For other requests, browsers send their purpose. A
+ * user who follows a link may come from anywhere. A client that sends neither is no browser, and got the cookie from its owner.
  */
 export function isOwnPage({ headers, method }: Request): boolean {
   const { origin, host } = headers;

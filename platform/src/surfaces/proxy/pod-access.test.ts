@@ -1,4 +1,4 @@
-/** Who is let in to a private HTTP port of a Pod, and by what tricks nobody is. */
+/** Who may use a private HTTP port of a Pod, and which tricks do not work. */
 import { once } from "node:events";
 import { expect, test } from "vitest";
 import { WebSocket } from "ws";
@@ -33,7 +33,7 @@ async function link(world: PodWorld, pod: string, port = 8888): Promise<URL> {
   return new URL(json.url);
 }
 
-/** The value of the cookie that opening a link sets. */
+/** Opens a link and returns the value of the cookie that it sets. */
 async function opened(world: PodWorld, pod: string, port = 8888): Promise<string> {
   const { pathname } = await link(world, pod, port);
   const answer = await ask(world, pod, { path: pathname }, port);

@@ -1,4 +1,4 @@
-/** Who is let in to an HTTP port of a Pod: whoever shows a key of its account, a browser that opened a link to it, or, where ports are public, anybody. */
+/** Decides who may use a Pod's HTTP port: a key of its account, a browser that opened a link to it, or anyone if ports are public. */
 import type { Authenticator } from "../../guards/authenticate.ts";
 import { requireOperation } from "../../guards/scopes.ts";
 import type { Caller } from "../../kernel/caller.ts";
@@ -9,7 +9,7 @@ import type { Request } from "../http/reply.ts";
 import { isOwnPage } from "./own-page.ts";
 import type { PodAddress } from "./pod-address.ts";
 
-/** In the place of `Authorization`, which is the program's own. */
+/** Used in place of `Authorization`, which belongs to the program. */
 const KEY_HEADER = "x-millrace-key";
 
 export interface PodAccessParts {
@@ -17,7 +17,7 @@ export interface PodAccessParts {
   portVisits: PortVisits;
   podRecords: PodRecords;
   isPublic: boolean;
-  /** Whether browsers come over TLS, unless it is by a name below `localhost`. */
+  /** Whether browsers connect over TLS. Names below `localhost` never do. */
   isTls: () => boolean;
 }
 
@@ -30,7 +30,7 @@ export class PodAccess {
     this.#parts = parts;
   }
 
-  /** Who comes. Those who may not know whether there is such a Pod are refused before anybody looks. */
+  /** Finds the caller. Strangers are refused before the Pod is looked up, so that they cannot learn whether it exists. */
   async callerAt(address: PodAddress, request: Request): Promise<Caller> {
     const { authenticator, isPublic } = this.#parts;
     const key = request.headers[KEY_HEADER];
@@ -44,7 +44,7 @@ export class PodAccess {
     throw problem("unauthenticated", isPublic ? NOT_HERE : refusalAt(address));
   }
 
-  /** A link is good for one opening. */
+  /** Opens a link, which works once. */
   async open(address: PodAddress): Promise<{ caller: Caller; cookie: string }> {
     const opened = await this.#parts.portVisits.open(address.link!, address);
     if (!opened) throw problem("not-found", "This link was opened before, or its time is over: ask for a new one.");
@@ -58,21 +58,21 @@ export class PodAccess {
   }
 
   /**
-   * Under TLS with the prefix by which no other host can set it. Without, named after its port, so that what a page of another Pod sets for the
-   * whole domain is not taken for it.
+   * Under TLS the cookie has the prefix that keeps other hosts from setting it. Without TLS it is named after its Pod and port, so that a
+   * cookie that another Pod's page sets for the whole domain is not mistaken for it.
    */
   #cookieName(address: PodAddress): string {
     return this.#isSecure(address) ? "__Host-millrace-port" : `millrace-port-${address.pod}-${address.port}`;
   }
 
-  /** What strangers use is its owner's. */
+  /** Use by strangers counts as use by the Pod's owner. */
   async #anybody({ pod }: PodAddress): Promise<Caller> {
     const found = await this.#parts.podRecords.pods.get(pod);
     if (!found) throw problem("not-found", NOT_HERE);
     return { account: found.account, user: "", key: "", grants: [], exempt: false };
   }
 
-  /** In the path form the origin is that of the API: no cookie is given there, and none is taken. */
+  /** In the path form the origin is that of the API, so cookies are neither set nor read. */
   async #visitor(address: PodAddress, request: Request): Promise<Caller | undefined> {
     if (address.form === "path") return undefined;
     for (const token of cookiesIn(request, this.#cookieName(address))) {
@@ -97,7 +97,7 @@ function refusalAt({ pod, port, form }: PodAddress): string {
 
 const MOST_COOKIES = 5;
 
-/** There may be several of one name, of which others may have set some. */
+/** There may be several cookies of this name, and others may have set some of them. */
 function cookiesIn({ headers }: Request, name: string): string[] {
   const pairs = (headers.cookie ?? "").split(";").map((pair) => pair.trim());
   const own = pairs.filter((pair) => pair.startsWith(`${name}=`));

@@ -1,4 +1,4 @@
-/** The addresses of an HTTP port of a Pod, and what its program is asked for behind each. */
+/** The addresses of a Pod's HTTP port, and the path that its program gets for each. */
 import { LOCAL_DOMAIN } from "../../resources/pods/addresses.ts";
 import { LINK_PATH } from "../../resources/pods/links.ts";
 import type { Form } from "./address.ts";
@@ -7,11 +7,11 @@ export interface PodAddress {
   pod: string;
   port: number;
   form: Form;
-  /** What the program is asked for: path and query, as they came. */
+  /** Path and query for the program, unchanged. */
   target: string;
-  /** What stood before it in the path. */
+  /** The part of the path before the target. */
   prefix: string;
-  /** On a name below `localhost`, which no browser takes over TLS. */
+  /** The host is a name below `localhost`, which browsers do not reach over TLS. */
   isLocal: boolean;
   /** The token of a link that is being opened. */
   link?: string | undefined;
@@ -22,13 +22,13 @@ const PORT = "[1-9]\\d{0,4}";
 const LABEL = new RegExp(`^([a-z0-9]{${ID_LENGTH}})-(${PORT})$`);
 const PATH_FORM = new RegExp(`^(/pods/([a-z0-9]{${ID_LENGTH}})/ports/(${PORT}))(?=[/?]|$)(.*)$`, "s");
 
-/** Whose address this is, as far as its form tells. The host decides first: nothing of the API is served on a Pod's own host. */
+/** Finds the Pod and port that a URL and host address. The host decides first: a Pod's own host serves nothing of the API. */
 export function podAddressOf(
   url: string,
   host: string | undefined,
   domain: string | undefined,
 ): PodAddress | undefined {
-  // By far most other hosts end here, without a look at the rest of them.
+  // Most other hosts end here without a closer look.
   const named = host?.[ID_LENGTH] === "-" ? hostForm(url, host, domain) : undefined;
   if (named) return named;
   if (!url.startsWith("/pods/")) return undefined;

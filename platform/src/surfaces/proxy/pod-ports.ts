@@ -1,4 +1,4 @@
-/** The programs of Pods as the proxy reaches them: by the driver of a machine of this node, or by the node that has them. */
+/** Reaches the programs of Pods: through the driver of a machine of this node, or through the node that has them. */
 import type { Duplex } from "node:stream";
 import type { Caller } from "../../kernel/caller.ts";
 import type { Clock } from "../../kernel/clock.ts";
@@ -14,7 +14,7 @@ export interface PodPortsParts {
   podRecords: PodRecords;
   clock: Clock;
   own: readonly Pick<OwnMachine, "id" | "compute">[];
-  /** Reaches instances of other nodes' machines; absent where there are none. */
+  /** Reaches instances on other nodes' machines; absent if there are none. */
   elsewhere?: { dial(machine: string, instance: string, port: number): Promise<Duplex> } | undefined;
 }
 
@@ -25,15 +25,15 @@ interface Running {
   instance: string;
 }
 
-/** A change that another node made is seen within this time. */
+/** A change made by another node is noticed within this time. */
 const REMEMBERED_MS = 1000;
-/** Connections of those beyond it are not kept, and made anew. */
+/** Beyond this many, the oldest connections are not kept, and are opened again when needed. */
 const MOST_KEPT = 1000;
 
 export class PodPorts {
   readonly #parts: PodPortsParts;
   readonly #running: Remembered<Running>;
-  /** The oldest first. */
+  /** The oldest comes first. */
   readonly #backends = new Map<string, Reached>();
 
   constructor(parts: PodPortsParts) {
@@ -41,7 +41,7 @@ export class PodPorts {
     this.#running = new Remembered(parts.clock, REMEMBERED_MS);
   }
 
-  /** For a caller who may know of it; a Pod sees itself alone. Throws the problem where there is nothing to reach. */
+  /** Finds the backend for a caller who may know of it; a Pod's key sees only that Pod. Throws the problem if nothing can be reached. */
   async backendOf({ account, pod: self }: Caller, pod: string, port: number): Promise<Reached> {
     if (self !== undefined && self !== pod) throw problem("not-found", NOT_HERE);
     const running = this.#running.get(pod) ?? (await this.#look(account, pod, port));
@@ -49,7 +49,7 @@ export class PodPorts {
     return this.#backend(running, port);
   }
 
-  /** What was remembered of it led nowhere. */
+  /** Forgets where a Pod was, after that led nowhere. */
   forget(pod: string): void {
     this.#running.delete(pod);
   }

@@ -1,4 +1,4 @@
-/** HTTP ports of Pods through the proxy: where they are, and what passes. */
+/** HTTP ports of Pods through the proxy: their addresses, and what passes through. */
 import { once } from "node:events";
 import { expect, test } from "vitest";
 import { WebSocket } from "ws";

@@ -1,4 +1,4 @@
-/** The proxy of Pods: what is addressed to an HTTP port of one goes to its program, for those who may. */
+/** The proxy of Pods: forwards requests for a Pod's HTTP port to its program, if the caller may use it. */
 import { STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Caller } from "../../kernel/caller.ts";
@@ -23,16 +23,16 @@ export interface PodProxyParts {
   pipeline: Pipeline;
   access: PodAccess;
   ports: PodPorts;
-  /** Notes that somebody uses a port of a Pod, until it is disposed. */
+  /** Records that a port of the Pod is in use, until disposed. */
   used: (pod: string) => Disposable;
   clock: Clock;
   domain?: string | undefined;
 }
 
-/** What streams may be as long, and last as long, as both sides like; a program must only begin to answer. */
+/** Streams may be as long, and last as long, as both sides want. The program only has to begin its answer in time. */
 const LIMITS: Limits = { bodyBytes: Number.POSITIVE_INFINITY, ms: 100_000, until: "begin" };
 
-/** 524 is what clients of the established proxy know. */
+/** Clients know status 524 from the established proxy. */
 const statuses: Statuses = { ...problemStatuses, "late-answer": 524 };
 
 export class PodProxy implements Ahead {
@@ -84,7 +84,10 @@ export class PodProxy implements Ahead {
     });
   }
 
-  /** A Pod that was stopped and started since it was looked at is somewhere else, and has got nothing of the request. */
+  /**
+   * A Pod that was restarted since it was looked up may be on another machine. Its old place got nothing of the request, so it is sent once
+   * more.
+   */
   async #reach(caller: Caller, { pod, port }: PodAddress, send: (receiver: Receiver) => Promise<void>): Promise<void> {
     const { ports } = this.#parts;
     const backend = await ports.backendOf(caller, pod, port);
@@ -99,7 +102,7 @@ export class PodProxy implements Ahead {
     }
   }
 
-  /** To look at a link does not open it: that takes a GET. */
+  /** Only a GET opens a link; looking at it with another method does not. */
   #open(address: PodAddress, request: Request, reply: Reply): Promise<Reply> {
     const { pipeline, access } = this.#parts;
     let cookie = "";
@@ -119,7 +122,7 @@ export class PodProxy implements Ahead {
 
 const never = new WeakMap<Reached, AbortSignal>();
 
-/** A program that ends breaks its connections by itself. */
+/** The signal never aborts: a program that ends breaks its connections by itself. */
 function receiverOf(pod: string, port: number, backend: Reached): Receiver {
   const gone = never.get(backend) ?? new AbortController().signal;
   never.set(backend, gone);

@@ -1,4 +1,4 @@
-/** Requests to a load-balancing endpoint: who may make them, where they go, and what comes back when all goes well. */
+/** Requests to a load-balancing endpoint: who may send them, where they go, and what comes back when all goes well. */
 import { once } from "node:events";
 import type { RequestListener } from "node:http";
 import { describe, expect, test, vi } from "vitest";
@@ -8,7 +8,7 @@ import { Authenticator } from "../../guards/authenticate.ts";
 const UNKNOWN = "aaaaaaaaaaaaaa";
 const WAIT_FOR_ANY_MS = 120_000;
 
-/** Says what it was asked, body and all. */
+/** Answers with what it was sent, including the body. */
 const mirror: RequestListener = async (request, response) => {
   let body = "";
   for await (const chunk of request) body += chunk;

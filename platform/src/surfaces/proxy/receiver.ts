@@ -1,30 +1,30 @@
-/** What a request is passed on to, and within which bounds: a worker of an endpoint, or a port of a Pod. */
+/** The target of a forwarded request, and its limits: a worker of an endpoint, or a port of a Pod. */
 import type { Duplex } from "node:stream";
 import { MIB } from "../../kernel/operation.ts";
 import { type Problem, problem } from "../../kernel/problem.ts";
 
 export interface Limits {
-  /** Of a request and of an answer. */
+  /** The longest body of a request or an answer. */
   bodyBytes: number;
-  /** From the time at which it has the request. */
+  /** Counted from when the receiver has the request. */
   ms: number;
-  /** What must have happened by then. */
+  /** What must have happened by then: the beginning or the end of the answer. */
   until: "begin" | "end";
 }
 
-/** Connections are kept for each of these, for as long as it is the same object. */
+/** Connections are kept per object of this type. */
 export interface Reached {
-  /** A new connection to it. */
+  /** Opens a new connection. */
   dial(): Promise<Duplex>;
 }
 
 export interface Receiver {
-  /** What refusals call it. */
+  /** Its name in refusals. */
   called: string;
   backend: Reached;
-  /** Aborts when it is gone; its reason says why. */
+  /** Aborts when the receiver is gone. The reason says why. */
   gone: AbortSignal;
-  /** Told when it did not even accept a connection, and why. */
+  /** Called when the receiver did not accept a connection. */
   refused?(why: string): void;
   limits: Limits;
 }

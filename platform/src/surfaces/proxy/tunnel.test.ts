@@ -1,4 +1,4 @@
-/** WebSockets through the proxy, with a client and workers of a library of their own. */
+/** WebSockets through the proxy, with clients and workers that use another library. */
 import { once } from "node:events";
 import { connect } from "node:net";
 import { describe, expect, test } from "vitest";
@@ -8,7 +8,7 @@ import { idle } from "../../../tests/idle.ts";
 
 const WAIT_FOR_ANY_MS = 120_000;
 
-/** A worker that says back what it hears, and says hello first where it is asked to. */
+/** A worker that echoes what it hears, and says hello first if asked to. */
 function echoing(world: BalancedWorld, id: string, options: Parameters<BalancedWorld["worker"]>[2] = {}) {
   const worker = world.worker(id, (_request, response) => void response.end("plain"), options);
   const sockets = new WebSocketServer({ noServer: true });
@@ -34,7 +34,7 @@ function open(world: BalancedWorld, path: string, { key = world.key, headers = {
 
 const message = async (client: WebSocket) => String((await once(client, "message"))[0]);
 
-/** How the server answered a WebSocket that did not come about. */
+/** Returns how the server refused a WebSocket. */
 async function refusal(client: WebSocket): Promise<{ status: number; text: string; headers: NodeJS.Dict<unknown> }> {
   client.on("error", () => {});
   const [, response] = await once(client, "unexpected-response");

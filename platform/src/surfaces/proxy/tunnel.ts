@@ -1,4 +1,4 @@
-/** WebSockets: the worker answers the upgrade, and from then on bytes pass both ways until either side ends. */
+/** WebSockets: the worker answers the upgrade, and then bytes pass both ways until either side ends. */
 import { request as ask, type IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -11,30 +11,30 @@ import { responseHeaders } from "./headers.ts";
 import { type Receiver, tooMuch, tooSlow } from "./receiver.ts";
 
 export interface Upgrading extends Passing {
-  /** The client's end, and what it has sent beyond its request. */
+  /** The client's connection, and the bytes it sent after its request. */
   socket: Duplex;
   head: Buffer;
-  /** Ends the watch for the client's going away, which reads in our place. */
+  /** Stops watching for the client to hang up. The watch reads from the socket, so it must end before the tunnel reads. */
   stopWatching(): void;
 }
 
-/** Two pipelines listen at each end, which Node would take for a leak. */
+/** Two pipelines listen on each end. Node would take that many listeners for a leak. */
 const LISTENERS_AT_MOST = 20;
 const SWITCH = ["Connection", "Upgrade", "Upgrade", "websocket"];
 
-/** An upgrade to anything else is not ours to make, and is answered as the plain request that it also is. */
+/** Other upgrades are not supported, and are answered as the plain requests that they also are. */
 export function isWebSocket({ headers, method }: IncomingMessage): boolean {
   return method === "GET" && headers.upgrade?.toLowerCase() === "websocket";
 }
 
-/** Destroys a connection whose client has let go of it, as long as nobody reads it; returns how to stop. */
+/** Destroys a connection whose client hangs up while no one reads it. Returns a function that stops this. */
 export function watchForHangUp(socket: Duplex): () => void {
   const leave = () => void socket.destroy();
   const stop = () => void socket.off("readable", look).off("end", leave);
   function look(): void {
     const early = socket.read();
     if (early === null) return;
-    // It speaks before it may: the tunnel reads it later and learns of its end.
+    // The client sends before it may. The tunnel reads these bytes later, and also notices the end then.
     stop();
     socket.unshift(early);
   }
@@ -42,7 +42,7 @@ export function watchForHangUp(socket: Duplex): () => void {
   return stop;
 }
 
-/** Resolves when both ends are closed; rejects with the problem when the worker could not be asked. */
+/** Resolves when both ends are closed. Rejects with the problem if the worker could not be asked. */
 export async function tunnel(upgrading: Upgrading): Promise<void> {
   const { receiver, socket, stopWatching, clock } = upgrading;
   const worker = await dial(receiver.backend, clock).catch((error: Error) => {
@@ -57,7 +57,7 @@ export async function tunnel(upgrading: Upgrading): Promise<void> {
   receiver.gone.addEventListener("abort", cut);
   socket.once("close", cut);
   if (socket.destroyed) cut();
-  // A WebSocket may last, and an answer that is none may not.
+  // A WebSocket may stay open, but an answer that refuses it has a time limit.
   const timer = clock.after(receiver.limits.ms, () => worker.destroy(tooSlow(receiver)));
   try {
     const { answer, rest } = await asked(upgrading, worker);
@@ -73,7 +73,7 @@ export async function tunnel(upgrading: Upgrading): Promise<void> {
   }
 }
 
-/** `rest` is what the worker sent behind its consent; without it, it refused. */
+/** `rest` holds the bytes after the worker's consent. If it is absent, the worker refused. */
 function asked(
   { receiver, target, headers }: Upgrading,
   worker: Duplex,
@@ -124,7 +124,7 @@ async function joined(
   if (rest.length > 0) worker.unshift(rest);
   if (head.length > 0) socket.unshift(head);
   for (const end of [socket, worker]) end.setMaxListeners(LISTENERS_AT_MOST);
-  // Either side may go at any time; the other one then goes too, and nobody is left to be told.
+  // Either side may go at any time, and the other then goes too. No one is left to be told of the error.
   await Promise.allSettled([pipeline(worker, socket), pipeline(socket, worker)]);
   socket.destroy();
 }

@@ -1,4 +1,4 @@
-/** Connections that leave HTTP to become WebSockets: each is answered as a request, and closed with the server. */
+/** Connections that become WebSockets: each is answered as a request, and closed together with the server. */
 import { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
@@ -10,14 +10,14 @@ import { tunnel, watchForHangUp } from "./tunnel.ts";
 export class Upgrades {
   readonly #sockets = new Set<Duplex>();
 
-  /** `serve` answers it, and passes it on by what it is given. */
+  /** `serve` answers the request, and forwards it with the given function. */
   take(
     request: Request,
     socket: Duplex,
     head: Buffer,
     serve: (reply: Reply, pass: (passing: Passing) => Promise<void>) => Promise<unknown>,
   ): void {
-    // Its close follows, and says all that matters.
+    // The error is ignored: a close follows, and it says all that matters.
     socket.on("error", () => {});
     this.#sockets.add(socket);
     socket.once("close", () => this.#sockets.delete(socket));
@@ -27,13 +27,13 @@ export class Upgrades {
     floating(serve(reply, pass), () => socket.destroy());
   }
 
-  /** A WebSocket has no end that one could wait for. */
+  /** Ends all WebSockets, since they would not end by themselves. */
   close(): void {
     for (const socket of this.#sockets) socket.destroy();
   }
 }
 
-/** For an answer in HTTP to a request that wanted to leave it. */
+/** Makes an HTTP response for a request that asked to leave HTTP. */
 function responseOn(request: Request, socket: Duplex): ServerResponse {
   const response = new ServerResponse(request);
   response.shouldKeepAlive = false;

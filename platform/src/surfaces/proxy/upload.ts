@@ -1,4 +1,4 @@
-/** The body of a request on its way to a worker, at the speed of the slower side: small ones in one piece with the head, others as they come. */
+/** Sends a request body to a worker at the speed of the slower side: small ones with the head, others as they arrive. */
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Clock } from "../../kernel/clock.ts";
@@ -6,10 +6,10 @@ import type { Problem } from "../../kernel/problem.ts";
 import { announcedLength, hasBody, tooLarge, watchOf } from "../http/body.ts";
 import type { RawHeaders } from "./headers.ts";
 
-/** A text is written without being copied once more; a longer body is not made one. */
+/** A text is written without another copy. Longer bodies are not turned into text. */
 const IN_ONE_TEXT = 16 * 1024;
 
-/** Of these a worker may expect to be told that there is no body. */
+/** With these methods, a worker may expect to be told that there is no body. */
 const EXPECT_BODY = new Set(["POST", "PUT", "PATCH", "QUERY", "PROPFIND", "PROPPATCH"]);
 
 export interface Uploading {
@@ -17,24 +17,27 @@ export interface Uploading {
   target: string;
   headers: RawHeaders;
   clock: Clock;
-  /** Of a body, in bytes. */
+  /** The longest body, in bytes. */
   limit: number;
 }
 
 export interface Uploaded {
-  /** Called when the client sends nothing although the worker takes what comes. */
+  /** Called when the client sends nothing although the worker is ready for more. */
   bodyStalled(): void;
-  /** Called when the body is none that may be passed on. */
+  /** Called when the body may not be passed on. */
   bodyRefused(why: Problem): void;
 }
 
-/** Whether its body, if any, has come. The parser calls a request complete only after those who wait for its body have run; its length tells sooner. */
+/**
+ * Whether the body, if any, has arrived. The parser marks a request complete only after those who wait for its body have run. The length
+ * tells sooner.
+ */
 export function isHere(request: IncomingMessage): boolean {
   if (request.complete || !hasBody(request)) return true;
   return request.readableLength === Number(request.headers["content-length"]);
 }
 
-/** Sends a request. Returns what is left to do where its body is not here: what has not come is not read before there is a connection. */
+/** Sends a request. If its body has not arrived, it returns an upload that reads and sends the rest now that there is a connection. */
 export function send(worker: Duplex, uploading: Uploading, told: Uploaded): Upload | undefined {
   const { request } = uploading;
   if (!isHere(request)) return new Upload(worker, uploading, told);
@@ -52,7 +55,7 @@ export function send(worker: Duplex, uploading: Uploading, told: Uploaded): Uplo
   return undefined;
 }
 
-/** What says how long the body is, is said by us, who send it. */
+/** The worker gets our own length header, since we send the body. */
 function headOf({ request, target, headers }: Uploading, framing: string): string {
   let text = `${request.method} ${target} HTTP/1.1\r\n`;
   let hasHost = false;
@@ -65,7 +68,7 @@ function headOf({ request, target, headers }: Uploading, framing: string): strin
   return `${text}${hasHost ? "" : "Host: worker\r\n"}Connection: keep-alive\r\n${framing}\r\n`;
 }
 
-/** Counted as it goes, for a body in chunks announces no length. */
+/** Sends a body as it arrives and counts its bytes, since a chunked body announces no length. */
 export class Upload {
   readonly #worker: Duplex;
   readonly #uploading: Uploading;
@@ -88,7 +91,7 @@ export class Upload {
     request.on("data", this.#take).on("end", this.#finish);
   }
 
-  /** The worker takes more again. */
+  /** The worker accepts more bytes again. */
   drained(): void {
     if (this.isOver) return;
     const { request, clock } = this.#uploading;
@@ -97,7 +100,7 @@ export class Upload {
     request.resume();
   }
 
-  /** Nothing more of it is passed on. The request is not destroyed: its socket would go with it, and nobody would read the answer. */
+  /** Stops passing the body on. The request is not destroyed: that would close its socket, and the client could not read the answer. */
   stop(): void {
     if (this.isOver) return;
     this.#leave();
@@ -114,7 +117,7 @@ export class Upload {
     }
     this.#arriving.heardAt = clock.monotonic();
     if (this.#write(chunk)) return;
-    // It is not the client that keeps us waiting.
+    // The watch for stalls is off here: the client is not the one who is late.
     watchOf(clock).delete(this.#arriving);
     request.pause();
   };

@@ -1,4 +1,4 @@
-/** What public clients of REST v1 send and read, document by document. */
+/** What public clients of REST v1 send and read, client by client. */
 import { describe, expect, test } from "vitest";
 import { type PodWorld, setupPods, TWO_GPUS } from "../../../tests/pod-world.ts";
 import { giveVolumesAPlace } from "../../../tests/volume-doc.ts";
@@ -20,14 +20,14 @@ async function serverless(world: World): Promise<string> {
 const withGpus = () => setupPods({ machine: TWO_GPUS });
 
 describe("runpodctl", () => {
-  /** As it sends it: ports and variables as REST has them, beside fields that are in no contract. */
+  /** The body as this client sends it: ports and variables in REST's form, with fields that no contract has. */
   const POD = {
     ...{ name: "cli", imageName: "host:/app", gpuTypeIds: ["NVIDIA A40"], gpuCount: 1, cloudType: "SECURE" },
     ...{ containerDiskInGb: 20, volumeInGb: 20, volumeMountPath: "/workspace", ports: ["8888/http", "22/tcp"] },
     ...{ env: { A: "1" }, dockerArgs: "", minCudaVersion: "12.0", supportPublicIp: true, computeType: "GPU" },
   };
 
-  /** It reads these into integers, lists and maps, and gives up on anything else. */
+  /** The client decodes these into integers, lists and maps, and fails on anything else. */
   const expectDecodable = (pod: Record<string, unknown>) => {
     expect(isWhole(pod, "gpuCount", "volumeInGb", "containerDiskInGb", "memoryInGb", "vcpuCount")).toBe(true);
     expect([typeof pod.costPerHr, Array.isArray(pod.ports), typeof pod.env]).toEqual(["number", true, "object"]);

@@ -1,4 +1,4 @@
-/** The OpenAPI document of REST v1, made from the same operations that the router mounts. */
+/** Makes the OpenAPI document of REST v1 from the same operations that the router mounts. */
 import type { Operations } from "../../kernel/operation.ts";
 import { t } from "../../kernel/schema.ts";
 import { documentOf } from "../http/openapi-document.ts";

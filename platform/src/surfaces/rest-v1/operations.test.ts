@@ -1,4 +1,4 @@
-/** Every operation of REST v1: as the sheet of the API lists it, as its document describes it, and in the audit log. */
+/** Every operation of REST v1: as the API sheet lists it, as its document describes it, and in the audit log. */
 import { describe, expect, test } from "vitest";
 import { CLUSTER_GPUS } from "../../../tests/cluster-doc.ts";
 import { callsIn, DescribedAnswers } from "../../../tests/described-answers.ts";
@@ -10,7 +10,7 @@ import { FakeCompute } from "../../ports/compute/fake-compute.ts";
 import { restV1Document } from "./openapi.ts";
 import { restV1Operations } from "./operations.ts";
 
-/** Method, path, operation and success, as the sheet has them; `resume` and names for the second way to update are ours. */
+/** Method, path, operation and success status from the API sheet. `resume` and the names for the second way to update are ours. */
 const index = `
 POST /pods CreatePod 201
 GET /pods ListPods 200
@@ -127,7 +127,7 @@ describe("the audit log", () => {
     expect(own).toMatchObject([
       {
         ...{ operation: name, outcome: "done", actor: { type: "key", id: issued.id } },
-        resource: { type: operation.scope.split(":")[0], id: made },
+        resource: { type: operation.scope!.split(":")[0], id: made },
       },
     ]);
   });

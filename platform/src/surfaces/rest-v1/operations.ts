@@ -1,4 +1,4 @@
-/** All operations of REST v1 gathered: pure data, from which the routes and the OpenAPI document are made. */
+/** All operations of REST v1 as pure data. The routes and the OpenAPI document are made from them. */
 import { billingOperationsV1 } from "../../resources/billing/operations-v1.ts";
 import { endpointOperationsV1 } from "../../resources/endpoints/operations-v1.ts";
 import { podOperationsV1 } from "../../resources/pods/operations-v1.ts";

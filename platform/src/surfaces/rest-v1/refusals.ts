@@ -1,9 +1,9 @@
-/** A refusal as REST v1 has it: one object with `message`, and beside it what its live answers were seen to have. */
+/** A refusal in REST v1: one object with `message`, and the other fields that its live answers were seen to have. */
 import type { Problem } from "../../kernel/problem.ts";
 import { problemStatuses } from "../http/problem-json.ts";
 import type { Refused, Statuses } from "../http/refusal.ts";
 
-/** What does not fit is a bad request, whatever the reason; no capacity is a fault of the server, as public clients know it. */
+/** Invalid input is a 400, whatever the reason. Lack of capacity is a server error, as public clients expect. */
 export const restV1Statuses: Statuses = {
   ...problemStatuses,
   unstorable: 400,
@@ -22,7 +22,7 @@ export function refusedWith(status: number, message: string): Refused {
   return { status, contentType: "application/json", body: JSON.stringify({ message, error: message, status }) };
 }
 
-/** There is no list beside it: what failed is said in the text. */
+/** v1 has no list of errors, so they go into the message. */
 function messageOf({ detail, errors = [] }: Problem): string {
   return errors.length === 0 ? detail : `${detail.replace(/\.$/, "")}: ${errors.join("; ")}`;
 }

@@ -1,4 +1,4 @@
-/** The resources of REST v1: the operations of each with what answers them. */
+/** The resources of REST v1: the operations of each, with the functions that answer them. */
 import { type Answered, answered } from "../../guards/perform.ts";
 import { billingOperationsV1 } from "../../resources/billing/operations-v1.ts";
 import { billingHandlersV1 } from "../../resources/billing/rest-v1.ts";

@@ -1,4 +1,4 @@
-/** What holds for all of REST v1: how it refuses, what every answer carries, how it is described and how it is switched off. */
+/** What holds for all of REST v1: its refusals, the headers of every answer, its document, and how it is switched off. */
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { giveVolumesAPlace } from "../../../tests/volume-doc.ts";

@@ -1,15 +1,15 @@
-/** What every answer of REST v1 says of its end: since when it is deprecated, when it is over, and what comes instead. */
+/** The retirement headers of every REST v1 answer: since when it is deprecated, when it ends, and what replaces it. */
 import { JSON_TYPE } from "../http/pipeline.ts";
 import type { Answering, Request } from "../http/reply.ts";
 import type { Router } from "../http/router.ts";
 import { refusedWith } from "./refusals.ts";
 
-/** 1 June 2026, in the form of RFC 9745. The specification says that v1 is deprecated, and not since when: the day is ours. */
+/** 1 June 2026, in the form of RFC 9745. The specification says that v1 is deprecated, but not since when. The day is our choice. */
 const DEPRECATED = "@1780272000";
-/** The day that the specification names; whoever runs the server decides. */
+/** The day that the specification names. The operator decides whether v1 really ends then. */
 const SUNSET = "Sun, 15 Nov 2026 00:00:00 GMT";
 
-/** What a collection of v1 is called in v2. */
+/** The path in v2 of each collection in v1. */
 const collections: Readonly<Record<string, string>> = {
   pods: "/v2/pods",
   endpoints: "/v2/serverless",
@@ -22,13 +22,13 @@ const collections: Readonly<Record<string, string>> = {
   docs: "/docs",
 };
 
-/** Where v2 has nothing of the kind, its description. */
+/** Where v2 has no counterpart, its description is named. */
 const DESCRIPTION = "/v2/openapi.json";
-/** No other text is repeated in a header or an answer. */
+/** Only ids of this form are repeated in a header or an answer. */
 const ID = /^[\w-]{1,64}$/;
 const ACTIONS = ["start", "resume", "stop", "restart"];
 
-/** Where v2 has what a path of v1 stands for. */
+/** Finds the counterpart in v2 of a path in v1. */
 export function successorOf(path: string): string {
   const [, , first = "", second = "", third = ""] = path.split("/");
   const billing = collections[`${first}/${second}`];
@@ -46,7 +46,7 @@ export function retirementHeaders(request: Request): Record<string, string> {
   return { Deprecation: DEPRECATED, Sunset: SUNSET, Link: `<${successor}>; rel="successor-version"` };
 }
 
-/** For whoever has switched v1 off: nobody is asked who they are to learn that it is gone. */
+/** For operators who have switched v1 off. The answer needs no key: anyone may learn that v1 is gone. */
 export function mountRetired(router: Router): void {
   const gone: Answering = (request, reply) => {
     const successor = successorOf(pathOf(request));

@@ -1,4 +1,4 @@
-/** What public clients of REST v2 send and read, client by client: each of these breaks one of them where it is not so. */
+/** What public clients of REST v2 send and read, client by client. Each expectation here keeps one of them working. */
 import { describe, expect, test } from "vitest";
 import { GPU_POD, type PodWorld, setupPods, TWO_GPUS } from "../../../tests/pod-world.ts";
 

@@ -1,4 +1,4 @@
-/** The OpenAPI documents for programs, and a page of them for people. All are open: they hold nothing of any account. */
+/** Serves the OpenAPI documents, and a page of them for people. All are public: they contain nothing of any account. */
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
@@ -42,7 +42,7 @@ const OLD = {
   made: restV1Document,
 };
 
-/** Its bar on top lets people choose between the documents. */
+/** The bar at the top of the page lets people choose a document. */
 const startScript = (served: readonly { url: string; name: string }[], first: string) => `SwaggerUIBundle({
   urls: ${JSON.stringify(served.map(({ url, name }) => ({ url, name })))},
   "urls.primaryName": ${JSON.stringify(first)},
@@ -63,7 +63,7 @@ export function mountDocs(router: Router, { restV1 }: { restV1: boolean }): void
     let bytes: Buffer | undefined;
     router.add(["GET"], url, (request, reply) => {
       if (url === OLD.url) Object.assign(reply.headers, retirementHeaders(request));
-      // As bytes, of which all answers share one copy.
+      // Stored as bytes, so that all answers share one copy.
       bytes ??= Buffer.from(JSON.stringify(made()));
       return reply.type("application/json; charset=utf-8").send(bytes);
     });
@@ -75,7 +75,7 @@ export function mountDocs(router: Router, { restV1 }: { restV1: boolean }): void
     router.add(["GET"], `/docs/${name}`, asset(join(folder, name), type));
 }
 
-/** A page that begins with one of the documents. */
+/** Adds a page that begins with one of the documents. */
 function mountPage(router: Router, { path, script }: { path: string; script: string }, text: string): void {
   router.add(["GET"], path, (request, reply) => {
     if (path === OLD.page) Object.assign(reply.headers, retirementHeaders(request));
@@ -87,7 +87,7 @@ function mountPage(router: Router, { path, script }: { path: string; script: str
   router.add(["GET"], script, (_request, reply) => reply.type("text/javascript; charset=utf-8").send(text));
 }
 
-/** Read once: a file open for each answer that nobody reads would take the server's descriptors. */
+/** Reads the file once. One open file per answer would use up the server's descriptors when clients do not read. */
 function asset(path: string, type: string): Answering {
   let file: Promise<Buffer> | undefined;
   return async (_request, reply) => {

@@ -1,27 +1,27 @@
-/** What a request is addressed to: the place of S3 on this server, a bucket, a key. */
+/** Finds what a request is addressed to: the place of S3 on this server, a bucket, a key. */
 import type { IncomingHttpHeaders } from "node:http";
 import { isForm } from "./form.ts";
 import { S3Refused } from "./refusals.ts";
 
 export interface S3Address {
-  /** None for the list of buckets. */
+  /** Undefined for the list of buckets. */
   bucket: string | undefined;
   /** Empty for the bucket itself. */
   key: string;
-  /** As a signature names it: decoded, and encoded again in the one way. */
+  /** The path as a signature names it: decoded, then encoded again in the canonical way. */
   canonicalPath: string;
-  /** `/s3` where S3 is below it, and empty where it is at the root. */
+  /** `/s3` if S3 is below that path, and empty if it is at the root. */
   below: string;
   query: ReadonlyMap<string, string>;
 }
 
-/** Below which S3 is on every host of the server. */
+/** Every host of the server serves S3 below this path. */
 const S3_PATH = "/s3";
 const HOST_LABEL = "s3";
 
 /**
- * Whether it is for S3 at all: below its path, or on its own host, where nothing else is. At the root of any other host it is known by the way it is
- * signed: some clients take no path with an endpoint, and the name of the host may not resolve.
+ * Whether a request is for S3: below its path, or on its own host, which serves nothing else. At the root of another host the signature
+ * shows it. Some clients accept no path in an endpoint, and the name of S3's host may not resolve.
  */
 export function isS3(request: Addressed, domain: string | undefined): boolean {
   const { url, headers } = request;
@@ -46,10 +46,10 @@ function isSignedForS3({ method, url, headers }: Addressed): boolean {
   return url.includes("X-Amz-Signature=") || (method === "POST" && isForm(headers["content-type"]));
 }
 
-/** Ids of volumes and Pods, unlike any other path of the server; or the list of them. */
+/** A volume's or Pod's id, which no other path of the server looks like, or the list of buckets. */
 const BUCKET_AT_ROOT = /^\/([a-z0-9]{10,}(?=[/?]|$)|(?=\?|$))/;
 
-/** These are hosts of Pods and endpoints, whose programs may know signatures of their own. */
+/** These hosts belong to Pods and endpoints, whose programs may accept signatures of their own. */
 function isSubdomain(host = "", domain: string | undefined): boolean {
   const name = host.toLowerCase().replace(/:\d+$/, "");
   return name.endsWith(".localhost") || (domain !== undefined && name.endsWith(`.${domain}`));
@@ -89,11 +89,11 @@ function decode(part: string): string {
   }
 }
 
-/** RFC 3986: all but letters, digits and four marks. */
+/** Encodes as RFC 3986: everything but letters, digits and four marks. */
 export const uriEncoded = (part: string) =>
   encodeURIComponent(part).replace(/[!'()*]/g, (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`);
 
-/** A key as names of folders and a file; `isFolder` where it ends with a slash. */
+/** A key as the names of its folders and file. `isFolder` is set if it ends with a slash. */
 export interface ObjectPath {
   names: string[];
   isFolder: boolean;

@@ -1,4 +1,4 @@
-/** What S3 clients are answered: who signed a request, what it asks for, and how it is refused. */
+/** Answers S3 clients: finds out who signed a request, does what it asks for, and formats refusals. */
 import type { Clock } from "../../kernel/clock.ts";
 import { requestId } from "../../kernel/ids.ts";
 import type { Log } from "../../kernel/log.ts";
@@ -86,7 +86,7 @@ export class S3Answers {
     return new S3Call(this.#parts, { account, address, request, reply, verified, region: claim.region });
   }
 
-  /** The fields of a form say who signed it, so they are read before that is known: they are few and small. */
+  /** The fields of a form say who signed it, so they are read before authentication. They are few and small. */
   async #performForm(request: Request, reply: Reply, found: (credential: S3Credential) => void): Promise<Answer> {
     const { clock, doorkeeper, domain } = this.#parts;
     const { headers, url } = request;
@@ -111,7 +111,7 @@ export class S3Answers {
     return credential;
   }
 
-  /** What nobody foresaw names a log line and nothing else; an answer that has begun is broken off. */
+  /** Refuses a request. An unforeseen error only names the id of its log line. An answer that has begun is broken off. */
   #refuse(error: unknown, id: string, request: Request, reply: Reply): void {
     const known = refusalFrom(isOutOfDescriptors(error) ? outOfDescriptors(error) : error);
     if (reply.raw.headersSent || reply.raw.destroyed) {
@@ -136,7 +136,7 @@ export class S3Answers {
   }
 }
 
-/** Who has a form signs nothing else. */
+/** A request with a form carries no other signature. */
 const isPost = ({ method, headers }: Request) =>
   method === "POST" && headers.authorization === undefined && isForm(headers["content-type"]);
 
@@ -147,12 +147,12 @@ function send(request: Request, reply: Reply, { status = 200, headers = {}, body
     reply.send(body);
     return;
   }
-  // Its length is that of what a GET would bring, which for a refusal nobody needs to know.
+  // The content length of HEAD is that of a GET. For a refusal no one needs it.
   writeHead(reply.raw, status, reply.headers);
   reply.raw.end();
 }
 
-/** Parts of S3 that volumes have nothing for. */
+/** Parts of S3 that volumes do not have. */
 const UNKNOWN = [
   ...["accelerate", "acl", "analytics", "attributes", "cors", "encryption", "intelligent-tiering", "inventory"],
   ...["legal-hold", "lifecycle", "logging", "metrics", "notification", "object-lock", "ownershipControls", "policy"],

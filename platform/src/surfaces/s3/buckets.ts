@@ -1,18 +1,18 @@
-/** Buckets: whatever has files of an account, found by one of those who know such things. */
+/** Buckets: everything of an account that has files, found by one finder for each kind. */
 import type { Files } from "../../ports/files/files.ts";
 
-/** Its files are here, or it is said where they are and why nobody reaches them from here. */
+/** A bucket. Its files are here, or `away` says where they are and why this server cannot reach them. */
 export interface Bucket {
   id: string;
-  /** Its data center. */
+  /** The data center. */
   region: string;
   createdAt: number;
   files: Files | { away: string };
 }
 
-/** One sort of them, such as network volumes. */
+/** Finds one kind of bucket, such as network volumes. */
 export interface BucketFinder {
-  /** Undefined when the account has none with this id. */
+  /** Undefined if the account has no bucket with this id. */
   find(account: string, id: string): Promise<Bucket | undefined>;
   list(account: string): Promise<Bucket[]>;
 }

@@ -1,4 +1,4 @@
-/** One request to S3 after it is known who asks, and what an operation answers. */
+/** One authenticated S3 request, and the answer of an operation. */
 import type { Clock } from "../../kernel/clock.ts";
 import type { Random } from "../../kernel/random.ts";
 import type { Files } from "../../ports/files/files.ts";
@@ -16,7 +16,7 @@ export interface S3Parts {
   buckets: Buckets;
 }
 
-/** Written by whoever asked for it; where nothing is returned, the answer has left. */
+/** What the caller of an operation should send. If an operation returns nothing, it has sent the answer itself. */
 export interface Answer {
   status?: number;
   headers?: Record<string, string>;
@@ -47,7 +47,7 @@ export class S3Call {
     this.#region = given.region;
   }
 
-  /** A word of the query; undefined when it is not there. */
+  /** A parameter of the query, or undefined. */
   word(name: string): string | undefined {
     return this.address.query.get(name);
   }
@@ -73,7 +73,7 @@ export class S3Call {
     return textOf(this.#incoming(), MOST_XML);
   }
 
-  /** One of the account's, which must be in the region that the request was signed for, unless it is only copied from. */
+  /** Finds a bucket of the account. It must be in the region that the request was signed for, unless it is only copied from. */
   async bucket(id: string, { anywhere = false } = {}): Promise<Bucket> {
     const bucket = await this.parts.buckets.find(this.account, id);
     if (!bucket) throw new S3Refused("NoSuchBucket", `There is no bucket '${id}': a bucket is a network volume's id.`);
@@ -83,7 +83,7 @@ export class S3Call {
     throw new S3Refused("AuthorizationHeaderMalformed", why, { Region: region });
   }
 
-  /** Throws where they are on another machine. */
+  /** Throws if the files are on another machine. */
   filesIn({ files }: Bucket): Files {
     if ("away" in files) throw new S3Refused("ServiceUnavailable", files.away);
     return files;
@@ -99,7 +99,7 @@ export const xmlAnswer = (name: string, content: Xml): Answer => ({
   body: xmlOf(name, content),
 });
 
-/** A whole number of the query, within bounds; the standard where nothing is said. */
+/** Reads a whole number from the query, within bounds, or returns the default. */
 export function numberIn(call: S3Call, name: string, standard: number, [least, most]: [number, number]): number {
   const text = call.word(name);
   if (text === undefined || text === "") return standard;

@@ -1,20 +1,20 @@
-/** A request in the one form that Signature Version 4 signs. */
+/** A request in the canonical form that Signature Version 4 signs. */
 import { hash } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import { uriEncoded } from "./address.ts";
 
 export interface CanonicalParts {
   method: string;
-  /** Decoded, and encoded again in the one way. */
+  /** Decoded, then encoded again in the canonical way. */
   path: string;
   query: Iterable<readonly [name: string, value: string]>;
   headers: IncomingHttpHeaders;
   signedHeaders: Iterable<string>;
-  /** The digest of the body, or the word that stands for it. */
+  /** The digest of the body, or the word in its place. */
   payload: string;
 }
 
-/** Its digest, which is all that a signature says of a request. */
+/** The digest of the canonical form. A signature covers nothing else of a request. */
 export function canonicalDigest({ method, path, query, headers, signedHeaders, payload }: CanonicalParts): string {
   const names = [...new Set(signedHeaders)].toSorted();
   const words = [...query].map(([name, value]) => [uriEncoded(name), uriEncoded(value)] as const);
@@ -22,14 +22,14 @@ export function canonicalDigest({ method, path, query, headers, signedHeaders, p
   return hash("sha256", [method, path, queryText(words), lines, names.join(";"), payload].join("\n"), "hex");
 }
 
-/** By the names, not by the pairs: `a-b=1` comes after `a=1`. */
+/** Sorts by names and not by pairs: `a-b=1` comes after `a=1`. */
 const queryText = (words: (readonly [name: string, value: string])[]) =>
   words
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .map((word) => word.join("="))
     .join("&");
 
-/** As it was signed: in UTF-8, without needless spaces. Only what the request itself has, whatever objects have besides. */
+/** The header as it was signed: in UTF-8, without extra spaces. Only the request's own headers count, not what every object inherits. */
 function headerOf(headers: IncomingHttpHeaders, name: string): string | undefined {
   const value = Object.hasOwn(headers, name) ? headers[name] : undefined;
   const text = Array.isArray(value) ? value.join(",") : value;

@@ -1,4 +1,4 @@
-/** `aws-chunked`: a body in chunks within the body, each signed on its own or not, with trailers that may be signed too. */
+/** `aws-chunked`: a body in chunks within the body. Chunks may be signed one by one, and trailers may be signed too. */
 import { createHash, hash, timingSafeEqual } from "node:crypto";
 import { S3Refused } from "./refusals.ts";
 import type { Verified } from "./signature.ts";
@@ -7,7 +7,7 @@ const LONGEST_LINE = 8192;
 const MOST_TRAILERS = 20;
 const NOTHING = hash("sha256", "", "hex");
 
-/** The bytes of its chunks; what stands in its trailers is put into `trailers`. */
+/** Yields the bytes of the chunks, and puts the trailers into `trailers`. */
 export async function* unchunked(
   body: AsyncIterable<Buffer>,
   verified: Verified,
@@ -59,7 +59,7 @@ async function readTrailers(bytes: Bytes, chain: Chain | undefined, trailers: Ma
   if (chain && signed.length > 0) await chain.next("TRAILER", hash("sha256", signed.join(""), "hex"), signature);
 }
 
-/** Each signature is made with the one before, the first with that of the request. */
+/** Each signature also covers the one before it. The first covers that of the request. */
 class Chain {
   readonly #verified: Verified;
   #before: string;
@@ -78,7 +78,7 @@ class Chain {
   }
 }
 
-/** Lines and counted bytes, taken from chunks that are cut anywhere. */
+/** Takes lines and counted bytes from chunks that may be cut anywhere. */
 class Bytes {
   readonly #source: AsyncIterator<Buffer>;
   #left: Buffer = Buffer.alloc(0);

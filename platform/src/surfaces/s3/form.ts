@@ -1,16 +1,16 @@
-/** A form that uploads a file (`multipart/form-data`), as it comes in: small fields first, then the file, which is never in memory as a whole. */
+/** Reads an upload form (`multipart/form-data`) as it arrives: small fields first, then the file, never whole in memory. */
 import { S3Refused } from "./refusals.ts";
 
 export interface Form {
-  /** By their names in small letters. */
+  /** By lowercase name. */
   fields: ReadonlyMap<string, string>;
-  /** As the client calls the file, without folders; empty where it says nothing. */
+  /** The client's name of the file, without folders. Empty if it sent none. */
   fileName: string;
-  /** To be read once, and to its end: only there it is known that the form is whole. What comes behind the file is passed over, as in S3. */
+  /** Must be read once and to its end, since only the end shows that the form is complete. Anything after the file is skipped, as in S3. */
   file: AsyncIterable<Buffer>;
 }
 
-/** S3's own limit for all that is not the file. */
+/** S3's own limit for everything but the file. */
 const MOST_BYTES = 20 * 1024;
 const MOST_FIELDS = 100;
 const LINE = Buffer.from("\r\n");
@@ -65,23 +65,23 @@ function partIn(head: string): { name: string; fileName: string } {
 
 function parameterIn(header: string, name: string): string | undefined {
   const [, quoted, plain] = new RegExp(`;\\s*${name}=(?:"((?:[^"\\\\]|\\\\.)*)"|([^\\s;"]+))`, "i").exec(header) ?? [];
-  // Browsers and curl write a quotation mark in one of these two ways.
+  // Browsers and curl escape a quotation mark in one of these two ways.
   return quoted?.replace(/\\(["\\])/g, "$1").replaceAll("%22", '"') ?? plain;
 }
 
 const malformed = (why: string) => new S3Refused("MalformedPOSTRequest", `The form cannot be read: ${why}.`);
 
-/** A body that is taken up to one mark after the other. */
+/** Reads a body up to one mark after another. */
 class Pieces {
   readonly #source: AsyncIterator<Buffer>;
-  // The first mark of a form has no line before it.
+  // The first mark of a form has no line break before it, so one is added.
   #rest = LINE;
 
   constructor(body: AsyncIterable<Buffer>) {
     this.#source = body[Symbol.asyncIterator]();
   }
 
-  /** All before the mark, which is taken too. */
+  /** Yields everything before the mark, and consumes the mark too. */
   async *upTo(mark: Buffer): AsyncIterable<Buffer> {
     for (;;) {
       const at = this.#rest.indexOf(mark);
@@ -114,7 +114,7 @@ class Pieces {
     return this.#rest.subarray(0, text.length).toString() === text;
   }
 
-  /** Passes over what is left. */
+  /** Skips the rest. */
   async end(): Promise<void> {
     while (!(await this.#source.next()).done);
   }

@@ -1,4 +1,4 @@
-/** What hostile requests and hostile programs do to S3: they are refused by name, and reach nothing that is not theirs. */
+/** Hostile requests and programs against S3: they get a clear refusal, and reach nothing that is not theirs. */
 import { mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import {
@@ -28,7 +28,7 @@ test("a listing that begins after a way out of the volume stays in the volume", 
     }
 });
 
-/** The query of a presigned URL, which names the headers that must be sent with it. */
+/** Makes the query of a presigned URL, which names the headers that must be sent with it. */
 async function presigned(
   world: S3World,
   { method = "GET", path, headers = {} }: Sent,
@@ -90,7 +90,7 @@ describe("a header that begins with x-amz-", () => {
   });
 });
 
-/** Names that every object has, or that make it another. */
+/** Names that every object has, or that change an object. */
 const OF_OBJECTS = ["__proto__", "constructor", "toString", "valueOf", "hasOwnProperty", "__defineGetter__"];
 
 describe("names that every object has", () => {
@@ -124,7 +124,7 @@ describe("names that every object has", () => {
   });
 });
 
-/** What S3 reads of a query and of headers. */
+/** Every parameter of a query that S3 reads. */
 const WORDS = [
   ...["list-type", "prefix", "delimiter", "marker", "start-after", "continuation-token", "max-keys", "encoding-type"],
   ...["uploads", "uploadId", "partNumber", "part-number-marker", "max-parts", "max-uploads", "upload-id-marker"],

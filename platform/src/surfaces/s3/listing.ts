@@ -1,35 +1,35 @@
-/** The keys of a volume in their order, page by page: folders are walked as far as a page needs, and never read whole. */
+/** Lists the keys of a volume in order, page by page. It walks folders as far as a page needs, and never reads them whole. */
 import type { FileFacts, FilePath, Files } from "../../ports/files/files.ts";
 
 export interface KeyListing {
   prefix: string;
   delimiter: string;
-  /** Keys after this one. */
+  /** Only keys after this one. */
   after: string | undefined;
   most: number;
-  /** Whoever asks has gone. */
+  /** Whether the client has gone. */
   isGone?: () => boolean;
 }
 
 export interface KeyPage {
   contents: { key: string; facts: FileFacts }[];
   prefixes: string[];
-  /** After which the next page begins; absent on the last. */
+  /** The next page begins after this; absent on the last page. */
   next?: string;
 }
 
-/** Folders that are looked at for one page: a page of fewer keys, and a next one, where there are many without any. */
+/** One page looks into at most this many folders. If many are empty, the page has fewer keys and the next page goes on. */
 const MOST_LOOKS = 5000;
 const LISTED_AT_ONCE = 1000;
-/** Deeper ones are not walked into. */
+/** Deeper folders are not entered. */
 const DEEPEST = 64;
-/** Behind every name in a folder. */
+/** Sorts after every name in a folder. */
 const LAST = "\u{10ffff}";
 
 interface Found {
   key: string;
   path: FilePath;
-  /** Stands for all keys that begin so. */
+  /** The entry stands for all keys with this prefix. */
   isPrefix: boolean;
 }
 
@@ -50,7 +50,7 @@ export async function pageOf(files: Files, listing: KeyListing): Promise<KeyPage
       continue;
     }
     const facts = await files.find(path);
-    // It went while it was listed.
+    // The file was deleted while it was listed.
     if (!facts) continue;
     page.contents.push({ key, facts });
     last = key;
@@ -61,7 +61,7 @@ export async function pageOf(files: Files, listing: KeyListing): Promise<KeyPage
 function groupOf(key: string, prefix: string, delimiter: string): string | undefined {
   if (delimiter === "") return undefined;
   const at = key.indexOf(delimiter, prefix.length);
-  // The key of an empty folder stands for itself where it is all that is asked for.
+  // The key of an empty folder is shown itself if it is exactly what was asked for.
   return at === -1 || key === prefix ? undefined : key.slice(0, at + delimiter.length);
 }
 
@@ -69,7 +69,7 @@ class Walk {
   readonly #files: Files;
   readonly #listing: KeyListing;
   #looks = 0;
-  /** Where it was given up for this page. */
+  /** Where the walk stopped for this page. */
   stoppedAt: string | undefined;
 
   constructor(files: Files, listing: KeyListing) {
@@ -85,12 +85,12 @@ class Walk {
     yield* this.#inFolder(folder, base, after, prefix.slice(base.length));
   }
 
-  /** Keys after `after` in a folder whose own key is `base`. */
+  /** Yields the keys after `after` in a folder whose own key is `base`. */
   async *#inFolder(folder: FilePath, base: string, after: string | undefined, startsWith = ""): AsyncIterable<Found> {
     const begin = beginIn(base, after);
     if (begin === "nothing") return;
     const { inside } = begin;
-    // The folder that the last page ended in is gone on with before those after it.
+    // Finishes the folder in which the last page ended, before the ones after it.
     if (inside?.name.startsWith(startsWith)) yield* this.#folder(folder, base, inside.name, after);
     let from = inside ? `${inside.name}/` : begin.after;
     let isEmpty = true;
@@ -109,7 +109,7 @@ class Walk {
       from = kind === "folder" ? `${name}/` : name;
     }
     const isNew = after === undefined || Buffer.compare(Buffer.from(base), Buffer.from(after)) > 0;
-    // One that holds nothing is a key of its own, or nobody would see it.
+    // An empty folder is a key of its own; otherwise no one would see it.
     if (isEmpty && from === undefined && base !== "" && startsWith === "" && isNew)
       yield { key: base, path: folder, isPrefix: false };
   }
@@ -130,7 +130,7 @@ class Walk {
   }
 }
 
-/** Where the keys of a folder begin that come after one: after a name in it, or inside of one of its folders. */
+/** Where to continue in a folder after a key: after a name in it, or inside one of its folders. */
 function beginIn(
   base: string,
   after: string | undefined,

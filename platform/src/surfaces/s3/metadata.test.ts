@@ -1,4 +1,4 @@
-/** What clients say of files beside their contents, and what they ask for before they write or copy. */
+/** Metadata that clients send with files, and the questions that they ask before they write or copy. */
 import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import {

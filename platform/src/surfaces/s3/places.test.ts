@@ -1,4 +1,4 @@
-/** Where S3 is reached, and what clients of other languages write: each of these failed with a client that people use. */
+/** Where S3 is reached, and how clients of other languages write requests. Each case once failed with a real client. */
 import { readdir } from "node:fs/promises";
 import {
   CompleteMultipartUploadCommand,

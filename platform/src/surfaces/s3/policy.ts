@@ -1,26 +1,26 @@
-/** The policy of a form: a document, signed by whoever has the key, that says what others may upload and until when. */
+/** The policy of a form: a document, signed with the owner's key, that says what others may upload and until when. */
 import { parseTimestamp } from "../../kernel/clock.ts";
 import { S3Refused } from "./refusals.ts";
 
 export interface Policy {
   expiresAt: number;
   conditions: readonly Condition[];
-  /** In bytes of the file. */
+  /** Allowed sizes of the file, in bytes. */
   range: { least: number; most: number };
 }
 
 interface Condition {
   is: "eq" | "starts-with";
-  /** In small letters. */
+  /** In lower case. */
   field: string;
   value: string;
 }
 
-/** What carries the signature, and the file itself, cannot be in what is signed. */
+/** The signature cannot sign itself, so these fields need no condition. */
 const UNSIGNED = ["policy", "x-amz-signature"];
 const IGNORED = "x-ignore-";
 
-/** From the field `policy`, which is a JSON document in base64. */
+/** Reads the field `policy`, a JSON document in base64. */
 export function policyFrom(text: string): Policy {
   const document = documentIn(text);
   const expiresAt = parseTimestamp(String(document.expiration));
@@ -43,7 +43,7 @@ function documentIn(text: string): Record<string, unknown> {
     const document = JSON.parse(Buffer.from(text, "base64").toString()) as unknown;
     if (typeof document === "object" && document !== null) return document as Record<string, unknown>;
   } catch {
-    // What is no JSON is refused as what is no document.
+    // Text that is no JSON is refused below.
   }
   throw invalid("it must be a JSON object in base64");
 }
@@ -58,7 +58,7 @@ function boundsIn(said: unknown): Policy["range"] | undefined {
 
 const isLength = (value: number | undefined): value is number => Number.isSafeInteger(value) && value! >= 0;
 
-/** `{"field": "value"}`, or `["eq", "$field", "value"]`, or the same with `starts-with`. */
+/** Reads `{"field": "value"}`, `["eq", "$field", "value"]`, or the same with `starts-with`. */
 function conditionsIn(said: unknown): Condition[] {
   if (Array.isArray(said)) {
     const [is, field, value] = said.map(String);
@@ -73,7 +73,7 @@ function conditionsIn(said: unknown): Condition[] {
   }));
 }
 
-/** Throws unless all that is asked for was allowed: every condition holds, and every field has one. The bucket counts as a field. */
+/** Throws unless everything was allowed: every condition must hold, and every field must have one. The bucket counts as a field. */
 export function refuseForbidden(policy: Policy, asked: ReadonlyMap<string, string>, now: number): void {
   if (now >= policy.expiresAt) throw forbidden("it has expired");
   for (const condition of policy.conditions)
@@ -90,7 +90,7 @@ export function refuseForbidden(policy: Policy, asked: ReadonlyMap<string, strin
 
 const holds = ({ is, value }: Condition, given: string) => (is === "eq" ? given === value : given.startsWith(value));
 
-/** Of a file as far as it has come, or as a whole. */
+/** Checks the length of a file, complete or so far. */
 export function refuseLength({ range }: Policy, length: number, isWhole: boolean): void {
   if (length > range.most)
     throw new S3Refused("EntityTooLarge", `The policy allows a file of up to ${range.most} bytes.`);

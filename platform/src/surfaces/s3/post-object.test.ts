@@ -1,4 +1,4 @@
-/** Uploads by forms: what a signed policy allows is stored, and nothing else. */
+/** Uploads by forms: only what a signed policy allows is stored. */
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { HeadObjectCommand } from "@aws-sdk/client-s3";
@@ -14,7 +14,7 @@ interface Making {
   expiresS?: number;
 }
 
-/** Fields as a presigned POST has them: a policy that names each of them, and its signature. */
+/** Makes the fields of a presigned POST: a policy that names each of them, and its signature. */
 async function presigned(
   world: S3World,
   { fields = {}, conditions = [], expiresS = 60 }: Making = {},

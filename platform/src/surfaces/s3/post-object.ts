@@ -1,4 +1,4 @@
-/** An upload by a form, which whoever was given it may send: a presigned POST. */
+/** An upload by a form that its owner has signed for others to send: a presigned POST. */
 import type { Files } from "../../ports/files/files.ts";
 import { uriEncoded } from "./address.ts";
 import { Checks } from "./body.ts";
@@ -10,10 +10,10 @@ import { type Policy, policyFrom, refuseForbidden, refuseLength } from "./policy
 import { S3Refused } from "./refusals.ts";
 import { shownKey } from "./xml.ts";
 
-/** What stands in a key for the name of the file. */
+/** Stands in a key for the name of the file. */
 const FILE_NAME = `\${filename}`;
 
-/** After the signature of its policy was found to be right. */
+/** Called after the signature of the policy was verified. */
 export async function postObject(call: S3Call, form: Form, files: Files): Promise<Answer> {
   const { fields } = form;
   const policy = policyFrom(fields.get("policy") ?? "");
@@ -49,7 +49,7 @@ interface Stored {
   location: string;
 }
 
-/** As the form wishes: somewhere else, or one of three statuses. */
+/** Answers as the form asks: with a redirect, or with one of three statuses. */
 function answerOf(fields: Form["fields"], { bucket, key, etag, location }: Stored): Answer {
   const headers = { ETag: etag, Location: location };
   const next = redirection(fields.get("success_action_redirect") ?? fields.get("redirect"));
@@ -65,7 +65,7 @@ function answerOf(fields: Form["fields"], { bucket, key, etag, location }: Store
   return { status: 201, headers: { ...headers, ...type }, ...(body !== undefined && { body }) };
 }
 
-/** Undefined for what is no address of a page, as if it were not there. */
+/** Undefined if the text is no web address, as if the field were absent. */
 function redirection(text: string | undefined): URL | undefined {
   const url = text !== undefined && URL.canParse(text) ? new URL(text) : undefined;
   return url && /^https?:$/.test(url.protocol) ? url : undefined;

@@ -1,9 +1,9 @@
-/** Refusals as S3 says them: a status, a word that clients compare, and why. */
+/** Refusals in the form of S3: a status, a code that clients compare, and the reason. */
 import { isProblem, type Meaning } from "../../kernel/problem.ts";
 import type { ReasonCode } from "../../kernel/reason.ts";
 import { type FileRefusal, FileRefused } from "../../ports/files/files.ts";
 
-/** The words of S3, each with its status. */
+/** The codes of S3, each with its status. */
 const STATUSES = {
   AccessDenied: 403,
   AuthorizationHeaderMalformed: 400,
@@ -44,7 +44,7 @@ const STATUSES = {
 
 export type S3Code = keyof typeof STATUSES;
 
-/** What the words mean elsewhere; what is not here is a wrong request. */
+/** The reason codes that other surfaces use. A code that is missing here means a wrong request. */
 const REASONS: Partial<Record<S3Code, ReasonCode>> = {
   AccessDenied: "not-allowed",
   BucketAlreadyOwnedByYou: "name-taken",
@@ -71,10 +71,10 @@ const REASONS: Partial<Record<S3Code, ReasonCode>> = {
 export class S3Refused extends Error {
   readonly code: S3Code;
   readonly status: number;
-  /** What else clients read beside the message. */
+  /** Further fields that clients read in addition to the message. */
   readonly also: Readonly<Record<string, string>>;
 
-  /** As other surfaces call it. */
+  /** The reason code that other surfaces use. */
   readonly reason: ReasonCode;
 
   constructor(code: S3Code, message: string, also: Readonly<Record<string, string>> = {}, reason?: ReasonCode) {
@@ -104,7 +104,7 @@ const OF_PROBLEMS: Partial<Record<Meaning, S3Code>> = {
   "not-allowed": "AccessDenied",
 };
 
-/** Undefined for what nobody foresaw. */
+/** Undefined for an unforeseen error. */
 export function refusalFrom(error: unknown): S3Refused | undefined {
   if (error instanceof S3Refused) return error;
   if (error instanceof FileRefused) return new S3Refused(OF_FILES[error.reason], error.message);

@@ -1,4 +1,4 @@
-/** What an S3 client from npm does with the files of a volume. */
+/** An S3 client from npm works with the files of a volume. */
 import { createHash } from "node:crypto";
 import { mkdir, readdir, readFile, stat, symlink, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -32,7 +32,7 @@ const put = (s3: S3Client, Key: string, Body: string | Buffer = Key) =>
   s3.send(new PutObjectCommand({ Bucket, Key, Body }));
 const get = async (s3: S3Client, Key: string, more: object = {}) =>
   (await s3.send(new GetObjectCommand({ Bucket, Key, ...more }))).Body!.transformToString();
-/** What a refusal says: its word and its status. */
+/** Returns the code and the status of a refusal. */
 const refusal = async (sent: Promise<unknown>) => {
   try {
     await sent;

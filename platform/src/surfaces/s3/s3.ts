@@ -1,4 +1,4 @@
-/** S3: the files of an account's volumes for every S3 client, on a path and a host of its own. */
+/** S3: serves the files of an account's volumes to every S3 client, on a path and a host of its own. */
 import type { Answering, Request } from "../http/reply.ts";
 import type { Ahead } from "../http/server.ts";
 import { isS3 } from "./address.ts";
@@ -24,7 +24,7 @@ export class S3Surface implements Ahead {
 
   readonly #answering: Answering = async (request, reply) => (await this.#loaded()).answer(request, reply);
 
-  /** With the first request: the libraries behind it would make every start longer by a sixth, and most servers never need them. */
+  /** Loads S3 with the first request. Its libraries would make every start a sixth longer, and most servers never need them. */
   #loaded(): Promise<S3Answers> {
     this.#answers ??= import("./answers.ts").then(({ S3Answers }) => new S3Answers(this.#parts));
     return this.#answers;

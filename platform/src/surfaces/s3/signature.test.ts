@@ -1,4 +1,4 @@
-/** Whose signatures are taken, in every form in which S3 clients sign. */
+/** Which signatures are accepted, in every form in which S3 clients sign. */
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { request } from "node:http";
@@ -72,7 +72,7 @@ test("a presigned URL opens one object for its time, whoever has it", async () =
     ).query as Record<string, string>;
   const query = await presign();
   expect(await send(world, { path, query })).toEqual([200, undefined]);
-  // As other clients do, who leave the word out of the query.
+  // Some clients leave this parameter out of the query.
   expect(await send(world, { path, query: await presign(new Set(["x-amz-content-sha256"])) })).toEqual([
     200,
     undefined,
@@ -95,7 +95,7 @@ describe("bodies in chunks", () => {
     expect(await read!.transformToString()).toBe(`${"a".repeat(70_000)}end`);
   });
 
-  /** Signs each chunk with the signature before, as older clients do. */
+  /** Signs each chunk with the previous signature, as older clients do. */
   async function inSignedChunks(world: S3World, chunks: string[], tamper = (text: string) => text): Promise<Sent> {
     const payload = "STREAMING-AWS4-HMAC-SHA256-PAYLOAD";
     const headers = {

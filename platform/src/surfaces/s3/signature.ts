@@ -1,4 +1,4 @@
-/** Who signed a request, by AWS Signature Version 4, in its headers or in its query. */
+/** Verifies who signed a request with AWS Signature Version 4, in its headers or in its query. */
 import { timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import { Hash } from "@smithy/hash-node";
@@ -11,42 +11,42 @@ export interface SignedRequest {
   method: string;
   headers: IncomingHttpHeaders;
   canonicalPath: string;
-  /** What it begins with, where S3 is not at the root. */
+  /** The start of the path, if S3 is not at the root. */
   below: string;
   query: ReadonlyMap<string, string>;
 }
 
-/** What a request says of its signature. */
+/** What a request claims about its signature. */
 export interface Claim {
   accessKeyId: string;
-  /** Of the scope: `20261116`, the region and the service. */
+  /** From the scope: a day such as `20261116`, the region and the service. */
   day: string;
   region: string;
   signedHeaders: string[];
   signature: string;
   signedAt: number;
-  /** Of a presigned URL, for how long it holds. */
+  /** For a presigned URL, how long it is valid. */
   expiresS?: number;
-  /** What is said of the body: its digest, or one of S3's words. */
+  /** The digest of the body, or one of S3's words in its place. */
   payload: string;
 }
 
-/** A request that was signed rightly, and what signs the pieces of its body. */
+/** A request with a valid signature, and what signs the pieces of its body. */
 export interface Verified {
   payload: string;
   signature: string;
-  /** Signs a text by the same key, day and place. */
+  /** Signs a text with the same key, day and region. */
   sign(text: string): Promise<string>;
-  /** Day and place, as the texts to sign name them. */
+  /** Day and region as the texts to be signed name them. */
   scope: string;
-  /** The time of the request, as they name it. */
+  /** The time of the request as the texts to be signed name it. */
   time: string;
 }
 
 const ALGORITHM = "AWS4-HMAC-SHA256";
 const SHA256_HEADER = "x-amz-content-sha256";
 const UNSIGNED = "UNSIGNED-PAYLOAD";
-/** Of a form, which brings its signature among its fields. */
+/** For a form, whose signature is among its fields. */
 export const UNSIGNED_BODY: Verified = { payload: UNSIGNED, signature: "", scope: "", time: "", sign: async () => "" };
 const SKEW_MS = 15 * 60_000;
 const LONGEST_S = 7 * 86_400;
@@ -77,8 +77,9 @@ function claimIn({ headers, query }: SignedRequest): Claim {
 }
 
 /**
- * What `x-amz-` headers say changes what is done: who has a presigned URL could copy other files to its key by one that its maker never saw.
- * Some clients send the digest of the body beside a presigned URL without naming it. It needs no name, being signed as what is said of the body.
+ * `x-amz-` headers change what a request does, so they must be signed. Otherwise anyone with a presigned URL could add one that makes it
+ * copy other files to its key. Some clients send the digest of the body with a presigned URL without listing it. That is safe, since the
+ * digest is part of what is signed.
  */
 function refuseUnsigned(headers: IncomingHttpHeaders, { signedHeaders, expiresS }: Claim): void {
   const isSigned = new Set(signedHeaders);
@@ -146,7 +147,7 @@ function timeOf(text: string | string[] | undefined): number {
   return time;
 }
 
-/** As signatures write it: `20261116T093000Z`. */
+/** The time as signatures write it: `20261116T093000Z`. */
 const basicTime = (ms: number) => timestamp(ms).replace(/[-:]|\.\d{3}/g, "");
 
 const textOf = (value: string | string[] | undefined) => (Array.isArray(value) ? value.join(",") : value);
@@ -154,7 +155,7 @@ const textOf = (value: string | string[] | undefined) => (Array.isArray(value) ?
 const malformed = (why: string) =>
   new S3Refused("AuthorizationHeaderMalformed", `The signature cannot be read: ${why}.`);
 
-/** What a form says of the signature of its policy, which stands for the form: its conditions bind the rest. */
+/** What a form claims about its policy's signature. The policy stands for the whole form, since its conditions bind the rest. */
 export function formClaim(fields: ReadonlyMap<string, string>): Claim {
   if (!fields.has("policy"))
     throw new S3Refused("AccessDenied", "The form is not signed: it has no 'policy' (a presigned POST has one).");
@@ -168,7 +169,7 @@ export function formClaim(fields: ReadonlyMap<string, string>): Claim {
   };
 }
 
-/** Throws where it was not signed with this secret, or not lately. */
+/** Throws if the request was not signed with this secret, or not recently. */
 export async function verify(request: SignedRequest, claim: Claim, secret: string, now: number): Promise<Verified> {
   refuseWrongTime(claim, now);
   const time = basicTime(claim.signedAt);
@@ -181,7 +182,7 @@ export async function verify(request: SignedRequest, claim: Claim, secret: strin
   throw mismatch("request");
 }
 
-/** Until when it holds is said by the policy itself. */
+/** The policy itself says until when the form is valid. */
 export async function verifyForm(claim: Claim, policy: string, secret: string, now: number): Promise<Verified> {
   refuseWrongTime({ ...claim, expiresS: Number.POSITIVE_INFINITY }, now);
   const sign = signerOf(claim, secret);
@@ -194,7 +195,7 @@ export async function verifyForm(claim: Claim, policy: string, secret: string, n
 function signerOf({ accessKeyId, region, signedAt }: Claim, secret: string): Verified["sign"] {
   const credentials = { accessKeyId, secretAccessKey: secret };
   const signer = new SignatureV4({ credentials, region, service: "s3", sha256: Sha256 });
-  // In seconds, of which a signature knows no part.
+  // In whole seconds, since signatures have no fractions.
   return (text) => signer.sign(text, { signingDate: signedAt / 1000 });
 }
 
@@ -204,8 +205,8 @@ const mismatch = (what: string) =>
   new S3Refused("SignatureDoesNotMatch", `The signature does not fit the ${what}: check the secret access key.`);
 
 /**
- * As it came, and then as it was signed by who takes the path of S3 for a part of the host, or by whose host a proxy put it there:
- * all of them name the same object.
+ * The request as it came, and then in the forms in which it may have been signed. Some clients count S3's path as part of the host, and
+ * some are behind a proxy that adds the path. All forms name the same object.
  */
 function* formsOf(request: SignedRequest): Iterable<SignedRequest> {
   yield request;

@@ -1,7 +1,7 @@
-/** Small records of the server's own on a volume, where programs write too. */
+/** Reads small records of the server on a volume where programs also write. */
 import { type FilePath, FileRefused, type Files } from "../../ports/files/files.ts";
 
-/** Undefined where there is none, it is longer, or the server may not read it. It may grow while it is read. */
+/** Undefined if the file does not exist, is too long, or may not be read. It may grow while it is read. */
 export async function smallText(files: Files, path: FilePath, most: number): Promise<string | undefined> {
   try {
     await using opened = await files.hidden.open(path);

@@ -1,12 +1,13 @@
-/** Which buckets an account has: its network volumes and the persistent mounts of its Pods, and where their files are. */
+/** The buckets of an account: its network volumes and the persistent mounts of its Pods, and where their files are. */
 import { GetObjectCommand, PutObjectCommand, S3Client } from "@aws-sdk/client-s3";
 import { expect, test } from "vitest";
 import { setupFleet } from "../../../tests/fleet-world.ts";
 import type { Files } from "../../ports/files/files.ts";
-import { networkVolumeBuckets, podBuckets, type Storage } from "./volume-buckets.ts";
+import type { VolumeStorage } from "../../resources/volume-files/storage.ts";
+import { networkVolumeBuckets, podBuckets } from "./volume-buckets.ts";
 
 const FILES = { name: "files of this machine" } as unknown as Files;
-const storage = (about: Partial<Storage> = {}): Storage => ({
+const storage = (about: Partial<VolumeStorage> = {}): VolumeStorage => ({
   files: async () => FILES,
   own: ["machine"],
   nodeOf: async () => undefined,
@@ -75,7 +76,7 @@ test("a Pod with a persistent mount is a bucket under its own id, also when it i
 });
 
 test("a client reads and writes what the machine's driver keeps, wherever that is", async () => {
-  // A client corrects its time by the answers that it gets, which have that of this machine.
+  // The client sets its clock by the answers it gets, and those carry this machine's time.
   await using world = await setupFleet({ startsAt: Date.now() });
   await world.pass(1);
   const body = { name: "v", size: 10, dataCenter: "EU-RO-1" };

@@ -5,7 +5,7 @@ import { S3Refused } from "./refusals.ts";
 const NAMESPACE = "http://s3.amazonaws.com/doc/2006-03-01/";
 
 const builder = new XMLBuilder({ ignoreAttributes: false, attributeNamePrefix: "@" });
-// Some clients write quotation marks and others as numbers; a key may begin and end with spaces.
+// Some clients write quotation marks and other characters as numbers. A key may begin and end with spaces.
 const parser = new XMLParser({ ignoreAttributes: true, parseTagValue: false, trimValues: false, htmlEntities: true });
 
 export type Xml = { [name: string]: string | number | boolean | undefined | Xml | readonly Xml[] };
@@ -15,15 +15,15 @@ export function xmlOf(name: string, content: Xml): string {
   return `<?xml version="1.0" encoding="UTF-8"?>\n${builder.build({ [name]: root })}`;
 }
 
-/** Its texts repeat what was sent, which may be anything. */
+/** The texts repeat what was sent, so they may contain anything. */
 export function errorXml(content: Record<string, string>): string {
   const shown = Object.fromEntries(Object.entries(content).map(([name, value]) => [name, shownKey(value, undefined)]));
   return `<?xml version="1.0" encoding="UTF-8"?>\n${builder.build({ Error: shown })}`;
 }
 
-/** The named children of a document's root, a text for each of theirs. */
+/** Returns the named children of the document's root, each as a map of texts. */
 export function childrenOf(text: string, root: string, child: string): Record<string, string>[] {
-  // Nothing that a client sends has one, and what a type declares may stand for much more than was sent.
+  // No client sends a document type, and its entities could expand to much more than was sent.
   if (/<!(DOCTYPE|ENTITY)/i.test(text) || !isSayable(text)) throw malformed();
   const found = parsed(text)[root];
   if (typeof found !== "object" || found === null) throw malformed();
@@ -34,7 +34,7 @@ export function childrenOf(text: string, root: string, child: string): Record<st
   });
 }
 
-/** A number that stands for no character would be left out, and a key be another one. */
+/** A number that stands for no character would be dropped, and the key would become another one. */
 const isSayable = (text: string) =>
   [...text.matchAll(/&#(?:x([\da-f]+)|(\d+));/gi)].every(([, hex, decimal]) => {
     const code = hex === undefined ? Number(decimal) : Number.parseInt(hex, 16);
@@ -51,9 +51,9 @@ function parsed(text: string): Record<string, unknown> {
 
 const malformed = () => new S3Refused("MalformedXML", "The body is not the XML that this operation takes.");
 
-/** What XML has no way to say: characters that no document may hold. */
+/** Characters that no XML document may contain. */
 const UNSAYABLE = /[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu;
 
-/** A key as a listing shows it: as it is, or written as in a URL where the client asks for that. */
+/** A key as a listing shows it: unchanged, or URL-encoded if the client asks for that. */
 export const shownKey = (key: string, encoding: string | undefined) =>
   encoding === "url" ? encodeURIComponent(key).replaceAll("%2F", "/") : key.replace(UNSAYABLE, "\u{fffd}");

@@ -37,19 +37,25 @@ export interface ConnectionParts {
   door: PodDoor;
   /** Called when the client breaks the protocol. */
   violated: (reason: string) => void;
-  /** Called once when it is known who it is, with the share of its account; undefined when there are too many of that account. */
+  /** Called once at login. Returns the account's share, or undefined if the account has too many connections. */
   enter: (login: SshLogin) => Share | undefined;
 }
 
-/** On one connection; clients offer one key after the other. */
+/** The most failed logins on one connection. Clients offer one key after another. */
 const MOST_TRIES = 12;
 const MOST_SESSIONS = 16;
 const MOST_FORWARDS = 128;
-/** Of a channel, and not taken by whom it is for. Twice 2 MiB is what the library lets a client send, and it does not look whether that is all. */
+/**
+ * The most bytes of a channel that its program has not taken. The library lets a client send twice 2 MiB, and does not check that it stops
+ * there.
+ */
 const MOST_UNREAD = 5 * MIB;
-/** Of a connection, and not taken: whatever others of its account have, so much of each is read. */
+/** Each connection may have this many bytes not taken, however many the others of its account have. */
 const FREE_UNREAD = MIB;
-/** Answers of the library, which does not look whether they are read, beside what lines write. */
+/**
+ * The most bytes of the library's own answers that wait on a connection, apart from what lines write. The library does not check whether
+ * they are read.
+ */
 const MOST_UNSENT = 16 * MIB;
 const LONGEST_USER = 64;
 const METHODS: ("publickey" | "none")[] = ["publickey"];
@@ -70,10 +76,11 @@ export class SshConnection implements Sharer {
     this.#parts = parts;
     const { client } = parts;
     const socket = socketOf(client).setNoDelay(true);
-    // Its close follows, and says all that matters; but whoever does not answer any more does not say goodbye either.
+    // Most errors are ignored: a close follows, and it says all that matters. But a client that no longer answers does not close, so it is
+    // cut.
     client.on("error", (error: Error & { level?: string; code?: unknown }) => {
       if (error.level === "client-timeout") this.destroy();
-      // What the library throws while it reads has no level; what a client says when it leaves has a code.
+      // Errors that the library throws while reading have no level. A message from a client that leaves has a code.
       else if (error.level === "protocol" || (error.level === undefined && error.code === undefined))
         parts.violated(error.message);
     });
@@ -90,7 +97,7 @@ export class SshConnection implements Sharer {
       this.#notice("remote forwarding (-R) is not offered here");
     });
     this.#pace = keepPace(client, parts.clock);
-    // Every line may come to wait for it.
+    // Every line may wait for this socket.
     socket.setMaxListeners(MOST_SESSIONS + 2 * MOST_FORWARDS);
     socket.on("data", () => this.#watchUnread());
     client.on("close", () => {
@@ -98,7 +105,7 @@ export class SshConnection implements Sharer {
     });
   }
 
-  /** Undefined until it is known who it is. */
+  /** Undefined until the client has logged in. */
   get login(): SshLogin | undefined {
     return this.#login;
   }
@@ -109,13 +116,13 @@ export class SshConnection implements Sharer {
     return unread;
   }
 
-  /** Why nothing runs in its Pod any more. */
+  /** Says why nothing can run in its Pod any more. */
   async whyEnded(): Promise<string | undefined> {
     const { caller, pod } = this.#login!;
     return this.#parts.door.whyNot(caller, pod);
   }
 
-  /** Ends all that is open with these words, and then itself: OpenSSH shows nothing any more once it was told of the end of the connection. */
+  /** Ends all sessions with these words, and then the connection. OpenSSH shows nothing more once it knows that the connection ends. */
   close(words: string): void {
     const over = [...this.#sessions].map((session) => session.close(words));
     const end = () => {
@@ -149,13 +156,13 @@ export class SshConnection implements Sharer {
     const delayMs = attempts.delayMs(address);
     const isKeptOut = attempts.failed(address);
     log.warn({ address, user, key, reason, ...(isKeptOut && { keptOut: true }) }, "SSH login refused");
-    // As long for every reason: how long it takes tells nothing of whether there is such a Pod.
+    // Every refusal takes equally long, so that the time does not reveal whether the Pod exists.
     await sleep(clock, Math.max(0, delayMs - (clock.monotonic() - beganAt)));
     attempt.reject(METHODS);
     if (++this.#failures >= MOST_TRIES || isKeptOut) client.end();
   }
 
-  /** Who it is, or why it is nobody: for the log, and for nobody else. */
+  /** Returns the login, or the reason for a refusal. The reason goes only into the log. */
   async #check(attempt: AuthContext): Promise<SshLogin | string> {
     if (attempt.method !== "publickey") return `${attempt.method} is not taken, keys are`;
     const { key, signature, blob, hashAlgo } = attempt as typeof attempt & { hashAlgo?: string };

@@ -1,4 +1,4 @@
-/** What is reached through a forwarded port: whatever listens on the Pod's own loopback, and nothing else. */
+/** A forwarded port reaches what listens on the Pod's own loopback, and nothing else. */
 import { once } from "node:events";
 import type { Duplex } from "node:stream";
 import { buffer, text } from "node:stream/consumers";
@@ -112,7 +112,7 @@ describe("is refused with the reason", () => {
   });
 });
 
-/** What a client asks faster than it is heard takes time, which passes here until it is done. */
+/** The server makes a client wait that asks too fast. This advances the clock until the work is done. */
 async function passing<T>(world: SshWorld, work: Promise<T>): Promise<T> {
   let isDone = false;
   const done = work.finally(() => {

@@ -1,14 +1,14 @@
-/** An Ed25519 key in the form in which OpenSSH keeps private keys, which is the one that the library reads. */
+/** Writes an Ed25519 key in OpenSSH's form of private keys, which the library reads. */
 import { createPrivateKey, createPublicKey } from "node:crypto";
 
-/** What stands before the seed in the general form of private keys. */
+/** The bytes before the seed in PKCS #8. */
 const PKCS8_HEAD = Buffer.from("302e020100300506032b657004220420", "hex");
 const TYPE = "ssh-ed25519";
 const PUBLIC_BYTES = 32;
 const BLOCK = 8;
 const LINE = 70;
 
-/** Of 32 bytes. */
+/** The seed has 32 bytes. */
 export function hostKeyText(seed: Buffer): string {
   const key = publicOf(seed);
   const check = Buffer.alloc(8);
@@ -23,7 +23,7 @@ export function hostKeyText(seed: Buffer): string {
   return ["-----BEGIN OPENSSH PRIVATE KEY-----", ...lines, "-----END OPENSSH PRIVATE KEY-----", ""].join("\n");
 }
 
-/** As it is shown to clients, and as a line of known_hosts has it in base64. */
+/** The public key as clients see it. A line of known_hosts has it in base64. */
 export const publicBlob = (seed: Buffer) => Buffer.concat([text(TYPE), text(publicOf(seed))]);
 
 function publicOf(seed: Buffer): Buffer {

@@ -1,4 +1,4 @@
-/** Clients that misuse what is forwarded: what they hold in memory is bounded, and nobody else notices. */
+/** Clients that misuse forwarding: the memory they take is bounded, and no one else notices. */
 import { once } from "node:events";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
@@ -18,7 +18,7 @@ const PIECE = Buffer.alloc(65_536, "x");
 const MB = 1_048_576;
 const WHOLE_WINDOW = 2 ** 32 - 1;
 
-/** Until it has not changed for many turns: what is stuck on a connection is never idle. */
+/** Waits until a value has not changed for many turns. Bytes that are stuck on a connection never count as idle. */
 async function still(value: () => number): Promise<void> {
   for (let last = -1, same = 0; same < 300; same = value() === last ? same + 1 : 0) {
     last = value();
@@ -26,7 +26,7 @@ async function still(value: () => number): Promise<void> {
   }
 }
 
-/** From now on channels are opened as if the client took all. */
+/** From now on channels are opened as if the client could take everything. */
 function claimEverything(client: Client): void {
   const protocol = inside(client)._protocol;
   const { directTcpip } = protocol;
@@ -34,7 +34,7 @@ function claimEverything(client: Client): void {
     directTcpip!.call(protocol, channel, WHOLE_WINDOW, packet, ...more);
 }
 
-/** Writes without end from when it is told to, as fast as it is taken; tells how much of it was. */
+/** A program that writes without end once it is told to begin, as fast as it is read, and counts what it wrote. */
 function talks(world: SshWorld, port: number) {
   const connections: Duplex[] = [];
   const told = { written: 0, begin: () => connections.forEach(write) };
@@ -71,7 +71,7 @@ test("so does a client that claims to take everything on many channels, and read
   inside(client)._sock.pause();
   told.begin();
   await still(() => told.written);
-  // Some of it is on its way in the connection itself.
+  // Some bytes are in transit in the connection itself.
   expect(told.written).toBeLessThan(48 * MB);
 });
 
@@ -82,17 +82,17 @@ test("of what programs do not take, an account has so much in memory, and others
   await using client = await world.logIn();
   const channels: ClientChannel[] = [];
   for (let count = 0; count < 40; count++) channels.push(await dialOn(client, "localhost", 9000));
-  // A window of 2 MB for each channel alone would let 80 in.
+  // With only the 2 MB window per channel, 80 MB would get in.
   const taken = channels.map((channel) => new Promise((resolve) => channel.write(Buffer.alloc(2 * MB), resolve)));
   const { _sock: socket } = inside(client);
   const sent = () => socket.bytesWritten - socket.writableLength;
   await still(sent);
   expect(sent()).toBeLessThan(48 * MB);
-  // Another connection of the account is read, a little at a time.
+  // The account's other connection is still read, a little at a time.
   await using second = await world.logIn();
   world.plays((program) => program.end({ code: 3 }));
   expect((await outcomeOf(await execOn(second, "true"))).code).toBe(3);
-  // Once it is taken all of it goes on.
+  // Once the programs read, everything goes on.
   let isOver = false;
   const all = Promise.all(taken).then(() => {
     isOver = true;

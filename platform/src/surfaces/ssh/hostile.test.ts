@@ -1,4 +1,4 @@
-/** Clients that do not keep to what they say. */
+/** Clients that break their own promises. */
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import type { Client, ClientChannel } from "ssh2";
@@ -16,14 +16,14 @@ interface Inside {
 
 const inside = (client: Client) => client as unknown as Inside;
 
-/** From now on sessions are opened as if the client took so much at once, and packets of this size. */
+/** From now on sessions are opened as if the client could take this window, and packets of this size. */
 function claim(client: Client, window: number, packet: number): void {
   const protocol = inside(client)._protocol;
   const { session } = protocol;
   protocol.session = (channel) => session.call(protocol, channel, window, packet);
 }
 
-/** Until it has not changed for many turns: what is stuck on a connection is never idle. */
+/** Waits until a value has not changed for many turns. Bytes that are stuck on a connection never count as idle. */
 async function still(value: () => number): Promise<void> {
   for (let last = -1, same = 0; same < 300; same = value() === last ? same + 1 : 0) {
     last = value();
@@ -58,7 +58,7 @@ test("one that claims to take everything and reads nothing stops the program all
   await execOn(client, "yes");
   inside(client)._sock.pause();
   await still(() => written);
-  // What the connection itself holds on its way is some MB; without a bound it were 128.
+  // The connection itself holds some MB in transit. Without a limit it would be 128.
   expect((written * PIECE.length) / 1_048_576).toBeLessThan(32);
 });
 
@@ -69,7 +69,7 @@ test("one that sends more than it was allowed is closed", async () => {
   const channel = await execOn(client, "sleep");
   const closed = new Promise<void>((resolve) => client.once("close", () => resolve()));
   (channel as unknown as { outgoing: { window: number } }).outgoing.window = WHOLE_WINDOW;
-  // Of an odd size: where nothing at all is left to send, the library itself drops what comes.
+  // The sizes are odd, since the library itself drops input once the window is exactly used up.
   for (let sent = 0; sent < 200; sent++) channel.write(PIECE.subarray(1 + sent));
   await closed;
   expect(world.told("an SSH client sent more than it was allowed")).not.toEqual([]);
@@ -116,7 +116,7 @@ test("what is no SFTP ends the transfer, with words", async () => {
   expect((await outcomeOf(channel)).errors).toContain("is no SFTP: a packet of 4294967295 bytes");
 });
 
-/** Sends these bytes without a login, and waits until the server has let go of the connection. */
+/** Sends these bytes without a login, and waits until the server has closed the connection. */
 async function stranger(port: number, ...pieces: (string | Buffer)[]): Promise<void> {
   const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
   socket.on("error", () => {}).resume();
@@ -192,7 +192,7 @@ test("one that asks without end is not read until time has made up for it", asyn
   });
   await world.settle();
   for (let columns = 1; columns <= 700; columns++) channel.setWindow(24, columns, 0, 0);
-  // 400 are heard at once and 200 a second.
+  // The server takes 400 requests at once, and 200 per second.
   await world.clock.armed(5);
   channel.write("later");
   await still(() => heard.length);
@@ -205,7 +205,7 @@ test("one that asks without end is not read until time has made up for it", asyn
 
 test("one that sends more than 256 KiB without saying who it is is closed", async () => {
   await using world = await setupSsh();
-  // Each is to be ignored, and is: all of them together are too much.
+  // Each packet is one to be ignored, but together they are too much.
   const ignored = Buffer.alloc(32_768);
   ignored.writeUInt32BE(ignored.length - 4, 0);
   ignored.set([8, 2, ...new Uint8Array(new Uint32Array([0]).buffer)], 4);

@@ -1,4 +1,4 @@
-/** The SSH library, and what it takes beyond what it offers: each with its reason. */
+/** The SSH library, with what Millrace needs beyond its public interface. Each addition gives its reason. */
 import type { Socket } from "node:net";
 import ssh2, { type Connection, type ServerChannel } from "ssh2";
 
@@ -26,7 +26,7 @@ const inside = <T>(outside: object) => outside as unknown as T;
 
 export const socketOf = (client: Connection) => inside<ConnectionInside>(client)._sock;
 
-/** The library refuses to open a channel without a word, and clients show the words. */
+/** The library refuses channels without a message, but clients would show one. */
 export function refuseOpening(client: Connection, reject: () => void, words: string): void {
   const { _protocol: protocol } = inside<ConnectionInside>(client);
   const { channelOpenFail } = protocol;
@@ -37,7 +37,7 @@ export function refuseOpening(client: Connection, reject: () => void, words: str
 
 const REQUESTS = ["CHANNEL_REQUEST", "GLOBAL_REQUEST", "CHANNEL_OPEN"];
 
-/** The library hears all that comes in a piece without a break, and tells of no packet. */
+/** The library processes everything that arrives together without a break, and has no event for packets. */
 export function onPackets(client: Connection, told: { each: () => void; request: () => void }): void {
   const { _protocol: protocol } = inside<ConnectionInside>(client);
   const { _onPacket: packet, _handlers: handlers } = protocol;
@@ -54,15 +54,15 @@ export function onPackets(client: Connection, told: { each: () => void; request:
   }
 }
 
-/** In packets smaller than this nobody's words are sent: with 0 bytes in each, the library would go on for ever. */
+/** Channels with smaller packets are not used: with packets of 0 bytes, the library would loop forever. */
 const SMALLEST_PACKET = 256;
 
 export const takesPackets = (channel: ServerChannel) =>
   inside<ChannelInside>(channel).outgoing.packetSize >= SMALLEST_PACKET;
 
 /**
- * The library keeps what last had to wait for the client, and sends it once more when the next thing that has to wait is of the other
- * stream. To be called when something is written, and nothing else is being written.
+ * The library keeps the last bytes that had to wait for the client, and sends them again when the next waiting bytes are for the other
+ * stream. Must be called after a write, while nothing else is being written.
  */
 export function forgetWritten(channel: ServerChannel): void {
   const kept = inside<ChannelInside>(channel);

@@ -1,4 +1,4 @@
-/** What goes out on one channel: in order, and no faster than its client reads. */
+/** The output of one channel: sent in order, and no faster than its client reads. */
 import type { Socket } from "node:net";
 import type { Readable } from "node:stream";
 import { floating } from "../../kernel/floating.ts";
@@ -7,15 +7,15 @@ import type { Exit } from "../../ports/compute/exit.ts";
 import { forgetWritten, type ServerChannel } from "./library.ts";
 
 /**
- * On the connection, waiting for its client. The library counts what the client said it would take, and not what it takes: one that says
- * much and reads nothing would fill the memory.
+ * The most bytes on the connection that wait for the client. The library counts what the client announced to take, not what it takes. A
+ * client that announces much and reads nothing would fill the memory.
  */
 const MOST_UNSENT = MIB;
 
-/** What the protocol has names for. */
+/** The signals that the protocol has names for. */
 const SIGNALS = ["ABRT", "ALRM", "FPE", "HUP", "ILL", "INT", "KILL", "PIPE", "QUIT", "SEGV", "TERM", "USR1", "USR2"];
 
-/** As of a command that could not be run at all. */
+/** The code of a command that could not be run at all. */
 export const REFUSED: Pick<Exit, "code"> = { code: 255 };
 
 export class Line {
@@ -33,9 +33,9 @@ export class Line {
     this.channel = channel;
     this.#socket = socket;
     this.#onGone = onGone;
-    // What breaks it closes it, which is heard of.
+    // The error is ignored: it also closes the channel, and that is noticed.
     for (const stream of [channel, channel.stderr]) stream.on("error", () => {});
-    // Told of a closed channel whatever else of it still waits for somebody.
+    // The library finishes this stream when the channel closes, whatever else still waits.
     channel.stderr.once("finish", () => this.gone());
   }
 
@@ -43,7 +43,7 @@ export class Line {
     return this.#isGone;
   }
 
-  /** Its client is not there any more: what waits is given up. */
+  /** The client is gone, so pending writes are given up. */
   gone(): void {
     if (this.#isGone) return;
     this.#isGone = true;
@@ -52,40 +52,40 @@ export class Line {
     this.#onGone();
   }
 
-  /** Resolves when its client has closed it too, or is gone. */
+  /** Resolves when the client has closed the channel too, or is gone. */
   get over(): Promise<void> {
     return this.#over.promise;
   }
 
-  /** Resolves when it is sent, or nobody is there to send it to; never rejects. */
+  /** Resolves when the piece is sent, or when the client is gone. Never rejects. */
   write(piece: Buffer | string, stream: "stdout" | "stderr" = "stdout"): Promise<void> {
     this.#last = this.#last.then(() => this.#write(piece, stream));
     return this.#last;
   }
 
-  /** What the platform says itself, apart from what a program says. */
+  /** Sends a message of the platform, on the error stream and marked as such. */
   say(words: string): Promise<void> {
     return this.write(`millrace: ${words}\r\n`, "stderr");
   }
 
-  /** All that a program writes, to its end. One that breaks off has ended. */
+  /** Sends everything that a program writes. A stream that breaks off counts as ended. */
   async pass(from: Readable, stream: "stdout" | "stderr" = "stdout"): Promise<void> {
     try {
-      // What has said all may still be talked to.
+      // A program that has closed its output may still take input.
       for await (const piece of from.iterator({ destroyOnReturn: false })) await this.write(piece as Buffer, stream);
     } catch {
-      // What became of it is told by its exit.
+      // The exit tells what happened to the program.
     }
   }
 
-  /** Once all is sent: how the program ended, and the end of the channel. */
+  /** After everything is sent, reports how the program ended, and ends the channel. */
   end(exit: Pick<Exit, "code" | "signal" | "reason">): void {
     const end = () => {
       if (this.#isGone || this.#hasEnded) return;
       this.#hasEnded = true;
       this.#tell(exit);
       this.channel.end();
-      // Nobody wants what still comes.
+      // Input that still arrives is dropped.
       this.channel.resume();
     };
     floating(this.#last.then(end), () => this.gone());
@@ -105,7 +105,7 @@ export class Line {
     forgetWritten(this.channel);
   }
 
-  /** What is waited for, unless its client goes away. */
+  /** Waits, unless the client goes away. */
   #until(wait: (go: () => void) => void): Promise<void> {
     if (this.#isGone) return Promise.resolve();
     return new Promise((resolve) => {

@@ -1,12 +1,12 @@
-/** Where SSH is served, once it is: the library is read when the rest of the server is there already. */
+/** Where SSH is served, once it listens: its library is loaded after the rest of the server is up. */
 import type { SshHostKey } from "../../resources/ssh/host-key.ts";
 import type { SshServer, SshServerParts } from "./server.ts";
 
 export interface SshListenerParts extends SshServerParts {
   sshHostKey: SshHostKey;
-  /** What an operator says of where clients reach it. */
+  /** The operator's setting of where clients reach SSH. */
   sshAddress?: { host: string; port?: number } | undefined;
-  /** Elsewhere they reach it at the same host as the rest. */
+  /** Without that setting, clients reach SSH at the same host as the rest. */
   publicUrl: () => string;
 }
 
@@ -22,7 +22,7 @@ export class SshListener implements AsyncDisposable {
     this.#parts = parts;
   }
 
-  /** Where clients reach it; undefined where nothing listens, unless an operator says that something does. */
+  /** Where clients reach SSH. Undefined if nothing listens, unless the operator's setting names a port. */
   get address(): { host: string; port: number } | undefined {
     const { sshAddress: said, publicUrl } = this.#parts;
     const port = said?.port ?? this.#port;
@@ -30,13 +30,13 @@ export class SshListener implements AsyncDisposable {
     return { host: said?.host ?? this.#hostIn(publicUrl()), port };
   }
 
-  /** Every Pod of a list asks. */
+  /** Cached, since every Pod of a list asks. */
   #hostIn(url: string): string {
     if (this.#host?.url !== url) this.#host = { url, name: new URL(url).hostname.replace(/^\[|\]$/g, "") };
     return this.#host.name;
   }
 
-  /** Tries one port after the other, of which 0 is any. Rejects with what was wrong with the last. */
+  /** Tries one port after another; 0 means any port. Rejects with the error of the last one. */
   open(host: string, ports: readonly number[]): Promise<number> {
     this.#opening = this.#open(host, ports);
     return this.#opening;

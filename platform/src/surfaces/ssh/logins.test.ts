@@ -1,4 +1,4 @@
-/** Who gets in by SSH, and what becomes of those who try. */
+/** Who may log in by SSH, and what happens to others who try. */
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
@@ -16,7 +16,7 @@ import { LOGIN_MS, MOST_STRANGERS, MOST_STRANGERS_OF_ADDRESS } from "./server.ts
 const REFUSED = "All configured authentication methods failed";
 const other = newKeyPair();
 
-/** A login that fails, which takes its time. */
+/** A login that fails, after its delay. */
 async function refused(world: SshWorld, login: Parameters<SshWorld["logIn"]>[0] = {}, delayMs = LEAST_DELAY_MS) {
   const tried = world.logIn({ privateKey: other.private, ...login }).then(
     () => "let in",
@@ -38,7 +38,7 @@ describe("a key of the Pod's account", () => {
     await using client = await world.logIn({ privateKey: other.private });
     await setKeys(world, [world.pair.public]);
     expect(await refused(world)).toBe(REFUSED);
-    // Who is in stays in.
+    // A client that is logged in stays connected.
     expect((await outcomeOf(await execOn(client, "true"))).code).toBe(255);
   });
 

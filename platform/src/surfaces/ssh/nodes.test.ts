@@ -1,4 +1,4 @@
-/** SSH to Pods of other nodes: any node lets in, and all have the same host key. */
+/** SSH to Pods of other nodes: every node accepts the login, and all have the same host key. */
 import { once } from "node:events";
 import { expect, test } from "vitest";
 import { setupPodNodes, sidesOf } from "../../../tests/pod-nodes.ts";

@@ -1,4 +1,4 @@
-/** SSH over the parts of the application, not listening yet. */
+/** Assembles SSH from the parts of the application. It does not listen yet. */
 import type { AccountService } from "../../resources/account/service.ts";
 import type { EndpointService } from "../../resources/endpoints/service.ts";
 import type { PodRecords } from "../../resources/pods/records.ts";
@@ -9,7 +9,7 @@ import { PodDoor, type PodDoorParts } from "./pod-door.ts";
 type Parts = Omit<SshListenerParts, "logins" | "door" | "publicUrl"> &
   PodDoorParts & { podRecords: PodRecords; account: AccountService; endpoints: EndpointService };
 
-/** Of the connections of the server as a whole. */
+/** SSH gets one in this many of the server's connections. */
 const SHARE = 8;
 
 export function openSshListener(parts: Parts): SshListener {

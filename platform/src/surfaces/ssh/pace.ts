@@ -1,19 +1,19 @@
-/** How fast a client of SSH is heard: small packets cost as much as large ones, and thousands of them come in one piece. */
+/** Limits how fast an SSH client is read: small packets cost as much as large ones, and thousands may arrive at once. */
 import type { Clock } from "../../kernel/clock.ts";
 import { soon } from "../../kernel/clock.ts";
 import { Rest } from "../rest.ts";
 import { type Connection, onPackets, socketOf } from "./library.ts";
 
-/** Packets that are heard before everybody else has had a turn. */
+/** After this many packets, other work gets a turn. */
 const PACKETS_AT_ONCE = 256;
-/** What is asked of the server: sizes, signals, variables, channels. Bytes for programs are none of it. */
+/** Requests to the server: sizes, signals, variables, channels. Bytes for programs do not count. */
 const REQUESTS = { perSecond: 200, atOnce: 400 };
 
-/** How often it is looked whether what was too much has been taken. */
+/** How often to check whether the excess has been taken. */
 const HOLD_MS = 50;
 
 export interface Pace {
-  /** Reads no more of it for as long as this is so. */
+  /** Stops reading for as long as the condition holds. */
   hold(isSo: () => boolean): void;
 }
 

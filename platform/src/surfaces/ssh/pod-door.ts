@@ -1,4 +1,4 @@
-/** What of a Pod is reached by SSH: programs that are run in it, and what listens on its loopback. */
+/** What SSH reaches in a Pod: programs that it runs there, and ports on the Pod's loopback. */
 import type { Duplex } from "node:stream";
 import { requireScope } from "../../guards/scopes.ts";
 import type { Caller } from "../../kernel/caller.ts";
@@ -15,14 +15,14 @@ export interface PodDoorParts {
   pods: PodService;
   shells: Shells;
   own: readonly Pick<OwnMachine, "id" | "compute">[];
-  /** Reaches instances of other nodes' machines; absent where there are none. */
+  /** Reaches instances on other nodes' machines; absent if there are none. */
   elsewhere?:
     | {
         dial(machine: string, instance: string, port: number): Promise<Duplex>;
         dialLoopback(machine: string, instance: string, target: LoopbackTarget): Promise<Duplex>;
       }
     | undefined;
-  /** Notes that somebody uses a Pod, until it is disposed. */
+  /** Records that a Pod is in use, until disposed. */
   used: (pod: string) => Disposable;
 }
 
@@ -37,7 +37,7 @@ export class PodDoor {
     return this.#parts.shells.open(caller, { pod }, spec);
   }
 
-  /** Why nothing can be run in it; undefined while something can. */
+  /** Why nothing can run in the Pod, or undefined while it can. */
   async whyNot(caller: Caller, pod: string): Promise<string | undefined> {
     try {
       await this.#parts.shells.find(caller, { pod });
@@ -49,7 +49,7 @@ export class PodDoor {
     }
   }
 
-  /** All that listens on its loopback is reached by who may run programs in it. Throws the problem where there is nothing to reach. */
+  /** Anyone who may run programs in the Pod may reach everything on its loopback. Throws the problem if nothing can be reached. */
   async dial(caller: Caller, pod: string, target: LoopbackTarget): Promise<Duplex> {
     requireScope(caller, "pods:exec");
     const { machine, instance } = await this.#parts.shells.find(caller, { pod });
@@ -57,7 +57,7 @@ export class PodDoor {
     const isNamed = portsOf(doc).some(({ inside }) => inside === target.port);
     const way = this.#wayTo(machine, instance);
     try {
-      // What it names is reached at whatever address it listens at, and without entering its network.
+      // A port that the Pod names is reached at whatever address it listens on, and without entering the Pod's network.
       const named = isNamed ? await way.dial(target.port).catch(() => undefined) : undefined;
       return named ?? (await way.loopback(target));
     } catch (error) {

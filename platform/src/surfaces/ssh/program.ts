@@ -1,10 +1,10 @@
-/** A program in a Pod and the client that it talks to over a channel. */
+/** Connects a program in a Pod with its client over a channel. */
 import { floating } from "../../kernel/floating.ts";
 import type { Execution } from "../../ports/compute/execution.ts";
 import type { Exit } from "../../ports/compute/exit.ts";
 import type { Line } from "./line.ts";
 
-/** Until the program has ended and all that it wrote is sent. */
+/** Resolves when the program has ended and all of its output is sent. */
 export async function converse(line: Line, execution: Execution): Promise<Exit> {
   feed(line, execution);
   const passed = [line.pass(execution.stdout), line.pass(execution.stderr, "stderr")];
@@ -12,9 +12,9 @@ export async function converse(line: Line, execution: Execution): Promise<Exit> 
   return exit;
 }
 
-/** What the client sends, as fast as the program takes it. */
+/** Sends the client's input to the program, as fast as it takes it. */
 export function feed({ channel }: Line, { stdin, exit }: Execution): void {
-  // That it takes no more is no failure: it may go on without.
+  // Closing its input is no failure: the program may go on without.
   stdin.on("error", () => {});
   const over = () => {
     channel.unpipe(stdin);

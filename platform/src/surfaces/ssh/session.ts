@@ -1,4 +1,4 @@
-/** One session of a connection: a shell, a command or the transfer of files, with or without a terminal. */
+/** One session of a connection: a shell, a command or a file transfer, with or without a terminal. */
 
 import { Allowance } from "../../kernel/allowance.ts";
 import type { Clock } from "../../kernel/clock.ts";
@@ -24,15 +24,15 @@ export interface SessionParts {
   random: Random;
   /** Variables that tell a program how it is reached. */
   env: Readonly<Record<string, string>>;
-  /** Runs a program in the Pod. Throws the problem where that cannot be. */
+  /** Runs a program in the Pod. Throws the problem if it cannot. */
   begin: (spec: ExecSpec) => Promise<Execution>;
-  /** Why nothing runs in the Pod any more; undefined while it does. */
+  /** Why nothing runs in the Pod any more, or undefined while it does. */
   whyEnded: () => Promise<string | undefined>;
-  /** Opens the way out on a channel; undefined where its client is not to be talked to. */
+  /** Opens the output on a channel. Undefined if the client's packets are too small to use. */
   lineOn: (channel: ServerChannel, onGone: () => void) => Line | undefined;
-  /** What was refused on this connection and has not been said yet. */
+  /** Refusals on this connection that have not been shown yet. */
   notices: string[];
-  /** What was not foreseen. */
+  /** Reports an unforeseen error. */
   failed: Failed;
 }
 
@@ -41,12 +41,12 @@ const LONGEST_VARIABLES = 32_768;
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]{0,255}$/;
 const LARGEST_TERMINAL = 10_000;
 const USUAL_TERMINAL: TerminalSize = { columns: 80, rows: 24 };
-/** Signals that a client may send; those beyond are refused. */
+/** How many signals a client may send. More are refused. */
 const SIGNALS = { perSecond: 20, atOnce: 40 };
 const SIGNAL = /^[A-Z0-9]{2,10}$/;
 const NOT_FOUND = [126, 127];
 
-/** The image's own variables stay as they are, which the profile of a login shell would set anew. */
+/** This is no login shell, since its profile would overwrite the image's own variables. */
 const SHELL = ["sh", "-c", "command -v bash >/dev/null 2>&1 && exec bash; exec sh"];
 const COMMAND = ["sh", "-c", 'command -v bash >/dev/null 2>&1 && exec bash -c "$1"; exec sh -c "$1"', "sh"];
 
@@ -81,7 +81,7 @@ export class SshSession {
     session.on("signal", (accept, reject, { name }) => (this.#signal(name) ? accept : reject)?.());
     session.on("auth-agent", refuse("agent forwarding (-A) is not offered here"));
     session.on("x11", refuse("X11 forwarding (-X, -Y) is not offered here"));
-    // At once: a client that sends its input and its end without waiting would not be accepted any more.
+    // The channel is accepted at once. A client that sends its input and its end without waiting could not be accepted later.
     session.on("shell", (accept) => this.#serve(accept(), (line) => this.#run(line, SHELL)));
     session.on("exec", (accept, _, { command }) =>
       this.#serve(accept(), (line) => this.#run(line, [...COMMAND, command], command)),
@@ -93,7 +93,7 @@ export class SshSession {
     session.once("close", () => this.#hangUp());
   }
 
-  /** Ends it, and says why. Resolves when its client has let go of it. */
+  /** Ends the session and says why. Resolves when the client has closed it. */
   close(words: string): Promise<void> {
     const line = this.#line;
     if (line) floating(line.say(words), () => {});
@@ -157,7 +157,7 @@ export class SshSession {
     line.end(why === undefined ? exit : REFUSED);
   }
 
-  /** A command that is not there ends with the same code as a shell that is not. */
+  /** A missing command and a missing shell end with the same code. This finds out which one it is. */
   async #endWithoutShell(line: Line, code: number, command = ""): Promise<void> {
     const probe = await this.#begin(line, { cmd: ["sh", "-c", ":"] });
     if (!probe) return;
@@ -197,7 +197,7 @@ export class SshSession {
     }
   }
 
-  /** Where it cannot be, that is said. */
+  /** Runs a program. If that is impossible, the client is told why. */
   async #begin(line: Line, spec: ExecSpec): Promise<Execution | undefined> {
     try {
       const execution = await this.#parts.begin(spec);
@@ -213,7 +213,7 @@ export class SshSession {
   }
 }
 
-/** Clients that do not know how large they are say 0. */
+/** Clients that do not know the size of their terminal send 0. */
 function sizeOf(columns: number, rows: number): TerminalSize {
   const within = (given: number, usual: number) => (given > 0 ? Math.min(given, LARGEST_TERMINAL) : usual);
   return { columns: within(columns, USUAL_TERMINAL.columns), rows: within(rows, USUAL_TERMINAL.rows) };

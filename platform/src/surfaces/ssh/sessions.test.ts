@@ -1,4 +1,4 @@
-/** What people do in their Pods by SSH. */
+/** What people do in their Pods over SSH. */
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
@@ -109,7 +109,7 @@ test("a client that does not read stops the program, and one that sends what nob
   expect(sent).toBeLessThan(200);
 });
 
-/** What is on its way between two sockets is in nobody's hands: it has come to rest when it stays the same for a while. */
+/** Bytes in transit between two sockets cannot be seen. They count as arrived when a value stays the same for a while. */
 async function steady(world: { settle(): Promise<void> }, read: () => number): Promise<number> {
   for (let same = 0, last = read(); same < 50; last = read()) {
     await world.settle();

@@ -1,14 +1,14 @@
-/** What the connections of one account have together: ports that are forwarded to, and bytes that nobody has taken yet. */
+/** What all connections of one account share: a number of forwarded ports, and a number of bytes not taken yet. */
 import { MIB } from "../../kernel/operation.ts";
 
 /** Each has a connection into a Pod. */
 const MOST_FORWARDS = 512;
-/** Sent by the account's clients, and not taken by the programs that they are for. */
+/** The most bytes that the account's clients sent and its programs have not taken. */
 const MOST_UNREAD = 32 * MIB;
 
-/** A connection, as it counts in its account's share. */
+/** A connection as it counts in its account's share. */
 export interface Sharer {
-  /** Bytes that its client sent and nobody has taken. */
+  /** Bytes that its client sent and no program has taken. */
   readonly unread: number;
 }
 
@@ -20,7 +20,7 @@ export class Share {
     return this.#sharers.size === 0;
   }
 
-  /** So much waits that no more is read. */
+  /** Whether so many bytes wait that no more are read. */
   get isFull(): boolean {
     let unread = 0;
     for (const sharer of this.#sharers) unread += sharer.unread;
@@ -35,7 +35,7 @@ export class Share {
     this.#sharers.delete(sharer);
   }
 
-  /** One more port that is forwarded to, until it is disposed; or why not. */
+  /** Takes one more forwarded port, until disposed, or returns why not. */
   forward(): Disposable | string {
     if (this.#forwards >= MOST_FORWARDS)
       return `no more than ${MOST_FORWARDS} ports can be forwarded to at once by an account`;
@@ -44,7 +44,7 @@ export class Share {
   }
 }
 
-/** Those of all accounts that have a connection. */
+/** The shares of all accounts that have a connection. */
 export class Shares {
   readonly #shares = new Map<string, Share>();
 

@@ -1,4 +1,4 @@
-/** Bounds of terminals: neither side is ahead of the other, and who does harm does it to itself. */
+/** Limits of terminals: neither side gets far ahead of the other, and a client that does harm harms only itself. */
 import { once } from "node:events";
 import { describe, expect, test } from "vitest";
 import { CPU_POD, type PodWorld, setupPods } from "../../../tests/pod-world.ts";
@@ -6,7 +6,7 @@ import { openTerminal, podTerminal, setupTerminal, TerminalClient, ticketFor } f
 import { MOST_TERMINALS } from "./terminals.ts";
 
 describe("nobody is ahead of the other", () => {
-  /** Bytes that somebody has got rid of, once that has been the same over many requests to the same server. */
+  /** Waits until the number of bytes that left has stayed the same over many requests to the same server. */
   async function settled(world: PodWorld, bytes: () => number): Promise<number> {
     for (let same = 0, before = -1; same < 20; ) {
       await world.call("GET", "/v2/pods");
@@ -27,7 +27,7 @@ describe("nobody is ahead of the other", () => {
       for (; written < 64 * MB; written += MB / 4) await program.write(Buffer.alloc(MB / 4, "x"));
     })();
     const stopped = await settled(world, () => written);
-    // What is under way is in the buffers of the system, and little else.
+    // Bytes in transit are in the system's buffers, and hardly anywhere else.
     expect(stopped).toBeLessThan(48 * MB);
     expect(program.stdout.readableLength).toBeLessThan(MB);
     client.socket.removeAllListeners("message");
@@ -115,7 +115,7 @@ describe("who does harm", () => {
       heard += data;
     });
     for (let cols = 1; cols <= 600; cols++) client.say({ type: "resize", cols, rows: 1 });
-    // 400 are heard at once and 200 a second, so that with these it is 1 s behind: what is sent from then on has to wait.
+    // The server takes 400 at once and 200 per second. After these it is 1 s behind, so what follows has to wait.
     await world.clock.armed(5);
     client.type("later");
     for (let requests = 0; requests < 30; requests++) await world.call("GET", "/v2/pods");
@@ -161,7 +161,7 @@ describe("who does harm", () => {
     await world.settle();
     world.running().at(-1)!.onExec = (program) => program.end({ code: 0 });
     const other = await new TerminalClient(await ticketFor(world, json.id, { key: theirs })).opened();
-    // Some of the hundred are still about to be started: the other account's is among the next two.
+    // Some of the hundred have not started yet. The other account's program is among the next two.
     await world.settle();
     await world.clock.advance(400);
     expect(await other.told("exit")).toMatchObject({ code: 0 });

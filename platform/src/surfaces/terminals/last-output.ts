@@ -1,13 +1,13 @@
-/** When the output of a program that has ended is over: at its end, or when what it left behind holds it open and says nothing. */
+/** Tells when an ended program's output is over: at its end, or when leftover processes hold it open and write nothing. */
 import type { Clock } from "../../kernel/clock.ts";
 
-/** What is in a pipe at the end of a program is read much sooner. */
+/** Bytes left in a pipe when a program ends are read much sooner than this. */
 const QUIET_MS = 2000;
 
 export class LastOutput {
   readonly #clock: Clock;
   #lastAt: number;
-  /** Pieces that are on their way to the client, however slow that is. */
+  /** How many pieces are on their way to the client, however slow it is. */
   #underWay = 0;
 
   constructor(clock: Clock) {
@@ -24,7 +24,7 @@ export class LastOutput {
     this.#lastAt = this.#clock.monotonic();
   }
 
-  /** To be asked once the program has ended. */
+  /** Must be called once the program has ended. */
   async settled(ended: Promise<unknown>): Promise<void> {
     const quiet = Promise.withResolvers<void>();
     this.#lastAt = this.#clock.monotonic();

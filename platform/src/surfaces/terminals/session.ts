@@ -1,4 +1,4 @@
-/** One terminal: a WebSocket on one side, a program on the other, and in between only as much as either may be ahead of the other. */
+/** One terminal: a WebSocket on one side, a program on the other, with a limit on how far either may be ahead. */
 import type { Readable } from "node:stream";
 import type { WebSocket } from "ws";
 import { type Clock, soon } from "../../kernel/clock.ts";
@@ -12,29 +12,29 @@ import { Resizes } from "../resizes.ts";
 import { Rest } from "../rest.ts";
 import { LastOutput } from "./last-output.ts";
 
-/** How a terminal ended, or why there was none. */
+/** How a terminal ended, or why none was opened. */
 export type Ending =
   | { type: "exit"; code: number | null; signal: string | null; reason: string | null }
   | { type: "error"; message: string };
 
 export interface SessionParts {
   clock: Clock;
-  /** What is to be said of an exit. */
+  /** Turns an exit into what the client is told. */
   endingOf: (exit: Awaited<Execution["exit"]>) => Promise<Ending>;
 }
 
-/** More is not handed to a socket that does not get rid of it: the program waits instead. */
+/** A socket that does not send gets no more than this. The program waits instead. */
 const MOST_UNSENT = 262_144;
 const FRAMES_AT_ONCE = 256;
-/** Of a text frame. */
+/** The longest text frame. */
 const LONGEST_MESSAGE = 1024;
-/** After so many pings of which nothing came back, nobody is there. */
+/** After this many pings without an answer, the client counts as gone. */
 const MOST_UNANSWERED = 2;
 const PONG_BYTES = 125;
-/** Text frames that are heard; who sends more is not read for a while. */
+/** How many text frames are taken. A client that sends more is not read for a while. */
 const MESSAGES = { perSecond: 200, atOnce: 400 };
 
-/** Codes of WebSockets. */
+/** WebSocket close codes. */
 const DONE = 1000;
 const SERVER_ENDS = 1001;
 const NOT_UNDERSTOOD = 1008;
@@ -46,14 +46,14 @@ export class Session {
   readonly whenClosed: Promise<void>;
   #execution: Execution | undefined;
   #isOver = false;
-  /** Input waits for the program: nothing is heard of the client meanwhile, its pongs neither. */
+  /** Input waits for the program. Meanwhile nothing of the client is read, not even its pongs. */
   #isHeld = true;
   #unanswered = 0;
   #frames = 0;
   readonly #resizes: Resizes;
   readonly #rest: Rest;
 
-  /** The socket is paused until there is a program. */
+  /** The socket stays paused until there is a program. */
   constructor(socket: WebSocket, parts: SessionParts) {
     this.#socket = socket;
     this.#parts = parts;
@@ -65,7 +65,7 @@ export class Session {
       resume: () => this.#readOn(),
     });
     this.whenClosed = new Promise((resolve) => socket.once("close", () => resolve()));
-    // Its close follows, and says all that matters.
+    // The error is ignored: a close follows, and it says all that matters.
     socket.on("error", () => {});
     socket.on("message", (data, isBinary) => {
       this.#count();
@@ -73,14 +73,14 @@ export class Session {
       else this.#hear(data as Buffer);
     });
     socket.on("pong", () => this.#count());
-    // Not by itself: who asks and does not read the answers would have them pile up here.
+    // Pongs are not automatic: a client that pings and does not read would make them pile up here.
     socket.on("ping", (data) => {
       this.#count();
       if (socket.bufferedAmount < MOST_UNSENT) socket.pong(data.subarray(0, PONG_BYTES), false, () => {});
     });
   }
 
-  /** Resolves when all of it is over. */
+  /** Resolves when everything is over. */
   async run(opening: Promise<Execution>): Promise<void> {
     const execution = await opening.catch((error: unknown) => {
       this.#end({ type: "error", message: isProblem(error) ? error.detail : "An unexpected error occurred." }, REFUSED);
@@ -102,7 +102,7 @@ export class Session {
     await this.whenClosed;
   }
 
-  /** Ends it for a reason that is none of the program's. */
+  /** Ends the terminal for a reason other than its program. */
   end(reason: string): void {
     this.#end({ type: "exit", code: null, signal: "SIGHUP", reason }, SERVER_ENDS);
     this.#execution?.close();
@@ -112,9 +112,9 @@ export class Session {
     this.#socket.terminate();
   }
 
-  /** Looks whether the client is still there. */
+  /** Checks whether the client is still there. */
   beat(): void {
-    // What a client has not read yet is in front of the ping; one that reads nothing at all is given up by the doorkeeper.
+    // Unread output is ahead of a ping, so none is sent then. The doorkeeper closes clients that read nothing at all.
     if (this.#socket.bufferedAmount > 0) return;
     if (!this.#isHeld && !this.#rest.isResting && this.#unanswered++ >= MOST_UNANSWERED) this.cutOff();
     else this.#socket.ping(undefined, false, () => {});
@@ -144,11 +144,11 @@ export class Session {
         last.left();
       }
     } catch {
-      // A stream that breaks has ended: what became of the program is told by its exit.
+      // A broken stream counts as ended. The exit tells what happened to the program.
     }
   }
 
-  /** Once there is room for more. */
+  /** Resolves once there is room for more. */
   async #sent(frame: Buffer | string): Promise<void> {
     if (this.#isOver) return;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -160,7 +160,7 @@ export class Session {
     this.#socket.send(JSON.stringify(ending), () => {});
   }
 
-  /** A client is there; and of one that sends a flood of small frames only so many are heard before everybody else has had a turn. */
+  /** Notes that the client is alive. After many small frames at once, other work gets a turn before more are read. */
   #count(): void {
     this.#unanswered = 0;
     if (++this.#frames !== FRAMES_AT_ONCE) return;
@@ -173,7 +173,7 @@ export class Session {
 
   #write(chunk: Buffer): void {
     const stdin = this.#execution?.stdin;
-    // An empty one would be kept, and counted as nothing.
+    // An empty chunk would be kept, but count as nothing.
     if (!stdin?.writable || chunk.length === 0) return;
     if (!stdin.write(chunk)) this.#hold(true);
   }
@@ -203,7 +203,7 @@ export class Session {
   }
 }
 
-/** What a text frame says, or what is wrong with it. */
+/** Returns the message in a text frame, or what is wrong with it. */
 function messageIn(text: Buffer): TerminalMessage | string {
   if (text.length > LONGEST_MESSAGE) return `A message has at most ${LONGEST_MESSAGE} bytes.`;
   let value: unknown;

@@ -1,10 +1,10 @@
-/** Lets the bodies of jobs that a worker takes into memory, or remembers why not. */
+/** Takes memory for the bodies of the jobs that a worker takes, or remembers why it could not. */
 
 import type { Hold } from "../../kernel/body-memory.ts";
 import { isProblem, type Problem } from "../../kernel/problem.ts";
 import type { RequestMemory } from "../http/request-memory.ts";
 
-/** The jobs count as begun meanwhile, and must not run out of their time: sooner than that they go back. */
+/** Jobs count as begun while they wait here. They go back to the queue before they run out of time. */
 const WAIT_MS = 5000;
 
 export class Admission {

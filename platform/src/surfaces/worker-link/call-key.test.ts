@@ -1,4 +1,4 @@
-/** A worker's second key: with it the worker calls endpoints of its account, at every address that workers reach, and does nothing else. */
+/** A worker's second key: it can only call endpoints of its account, at every address that workers reach. */
 import { describe, expect, test } from "vitest";
 import { setupBalanced } from "../../../tests/balanced-world.ts";
 import { type JobWorld, setupJobs } from "../../../tests/job-world.ts";
@@ -17,7 +17,7 @@ async function createEndpoint(world: World, key: string): Promise<string> {
   return (await world.call("POST", "/v2/serverless", { key, body: CPU })).json.id;
 }
 
-/** The address that only workers reach. */
+/** Opens the address that only workers reach. */
 const linkOf = async (world: World) => `http://127.0.0.1:${await world.app.workerLink.open("127.0.0.1", 0)}`;
 
 describe.each(["w1", undefined])("the call key of worker %s", (worker) => {
@@ -85,7 +85,7 @@ describe.each(["w1", undefined])("the call key of worker %s", (worker) => {
       expect(kept).not.toContain(text);
       expect(world.logged.join()).not.toContain(text);
     }
-    // A request is known in the log by the id of the key's record.
+    // The log names a request by the id of the key's record.
     expect(id).toMatch(RESOURCE_ID);
     expect(world.logged.join()).toContain(id);
     expect(await world.store.get("api-key-use", id)).toBeUndefined();

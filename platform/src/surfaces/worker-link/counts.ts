@@ -1,11 +1,11 @@
-/** Numbers that a worker sends in a query, read as well as they can be. */
+/** Reads numbers that a worker sends in a query, and tolerates bad ones. */
 
 import { MOST_TAKEN } from "../../jobs/worker-link-operations.ts";
 
 export const batchSize = (search: URLSearchParams) =>
   numberIn(search.get("batch_size"), { least: 1, most: MOST_TAKEN, standard: 1 });
 
-/** What our own worker library counts, from 1; undefined when the worker does not say, or says nothing of sense. */
+/** A count from our own worker library, starting at 1. Undefined if it is absent or makes no sense. */
 export function countIn(search: URLSearchParams, name: string): number | undefined {
   const text = search.get(name) ?? "";
   return /^[1-9]\d{0,8}$/.test(text) ? Number(text) : undefined;

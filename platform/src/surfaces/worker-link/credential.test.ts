@@ -1,10 +1,10 @@
-/** A credential that was sealed under a key which is gone: the job says so at once, and others are not held up by it. */
+/** A job whose credential was sealed with a lost key fails at once, and does not hold up others. */
 import { expect, test } from "vitest";
 import { type JobWorld, setupJobs } from "../../../tests/job-world.ts";
 import { EnvelopeVault } from "../../adapters/crypto/envelope-vault.ts";
 import { SeededRandom } from "../../kernel/random.ts";
 
-/** A job from before the master key was replaced. */
+/** Makes a job from before the master key was replaced. */
 async function lostJob(world: JobWorld): Promise<string> {
   const random = new SeededRandom(7);
   const vault = new EnvelopeVault([random.bytes(32)], random);

@@ -1,4 +1,4 @@
-/** What a worker reports: every shape of a result is taken, none is refused, and only the first of them counts. */
+/** Results from workers: every shape is accepted, none is refused, and only the first one counts. */
 import { connect } from "node:net";
 import { describe, expect, test } from "vitest";
 import { type JobWorld, setupJobs, type TestWorker } from "../../../tests/job-world.ts";
@@ -13,7 +13,7 @@ async function running(rest: object = {}, payloadLimits?: string) {
   return { world, worker, id, [Symbol.asyncDispose]: () => world[Symbol.asyncDispose]() };
 }
 
-/** Posts as the public worker package does: JSON text under the name of a form. */
+/** Posts like the public worker package: JSON text with the content type of a form. */
 const post = (worker: TestWorker, job: string, body: string | Uint8Array, query = "&isStream=false") =>
   worker.ask("POST job-done", {
     job,

@@ -1,4 +1,4 @@
-/** `/job-exchange`: many results in, many jobs out, in one request, each with the attempt that it belongs to. */
+/** `/job-exchange`: one request delivers many results and takes many jobs, each with its attempt. */
 import { describe, expect, test } from "vitest";
 import { HOLD_TAKE_MS, setupJobs, type TestWorker } from "../../../tests/job-world.ts";
 

@@ -1,16 +1,16 @@
-/** Questions of workers that are held until there is something to say: each worker has a few of them. */
+/** Requests of workers that are held until there is an answer. Each worker may have a limited number. */
 import { problem } from "../../kernel/problem.ts";
 
-/** A worker needs one for work and one for stops. Several for each job at once, and some that it has let go of unnoticed, are fine too. */
+/** A worker needs one for work and one for stops. Several per job, and some that it dropped unnoticed, are fine too. */
 export const HELD_OF_A_WORKER = 64;
-/** Strangers are answered late; more of them than this at once are answered at once, since they hold connections meanwhile. */
+/** Strangers are answered late. Beyond this many they are answered at once, since each one held occupies a connection. */
 const HELD_STRANGERS = 64;
 
 export class HeldCalls {
   readonly #held = new Map<string, number>();
   #strangers = 0;
 
-  /** Until it is disposed of; refused beyond the limit. */
+  /** Holds a request until disposed. Throws beyond the limit. */
   hold(worker: string): Disposable {
     const held = this.#held.get(worker) ?? 0;
     if (held >= HELD_OF_A_WORKER)

@@ -1,4 +1,4 @@
-/** A job as a worker gets it: the caller's own body with our keys behind it, since the last of two equal keys counts. */
+/** A job as its worker gets it: the caller's body with our keys at the end, since the last of two equal keys counts. */
 import { type FindCredentials, openCredential } from "../../jobs/credential.ts";
 import { spliced, spliceText } from "../../jobs/record.ts";
 import type { Payload } from "../../ports/queue/job.ts";
@@ -6,7 +6,7 @@ import type { Claimed } from "../../ports/queue/queue.ts";
 import type { Vault } from "../../ports/vault/vault.ts";
 import type { LargeJson } from "../invoke/large-json.ts";
 
-/** In pieces when it is long, and never whole for a second time. */
+/** A long text stays in pieces, so that it is never in memory twice. */
 export type JobText = string | Uint8Array[];
 
 /** A job with its body. */
@@ -14,13 +14,13 @@ export interface Loaded extends Claimed {
   body: Payload;
 }
 
-/** Of a job whose body can be read as it is. */
+/** The text of a job whose body needs no decryption. */
 export function jobText({ job, body }: Loaded, withAttempt = false): JobText {
   const own = withAttempt ? `"id":"${job.id}","attempt":${job.attempt}}` : `"id":"${job.id}"}`;
   return typeof body === "string" ? spliceText(body, own) : spliced(body, own);
 }
 
-/** Of one whose body holds a sealed credential. */
+/** The text of a job whose body contains a sealed credential. */
 export async function openedText(
   { job, body }: Loaded,
   { vault, large }: { vault: Vault; large: LargeJson },
@@ -30,7 +30,7 @@ export async function openedText(
   return jobText({ job, body: await openCredential(vault, body, find) }, withAttempt);
 }
 
-/** Several of them between `open` and `close`: one text, or pieces when one of them is in pieces. */
+/** Joins several texts between `open` and `close`: into one text, or into pieces if one of them is in pieces. */
 export function joined(texts: JobText[], [open, between, close]: [string, string, string]): JobText {
   if (texts.every((text) => typeof text === "string")) return `${open}${texts.join(between)}${close}`;
   const piecesOf = (text: JobText) => (typeof text === "string" ? [Buffer.from(text)] : text);

@@ -1,4 +1,4 @@
-/** Worker keys: each opens the routes of its endpoint's workers, or of one of them, and a wrong one is answered late. */
+/** Worker keys: each opens the routes of one worker, or of all workers of its endpoint. A wrong key is answered late. */
 import { describe, expect, test } from "vitest";
 import { setupJobs } from "../../../tests/job-world.ts";
 import { setup, type World } from "../../../tests/world.ts";
@@ -45,7 +45,7 @@ describe.each(routes)("%s %s", (method, path) => {
   });
 });
 
-/** The status of a request that must be refused, without waiting for real. */
+/** Returns the status of a refused request, without waiting in real time. */
 async function refusal(world: World, path: string, key: string): Promise<number> {
   const answer = world.call("GET", path, { key });
   await world.clock.armed(WRONG_KEY_HOLD_MS, 3);

@@ -1,4 +1,4 @@
-/** A result that is too long to be held in memory: checked, and put where it is kept, while it comes in. */
+/** Takes a result that is too long for memory: it is checked and stored while it arrives. */
 
 import { KEPT_OF_TOO_LONG, notJson, type Report, readScanned, tooLong } from "../../jobs/report.ts";
 import { MIB } from "../../kernel/operation.ts";
@@ -9,16 +9,16 @@ import type { LargeJson } from "../invoke/large-json.ts";
 export interface LargeResultParts {
   queue: Pick<Queue, "outputs">;
   large: LargeJson;
-  /** Bytes that a result may have at all. */
+  /** The most bytes of any result. */
   largeLimit: number;
 }
 
 export interface LongResultParts extends LargeResultParts {
-  /** Bytes of a result that is read as a whole. */
+  /** The most bytes of a result that is read as a whole. */
   outputLimit: number;
 }
 
-/** One that is over the limit is kept apart, or fails its job where nothing is. */
+/** A result over the limit is kept apart. If nothing can be kept apart, it fails its job. */
 export function longReport(
   parts: LongResultParts,
   pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
@@ -29,7 +29,7 @@ export function longReport(
   return tooLong(outputLimit, beginning.toString("utf8", 0, KEPT_OF_TOO_LONG));
 }
 
-/** What is said of the job. Where the report names an output, it is staged, and the route that makes the report known lets go of it then. */
+/** Returns the report on the job. If it names an output, that is staged, and the route releases it after reporting. */
 export async function takeLarge(
   { queue, large, largeLimit }: LargeResultParts,
   pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,

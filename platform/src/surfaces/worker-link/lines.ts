@@ -1,4 +1,4 @@
-/** The lines of an exchange, `<job id> <attempt> <result object>`: bounded in number, and read in slices or in a thread. */
+/** The lines of an exchange, `<job id> <attempt> <result object>`: limited in number, and parsed in slices or in a thread. */
 import { type Report, readReport } from "../../jobs/report.ts";
 import type { Reported } from "../../jobs/worker-desk.ts";
 import { MIB } from "../../kernel/operation.ts";
@@ -7,16 +7,16 @@ import { Slices } from "../../kernel/slices.ts";
 import { LARGE_BYTES } from "../invoke/large-json.ts";
 import { type LongResultParts, longReport } from "./large-result.ts";
 
-/** A batch holds many results; each is held to the limit by itself. */
+/** A batch contains many results. Each also has its own limit. */
 export const BATCH_LIMIT = 32 * MIB;
 
-/** Our own worker library sends a tenth of it at most. */
+/** Our own worker library sends at most a tenth of this. */
 const MOST_LINES = 10_000;
 
-/** So many lines are reported together: deciding on them takes its time as well. */
+/** This many lines are reported together, since deciding on them also takes time. */
 const REPORTED_TOGETHER = 1000;
 
-/** Reading so much takes some milliseconds at most, whatever it is; a line counts by itself, however short. */
+/** Parsing this many bytes takes a few milliseconds at most, whatever they are. Each line also has a fixed cost, however short it is. */
 const SLICE = 64 * 1024;
 const COST_OF_LINE = 512;
 
@@ -24,18 +24,18 @@ const NEW_LINE = 0x0a;
 const SPACE = 0x20;
 
 export interface LineParts extends LongResultParts {
-  /** Whose lines they are: long ones of several are read in turns. */
+  /** The endpoint that the lines belong to. Long lines of several endpoints are parsed in turns. */
   whose: string;
 }
 
-/** Groups of lines, each read when the one before has been dealt with. */
+/** Yields groups of lines. Each is read when the one before is done. */
 export async function* readLines(parts: LineParts, bytes: Buffer): AsyncGenerator<Reported[]> {
   refuseTooMany(bytes);
   const slices = new Slices(SLICE);
   let group: Reported[] = [];
   for (const line of linesOf(bytes)) {
     const { id, attempt, report } = readLine(parts, line);
-    // Most are here at once, and waiting for them would cost as much as reading them.
+    // Most reports are ready at once, and awaiting them would cost as much as parsing.
     group.push({ id, attempt, report: report instanceof Promise ? await report : report });
     const others = slices.did(line.length + COST_OF_LINE);
     if (others) await others;
@@ -46,7 +46,7 @@ export async function* readLines(parts: LineParts, bytes: Buffer): AsyncGenerato
   if (group.length > 0) yield group;
 }
 
-/** Before anything is read: nothing of a batch that is refused has happened. */
+/** Checked before anything is read, so that a refused batch has no effect at all. */
 function refuseTooMany(bytes: Buffer): void {
   let count = 1;
   for (let at = bytes.indexOf(NEW_LINE); at !== -1; at = bytes.indexOf(NEW_LINE, at + 1))
@@ -81,7 +81,7 @@ function endOfWord(line: Buffer, start: number): number {
 
 function reportIn(parts: LineParts, result: Buffer): Report | Promise<Report> {
   if (result.length > parts.outputLimit) return longReport(parts, [result], result);
-  // A copy of its own: the thread gets it, and what stands around it stays.
+  // The thread gets a copy, since the rest of the buffer is still needed here.
   return result.length > LARGE_BYTES
     ? parts.large.report(new Uint8Array(result), parts.whose)
     : readReport(result.toString());

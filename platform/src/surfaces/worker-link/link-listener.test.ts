@@ -1,4 +1,4 @@
-/** The worker link listens at as many addresses as workers need. */
+/** The worker link listens on as many addresses as workers need. */
 import { expect, test } from "vitest";
 import { FakeClock } from "../../kernel/clock.ts";
 import { silentLog } from "../../kernel/log.ts";

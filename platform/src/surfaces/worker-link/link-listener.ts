@@ -1,4 +1,4 @@
-/** Serves workers at several addresses of this machine: its end of each network that they are on. */
+/** Serves workers on several addresses of this machine: its end of each network that they are on. */
 
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Server } from "node:net";
@@ -14,20 +14,20 @@ export class LinkListener {
   readonly #doors: Server[] = [];
   readonly #opening = new OneAtATime();
 
-  /** The server that answers is made with the first address: where workers reach the server itself there is none. */
+  /** The server is made with the first address. If workers reach the main server directly, none is made. */
   constructor(create: () => HttpServer, log: Log) {
     this.#create = create;
     this.#log = log;
   }
 
-  /** What answers, once an address was opened. */
+  /** The server, once an address was opened. */
   get server(): HttpServer | undefined {
     return this.#link;
   }
 
-  /** Listens at this address, at the wanted port if it is free, and resolves with the port; an address that is open stays as it is. */
+  /** Listens on this address, at the wanted port if it is free. Resolves with the port. An address that is already open stays unchanged. */
   open(host: string, wanted: number): Promise<number> {
-    // One after another: only one of them can be the server's own.
+    // Addresses are opened one after another, since only one of them can be the server's own.
     return this.#opening.run(async () => {
       const port = this.#ports.get(host) ?? (await this.#listen(host, wanted).catch(() => this.#listen(host, 0)));
       this.#ports.set(host, port);
@@ -38,7 +38,7 @@ export class LinkListener {
   async #listen(host: string, port: number): Promise<number> {
     this.#link ??= this.#create();
     const link = this.#link;
-    // One server listens at one address. What comes in at the others is handed to it.
+    // One server listens on one address. Connections to the other addresses are handed to it.
     if (!link.server.listening) {
       await link.listen({ host, port });
       return portOf(link.server);
@@ -47,13 +47,13 @@ export class LinkListener {
     survive(door, this.#log);
     door.listen(port, host);
     await once(door, "listening");
-    // A connection that cannot be let in now comes again.
+    // The error is ignored: a client whose connection was not accepted tries again.
     door.on("error", () => {});
     this.#doors.push(door);
     return portOf(door);
   }
 
-  /** Nobody comes in any more. Who is in, leaves with the link. */
+  /** Accepts no new connections. Open ones end with the link. */
   close(): void {
     for (const door of this.#doors) door.close();
   }

@@ -1,4 +1,4 @@
-/** What pings say: who is alive, what each is busy with, and which jobs it is not at. */
+/** Pings of workers: who is alive, what each is busy with, and which jobs it is not working on. */
 import { describe, expect, test, vi } from "vitest";
 import { HOLD_TAKE_MS, setupJobs, type TestWorker } from "../../../tests/job-world.ts";
 import { listsAreTrusted, OMITTED_MS } from "../../jobs/sessions.ts";

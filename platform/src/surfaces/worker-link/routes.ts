@@ -49,9 +49,9 @@ export interface WorkerLinkGiven {
   large: LargeJson;
   doorkeeper: Doorkeeper;
   memory: BodyMemory;
-  /** Bytes of a result that is read as a whole. */
+  /** The most bytes of a result that is read as a whole. */
   outputLimit: number;
-  /** Bytes that a result may have at all. */
+  /** The most bytes of any result. */
   largeLimit: number;
   clock: Clock;
   log: Log;
@@ -61,7 +61,7 @@ interface WorkerLinkParts extends WorkerLinkGiven {
   holding: HeldCalls;
 }
 
-/** A wrong key is answered late: the public worker package would ask 800 times a second. */
+/** A wrong key is answered late: the public worker package would otherwise ask 800 times a second. */
 const WRONG_KEY_HOLD_MS = 5000;
 const NDJSON_TYPE = "application/x-ndjson; charset=utf-8";
 
@@ -70,7 +70,7 @@ class Asked {
   readonly job: string;
   readonly request: Request;
   readonly reply: Reply;
-  /** Whose worker it is. */
+  /** The account that the worker belongs to. */
   account = "";
   memory!: RequestMemory;
   readonly #pathQuery: string;
@@ -84,7 +84,7 @@ class Asked {
     this.#pathQuery = `${queryIn(worker)}${queryIn(job)}`;
   }
 
-  /** Read when somebody asks: a take of one job never does. */
+  /** Parsed only on demand: taking one job never needs it. */
   get search(): URLSearchParams {
     const search = searchOf(this.request);
     if (this.#pathQuery !== "")
@@ -93,7 +93,7 @@ class Asked {
   }
 }
 
-/** Some releases append `&name=value` to a URL without a query: what follows an `&` in the path is read as the query. */
+/** Some releases append `&name=value` to a URL without a query, so what follows an `&` in the path is read as the query. */
 const nameIn = (segment: string) => (segment.includes("&") ? segment.slice(0, segment.indexOf("&")) : segment);
 const queryIn = (segment: string) => (segment.includes("&") ? segment.slice(segment.indexOf("&")) : "");
 
@@ -113,12 +113,12 @@ export function mountWorkerLink(router: Router, given: WorkerLinkGiven): void {
   const parts = { ...given, holding: new HeldCalls() };
   for (const [name, { method, path }] of Object.entries(workerLinkOperations)) {
     const work = works[name as keyof typeof works];
-    // Asking with HEAD would take a job and give it to nobody.
+    // HEAD would take a job and give it to no one.
     router.addExactly([method], path, (request, reply, params) => answer(parts, work, request, reply, params));
   }
 }
 
-/** Errors look as those of invocation. */
+/** Errors have the same form as in invocation. */
 async function answer(
   parts: WorkerLinkParts,
   work: Work,
@@ -144,7 +144,7 @@ async function answer(
   }
 }
 
-/** Whose worker asks; undefined for a stranger. */
+/** The account of the worker that asks, or undefined for a stranger. */
 function accountOf(
   { keys }: WorkerLinkParts,
   { call, request }: Asked,
@@ -159,7 +159,7 @@ async function refuseStranger({ clock, log, holding }: WorkerLinkParts, { call }
   throw problem("unauthenticated", "this key does not open the routes of this worker");
 }
 
-/** Only what is held is refused: a result never is, since the public worker package gives it up after any 4xx. */
+/** Only held requests are refused. Results never are, since the public worker package gives them up after any 4xx. */
 async function held<T>(
   { doorkeeper, holding }: WorkerLinkParts,
   { call, account, request }: Asked,
@@ -191,14 +191,14 @@ async function exchange(parts: WorkerLinkParts, asked: Asked): Promise<Reply> {
   return sendJobs(parts, call, handed, reply.type(NDJSON_TYPE), joined(texts, ["", "\n", "\n"]));
 }
 
-/** Of the lines nothing is left in memory while the worker waits for jobs. */
+/** The lines are freed from memory before the worker waits for jobs. */
 async function reportLines(parts: WorkerLinkParts, { call, request, reply, memory }: Asked): Promise<void> {
   const bytes = await sentAgain(readBody(request, reply.raw, { limit: BATCH_LIMIT, clock: parts.clock, memory }));
   for await (const reports of readLines({ ...parts, whose: call.endpoint }, bytes)) await report(parts, call, reports);
   memory.release();
 }
 
-/** Staged outputs that no job came to have, since nobody waits for these results any more, are let go of. */
+/** Releases staged outputs that no job took, because no one waits for their results any more. */
 async function report({ desk, queue, log }: WorkerLinkParts, call: WorkerCall, reports: Reported[]): Promise<void> {
   try {
     await desk.report(call, reports);
@@ -231,7 +231,7 @@ async function claim(
   if (bodiless.length > 0) await parts.desk.handBack(call, bodiless);
   if (admission.refusal && claimed.length > 0) throw admission.refusal;
   const loaded = claimed.filter((one): one is Loaded => one.body !== undefined);
-  // Nothing is waited for where nothing is sealed: a promise for each of a thousand jobs costs more than their texts.
+  // If nothing is sealed, nothing is awaited: a promise for each of a thousand jobs would cost more than their texts.
   if (!loaded.some(({ job }) => job.sealed)) return loaded.map((one) => plain(one, withAttempt));
   const handed = await Promise.all(
     loaded.map((one) => (one.job.sealed ? opened(parts, call, one, withAttempt) : plain(one, withAttempt))),
@@ -241,7 +241,7 @@ async function claim(
 
 const plain = (one: Loaded, withAttempt: boolean): Handed => ({ job: one.job, text: jobText(one, withAttempt) });
 
-/** A job whose credential can no longer be opened would fare no better with another worker: it fails at once. */
+/** Another worker could not open the job's credential either, so the job fails at once. */
 async function opened(
   parts: WorkerLinkParts,
   call: WorkerCall,
@@ -260,8 +260,8 @@ async function opened(
 }
 
 /**
- * A job is never written to a socket that is already closed, or that is closing because the worker has let go of it: it goes
- * back as if it had not been taken.
+ * A job is never written to a socket that is closed, or that is closing because the worker dropped it. It goes back as if it had not been
+ * taken.
  */
 async function sendJobs(
   { desk }: WorkerLinkParts,
@@ -280,13 +280,13 @@ async function sendJobs(
   return reply.send(text);
 }
 
-/** A frozen worker reads this after its thaw, and asks anew on another connection: this one may be long dead by then. */
+/** A frozen worker reads this after its thaw. It must ask again on another connection, since this one may be dead by then. */
 function sendNothing({ desk }: WorkerLinkParts, call: WorkerCall, reply: Reply): Reply {
   if (desk.withheld.isFrozen(call)) reply.header("Connection", "close");
   return reply.code(204).send();
 }
 
-/** Results are never refused: what cannot be read or is too long fails the job with the reason. */
+/** Results are never refused. A result that cannot be read or is too long fails its job with the reason. */
 async function done(parts: WorkerLinkParts, asked: Asked): Promise<Reply> {
   const { call, job, search, reply } = asked;
   const reported = { id: job, report: await reportOf(parts, asked), attempt: countIn(search, "attempt") };
@@ -311,7 +311,7 @@ async function* followedBy(first: Uint8Array, rest: AsyncIterable<Uint8Array>): 
   yield* rest;
 }
 
-/** What came of a body when it was found to be too long; more may follow. */
+/** The part of a body that arrived before it was found to be too long. More may follow. */
 class Overflow {
   readonly came: Buffer;
 
@@ -337,7 +337,7 @@ async function bodyOrOverflow(
   }
 }
 
-/** The public worker package sends again after 503, and gives a result up after any 4xx. */
+/** The public worker package retries after 503, but gives a result up after any 4xx. */
 async function sentAgain<T>(reading: Promise<T> | T): Promise<T> {
   try {
     return await reading;
@@ -358,7 +358,7 @@ async function stream(parts: WorkerLinkParts, asked: Asked): Promise<Reply> {
   const attempt = countIn(search, "attempt");
   const sequence = countIn(search, "sequence");
   const numbered = attempt !== undefined && sequence !== undefined ? { attempt, sequence } : undefined;
-  // A stream with a hole in it would look like a whole one.
+  // A stream with a gap would look complete, so the job fails.
   if (bytes instanceof Overflow) {
     const report = tooLong(parts.outputLimit, bytes.came.toString("utf8", 0, KEPT_OF_TOO_LONG));
     await parts.desk.report(call, [{ id: job, report, attempt }]);
@@ -382,7 +382,7 @@ async function stop(parts: WorkerLinkParts, asked: Asked): Promise<Reply> {
 async function ping({ desk, log }: WorkerLinkParts, { call, search, reply }: Asked): Promise<Reply> {
   if (search.get("status") === "unhealthy") {
     const [check, reason] = [search.get("check"), search.get("reason")];
-    // What it says is its account's, which finds it in the reasons of jobs and workers.
+    // The worker's own words belong to its account, which finds them in the reasons of jobs and workers. So they are not logged.
     log.warn({ ...call }, "a worker says that it is not fit to work");
     const words = `${check ?? "a check"} failed: ${reason ?? "no reason given"}`;
     await desk.unfit(call, because("not-fit", {}, words));
@@ -392,7 +392,7 @@ async function ping({ desk, log }: WorkerLinkParts, { call, search, reply }: Ask
   return reply.type(JSON_TYPE).send("{}");
 }
 
-/** What cannot be the name of a job is none: looking for each of ten thousand letters would take its time. */
+/** Ids that no job can have are dropped, since looking up ten thousand of them would take a while. */
 function listedIn(call: WorkerCall, search: URLSearchParams): Set<string> {
   const ids = (search.get("job_id") ?? "").split(",");
   return new Set(ids.filter((id) => jobIdParts(id) !== undefined || id === warmUpId(call)));

@@ -1,6 +1,6 @@
-/** The worker link's status for each refusal: as invocation has them, but for what the public worker package makes of them. */
+/** The worker link's status for each refusal: the same as for invocation, except where the public worker package needs another. */
 import type { Statuses } from "../http/refusal.ts";
 import { invokeStatuses } from "../invoke/surface.ts";
 
-/** It gives a result up after any 4xx and 500, and sends it again after 503. */
+/** The public worker package gives a result up after any 4xx and after 500, and retries after 503. */
 export const linkStatuses: Statuses = { ...invokeStatuses, fault: 503 };

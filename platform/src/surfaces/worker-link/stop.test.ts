@@ -1,4 +1,4 @@
-/** Stopping single jobs: a worker is told at once, again until it has let go, and never twice for one ping. */
+/** Stopping single jobs: a worker is told at once, told again until it has stopped, and never twice for one ping. */
 import { expect, test } from "vitest";
 import { HOLD_STOP_MS, setupJobs, type TestWorker } from "../../../tests/job-world.ts";
 
@@ -10,7 +10,7 @@ async function running(count = 1) {
   const ids: string[] = [];
   for (let i = 0; i < count; i++) ids.push(await world.begun(worker));
   const cancel = (id: string) => world.invoke("POST", `/cancel/${id}`);
-  /** What the next poll is told within its hold. */
+  /** Returns what the next poll is told while it is held. */
   const told = async () => {
     const answer = stops(worker);
     await Promise.race([answer, world.clock.armed(HOLD_STOP_MS)]);

@@ -1,4 +1,4 @@
-/** How workers get jobs: one or many, at once or after a while, and never into a connection that is gone. */
+/** How workers get jobs: one or many, at once or after a wait, and never on a connection that is gone. */
 import { describe, expect, test } from "vitest";
 import { idle } from "../../../tests/idle.ts";
 import { HOLD_STOP_MS, HOLD_TAKE_MS, setupJobs, type TestWorker } from "../../../tests/job-world.ts";
@@ -97,7 +97,7 @@ describe("job-take", () => {
     const closed = new Promise((resolve) => world.app.http.server.once("connection", resolve));
     hangUp.abort();
     await expect(lost).rejects.toThrow("aborted");
-    // The server has seen the first connection go once it has answered on a new one.
+    // When the server has answered on a new connection, it has noticed that the first one is gone.
     const other = await fetch(`${world.url}/v2/openapi.json`, { headers: { connection: "close" } });
     await Promise.all([closed, other.text()]);
     await idle();

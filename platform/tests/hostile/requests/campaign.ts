@@ -1,4 +1,4 @@
-/** Generated requests by the thousand, as two accounts: made, changed, sent, judged, and counted. */
+/** Generates thousands of requests as two accounts, and changes, sends, judges and counts them. */
 import { stay } from "../../../src/kernel/clock.ts";
 import { SeededRandom } from "../../../src/kernel/random.ts";
 import { type Draft, type Scene, sentAs, validDraft, withPass } from "./draft.ts";
@@ -14,26 +14,26 @@ import { SchemaValues } from "./schema-values.ts";
 export interface Campaign {
   place: Place;
   people: readonly [Person, Person];
-  /** Taken in turn. */
+  /** The seeds are used in turn. */
   seeds: readonly number[];
   /** How many requests are under way at once. */
   together: number;
-  /** Between an answer and the next request. */
+  /** The pause between an answer and the next request. */
   pauseMs?: number;
-  /** Told of each defect when it is first seen. */
+  /** Called when a defect is first seen. */
   found?: ((defect: Defect) => void) | undefined;
 }
 
 export interface Defect {
   what: string;
   times: number;
-  /** The first request of it and its answer. */
+  /** The first request that showed the defect, and its answer. */
   example: string;
 }
 
 export interface Tally {
   sent: number;
-  /** By status, or by how it ended without one. */
+  /** Counts by status, or by how the exchange ended without one. */
   outcomes: Record<string, number>;
   byRoute: Record<string, number>;
   defects: Map<string, Defect>;
@@ -43,9 +43,9 @@ export interface Tally {
 }
 
 const GOLDEN = 0x9e3779b1;
-/** So many times as long as others is one waited for now and then. */
+/** Now and then a request is waited for this many times as long as others. */
 const RARELY = 15;
-/** Beyond these, removals are asked for until there are fewer. */
+/** When an account owns more than this, things are removed until it owns fewer. */
 const MOST_OWNED = 25;
 
 export class Requests implements Disposable {
@@ -67,7 +67,7 @@ export class Requests implements Disposable {
     this.tally = { sent: 0, outcomes: {}, byRoute: {}, defects: new Map(), slowestMs: 0, slowest: "", removed };
   }
 
-  /** Sends so many, or until it is told to stop. */
+  /** Sends this many requests, or stops earlier when `isOver` returns true. */
   async send(count: number, isOver = () => false): Promise<void> {
     const until = this.#next + count;
     const { together, pauseMs = 0 } = this.#campaign;
@@ -87,7 +87,7 @@ export class Requests implements Disposable {
   async #one(index: number): Promise<void> {
     const { people, seeds, place } = this.#campaign;
     const { chance } = this.#scene;
-    // Each by itself, so that what one is does not depend on how many came before.
+    // Each request has a seed of its own, so that it does not depend on how many came before.
     chance.reseed(seeds[index % seeds.length]! ^ Math.imul(index + 1, GOLDEN));
     const [person, other] = chance.chance(0.5) ? people : ([people[1], people[0]] as const);
     const draft = this.#drafted(person, other);
@@ -138,7 +138,7 @@ function removalDue({ owns }: Person): Route | undefined {
   return named && routes.find(({ name }) => name === things[named].remove);
 }
 
-/** What must stay is changed by nobody who may. */
+/** Keeps an account's request from changing the things that must stay. */
 function spare(draft: Draft): void {
   const { person, route, isForeign } = draft;
   const { kept } = person;

@@ -1,17 +1,17 @@
-/** One request as bytes on a socket, and what came back: no client library stands between, so anything can be sent. */
+/** Sends one request as bytes on a socket and reads the answer. Without a client library, anything can be sent. */
 import { connect, type Socket } from "node:net";
 
 export interface Answer {
   status: number;
   headers: Map<string, string>;
   text: string;
-  /** Nothing was left out: the answer said where it ends, and it came to there. */
+  /** Whether the answer is complete: it announced its length, and all of it arrived. */
   isWhole: boolean;
 }
 
 export type Outcome =
   | { kind: "answered"; answer: Answer; ms: number }
-  /** The client gave up, as it meant to. */
+  /** The client hung up on purpose. */
   | { kind: "let go" }
   | { kind: "silent"; ms: number }
   /** The connection ended without an answer. */
@@ -20,11 +20,11 @@ export type Outcome =
 export interface Bytes {
   bytes: Buffer;
   isHead: boolean;
-  /** May the connection be used once more, or does nobody know what the server makes of these bytes? */
+  /** Whether the connection can be used again. After badly framed bytes nobody knows how the server understood them. */
   isFramed: boolean;
-  /** How long to wait; past it the client hangs up. */
+  /** How long to wait. After that the client hangs up. */
   patienceMs: number;
-  /** It may well last longer: not to be answered meanwhile is no fault. */
+  /** Whether the server may take longer, so that a missing answer is no fault. */
   mayLast: boolean;
 }
 
@@ -42,7 +42,7 @@ export class Connections implements Disposable {
   async exchange(request: Bytes): Promise<Outcome> {
     const kept = request.isFramed ? this.#idle.pop() : undefined;
     const outcome = await this.#on(kept ?? this.#connect(), request);
-    // A connection that lay idle may have been closed just now: nobody is to blame for that.
+    // The server may have closed an idle connection just now, which is no fault.
     return kept && outcome.kind === "closed" ? this.#on(this.#connect(), request) : outcome;
   }
 
@@ -58,7 +58,7 @@ export class Connections implements Disposable {
       const at = this.#idle.indexOf(socket);
       if (at >= 0) this.#idle.splice(at, 1);
     });
-    // It is looked at where somebody waits for an answer.
+    // The error is handled where an answer is awaited.
     socket.on("error", () => undefined);
     return socket;
   }
@@ -94,7 +94,7 @@ export class Connections implements Disposable {
     };
     const closed = () => end(answered(true) ?? { kind: "closed", why });
     const late = () => {
-      // What has begun to come is judged as far as it came.
+      // An answer that has begun is judged as far as it arrived.
       const begun = answered(true);
       end(begun ?? (mayLast ? { kind: "let go" } : { kind: "silent", ms: performance.now() - began }));
     };
@@ -105,7 +105,7 @@ export class Connections implements Disposable {
   }
 }
 
-/** The first final answer in these bytes; undefined while it has not come to its end, unless no more comes. */
+/** The first final answer in these bytes. Undefined while it is incomplete, unless no more bytes will come. */
 export function readAnswer(bytes: Buffer, isHead: boolean, isEnd: boolean): Answer | undefined {
   const headEnd = bytes.indexOf("\r\n\r\n");
   if (headEnd < 0) return undefined;

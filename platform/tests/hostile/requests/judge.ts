@@ -1,4 +1,4 @@
-/** What must be true of every answer: it is declared, it has its form, and it shows nothing that its reader may not see. */
+/** Rules for every answer: it is declared, it has the right form, and it shows nothing that its reader may not see. */
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 import { type Draft, targetOf } from "./draft.ts";
@@ -7,15 +7,15 @@ import type { Person } from "./population.ts";
 import { components, HTTP_REFUSALS, type Route } from "./routes.ts";
 import type { Schema } from "./schema-values.ts";
 
-/** Words of languages, libraries and databases that mean nothing to whoever asked. */
+/** Internal words of languages, libraries and databases, which mean nothing to a caller. */
 const INTERNALS =
   /node:internal|node_modules|\bat (?:async )?[\w.<>]+ \(|\.ts:\d+|platform\/src|SQLITE_|byte sequence|duplicate key|syntax error at|(?:Type|Reference|Range|Syntax)Error|\bECONN|\bENO[A-Z]{3}|\[object /;
 
 const GATEWAY_FAULTS = [502, 503, 504];
-/** Given before it is known whose surface a request is for. */
+/** Statuses that are sent before the server knows which surface a request is for. */
 const OF_HTTP = [408, 417, 431];
 
-/** The parts of a request by which it becomes one to another route. */
+/** Changes that may turn a request into one for another route. */
 const ELSEWHERE = new Set(["a parameter of the path", "the path", "the method", "raw bytes", "the framing"]);
 
 export class Judge {
@@ -27,7 +27,7 @@ export class Judge {
     this.#ajv.addSchema({ $id: "contract", components: { schemas: components } });
   }
 
-  /** What is wrong, in words that are the same for the same fault; empty when all is well. */
+  /** Describes what is wrong, with the same text for the same fault; empty when all is well. */
   faultsOf(draft: Draft, outcome: Outcome, other: Person): string[] {
     if (outcome.kind === "let go") return [];
     if (outcome.kind === "silent") return ["was not answered"];
@@ -57,7 +57,7 @@ export class Judge {
   #formFaults(draft: Draft, answer: Answer): string[] {
     const { route } = draft;
     const type = answer.headers.get("content-type") ?? "";
-    // Pages and events are no JSON, and the request asked for them.
+    // HTML pages and event streams are not JSON, and the request asked for them.
     const isOther = isOfApp(draft) || type.startsWith("text/html") || type.startsWith("text/event-stream");
     if (!answer.isWhole || draft.method === "HEAD" || isOther || answer.status === 101) return [];
     if (answer.status >= 400) return refusalFaults(route, answer, isElsewhere(draft));
@@ -79,7 +79,7 @@ export class Judge {
   }
 }
 
-/** References of the document lead into the schema that holds them all. */
+/** Points the references of the document into the one schema that holds them all. */
 function referring(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(referring);
   if (typeof schema !== "object" || schema === null) return schema;
@@ -91,7 +91,7 @@ function referring(schema: unknown): unknown {
 
 const isElsewhere = ({ changes }: Draft) => changes.some((change) => ELSEWHERE.has(change));
 
-/** The most likely fault of all has a name of its own, or it would hide the others. */
+/** The most frequent fault has a text of its own, since it would otherwise hide the others. */
 const isNul = (draft: Draft) => /%00|\0/.test(targetOf(draft));
 
 const isOfApp = ({ route, params, person }: Draft) =>
@@ -124,7 +124,7 @@ function openAiWords({ error, message, errors }: Record<string, unknown>): unkno
 function seenFaults({ route, person }: Draft, { text, status, headers }: Answer, other: Person): string[] {
   const all = `${[...headers.values()].join("\n")}\n${unshared(text)}`;
   const faults: string[] = [];
-  // Whoever holds a node's pass is the installation itself.
+  // A caller with a node's pass is the installation itself and may see everything.
   if (route.key !== "node") {
     if (all.includes(other.mark)) faults.push("shows what another account made");
     if (all.includes(other.key) || all.includes(other.byHand.key)) faults.push("shows another account's key");
@@ -136,7 +136,7 @@ function seenFaults({ route, person }: Draft, { text, status, headers }: Answer,
   return faults;
 }
 
-/** Without templates that their owner shows to everybody: nothing where that is all. */
+/** Removes templates that their owner made public. Returns an empty text when nothing else is left. */
 function unshared(text: string): string {
   const value = parsed(text) as Shared | Shared[] | { templates?: Shared[] } | undefined;
   if (typeof value !== "object" || value === null) return text;

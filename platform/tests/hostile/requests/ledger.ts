@@ -1,4 +1,4 @@
-/** What was acknowledged must be there at the end, and what was removed must not. */
+/** Everything acknowledged must exist at the end, and everything removed must not. */
 import { isDeepStrictEqual } from "node:util";
 import { call } from "../../world.ts";
 import { type Draft, sentAs } from "./draft.ts";
@@ -7,12 +7,12 @@ import type { Person } from "./population.ts";
 import { isMadeBy, type Named, type Thing, thingNames, things } from "./routes.ts";
 
 const MOST_REMEMBERED = 200;
-/** Those that are read one by one, and go by a DELETE alone: a Pod also ends by an action, or by itself. */
+/** Things that are read one by one and that only a DELETE removes. A Pod can also end by an action or by itself. */
 const ASKED: readonly Thing[] = ["endpoint", "secret", "registry", "template", "volume"];
 
 type Made = { id?: string; type?: string; requestIds?: string[] };
 
-/** Takes note of what an answer brought about. */
+/** Records the effect of an answered request. */
 export function note(draft: Draft, outcome: Outcome, removed: Set<string>): void {
   forget(draft, outcome, removed);
   if (outcome.kind !== "answered" || outcome.answer.status > 299 || !outcome.answer.isWhole) return;
@@ -39,17 +39,17 @@ export function note(draft: Draft, outcome: Outcome, removed: Set<string>): void
   }
 }
 
-/** A job whose terms were changed may have been told to end. */
+/** Leaves out jobs whose terms were changed, since those may have asked for an early end. */
 function keep({ person, changes }: Draft, id: string | undefined): void {
   if (id && !changes.some((change) => /value|JSON|body/.test(change))) person.kept.jobs.add(id);
 }
 
-/** Whether a removal that was not plainly refused came to pass is not known: nobody asks about it any more. */
+/** Unless a removal was clearly refused, nobody knows whether it happened. The things it names are not checked any more. */
 function forget(draft: Draft, outcome: Outcome, removed: Set<string>): void {
   const { person, route } = draft;
   const { methods, target } = sentAs(draft);
   const isRemoval = [...methods, route.method].includes("DELETE");
-  // Of several requests in one go only the first answer is known.
+  // When several requests are sent at once, only the first answer is known.
   const isRefused = !draft.raw && outcome.kind === "answered" && /^4/.test(`${outcome.answer.status}`);
   if (!isRemoval || isRefused) return;
   for (const named of thingNames) {
@@ -74,7 +74,7 @@ function remember(ids: string[], id: string): void {
   if (ids.length > MOST_REMEMBERED) ids.shift();
 }
 
-/** What is not as it was acknowledged, in words. */
+/** Describes everything that is not as it was acknowledged. */
 export async function losses(url: string, person: Person, removed: Set<string>): Promise<string[]> {
   const { owns, kept, key } = person;
   const ask = (path: string) => call(url, "GET", path, { key });

@@ -1,4 +1,4 @@
-/** What a server holds when it has thrown away all that it can: asked for through its debugger, which a signal opens. */
+/** How much memory a server holds after garbage collection, asked through its debugger, which a signal opens. */
 import { once } from "node:events";
 import { readdir } from "node:fs/promises";
 import { WebSocket } from "ws";
@@ -7,19 +7,19 @@ import type { Server } from "../../process.ts";
 
 export interface Vitals {
   rssMb: number;
-  /** What is alive of the main thread's objects, and of the memory beside them that buffers are in. */
+  /** The main thread's live objects, and the memory of buffers outside the heap. */
   heapMb: number;
   externalMb: number;
   descriptors: number;
 }
 
-/** For a server whose debugger is asked about: one at any free port. */
+/** The environment of a server whose debugger will be used. The debugger gets any free port. */
 export const DEBUGGABLE = { NODE_OPTIONS: "--inspect-port=127.0.0.1:0" };
 
 const LISTENING = /Debugger listening on (ws:\S+)/;
 const LOOK_MS = 20;
 const MIB = 1024 * 1024;
-/** What is let go of by one collection lets go of more in the next. */
+/** Objects freed by one collection can make others free in the next. */
 const COLLECTIONS = 3;
 
 export class Debugger implements Disposable {

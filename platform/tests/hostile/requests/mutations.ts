@@ -1,4 +1,4 @@
-/** What is done to a valid request: to its body, its path, its query, its headers, its framing, and to who is asked about whom. */
+/** Changes a valid request: its body, path, query, headers or framing, or whose things it names. */
 import type { SeededRandom } from "../../../src/kernel/random.ts";
 import type { Draft, Scene } from "./draft.ts";
 import { pathOf } from "./draft.ts";
@@ -9,9 +9,9 @@ import { type Named, thingNames } from "./routes.ts";
 import { asText } from "./schema-values.ts";
 
 interface Change {
-  /** How often it is done, beside the others. */
+  /** How often this change is chosen, relative to the others. */
   weight: number;
-  /** False when there is nothing of that kind to be changed. */
+  /** Returns false when the draft has nothing of this kind to change. */
   apply(draft: Draft, scene: Scene, other: Person): boolean;
 }
 
@@ -104,7 +104,7 @@ function replaceBody(draft: Draft, { chance, values }: Scene): boolean {
   return true;
 }
 
-/** At the limits of the routes, and just beyond them. */
+/** Sizes at the limits of the routes and just beyond them. */
 function enlargeBody(draft: Draft, { chance }: Scene): boolean {
   if (!draft.body) return false;
   const bytes = chance.pick([65_535, 65_536, 65_537, MIB - 1, MIB, MIB + 1, 10 * MIB, 10 * MIB + 1]);
@@ -219,7 +219,7 @@ function changeQuery(draft: Draft, { chance, values }: Scene): boolean {
   return true;
 }
 
-/** As the server makes them, with something else inside. */
+/** A cursor in the server's format with odd contents. */
 function cursor(chance: SeededRandom): string {
   const listing = chance.pick(["endpoints", "releases", "builds", "secrets", "serverless", "x", "__proto__"]);
   const at = chance.pick<unknown>([0, -1, 1e15, 2 ** 53, 1.5, "0", null, {}, 1e308]);
@@ -250,7 +250,7 @@ function manyHeaders(draft: Draft, { chance }: Scene): boolean {
 
 function changeMethod(draft: Draft, { chance }: Scene): boolean {
   draft.method = chance.pick(METHODS);
-  // No parser knows where a request of a strange method ends, and one of CONNECT does not.
+  // No parser knows where a request with a strange method ends, and a CONNECT request never ends.
   if (METHODS.indexOf(draft.method) > 8) draft.isFramed = false;
   return true;
 }

@@ -1,4 +1,4 @@
-/** Words that are put into bodies, paths, headers and in the place of methods: each has been trouble to some server. */
+/** Texts for bodies, paths, headers and methods, each of which has caused trouble in some server. */
 
 export const NUMBERS = [
   "NaN",

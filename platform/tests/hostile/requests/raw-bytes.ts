@@ -1,4 +1,4 @@
-/** Requests whose bytes are not framed as HTTP wants it, or are no HTTP at all. */
+/** Requests with invalid HTTP framing, or with bytes that are not HTTP at all. */
 import { type Draft, type Scene, targetOf } from "./draft.ts";
 
 export function changeFraming(draft: Draft, { chance }: Scene): boolean {
@@ -23,7 +23,7 @@ export function changeFraming(draft: Draft, { chance }: Scene): boolean {
   return true;
 }
 
-/** What no client would send, made around the request that was drafted. */
+/** Replaces the draft by bytes around it that no client would send. */
 export function sendRaw(draft: Draft, { chance }: Scene): boolean {
   const { method } = draft;
   const target = targetOf(draft);

@@ -1,15 +1,15 @@
-/** From a draft to the bytes that are sent. */
+/** Turns a draft into the bytes to send. */
 
 import { type Draft, targetOf } from "./draft.ts";
 import type { Bytes } from "./exchange.ts";
 
-/** However busy the machine, a request that is all there is answered within this. */
+/** A complete request is answered within this time, however busy the machine is. */
 export const ANSWER_MS = 60_000;
 
 const SHORT_MS = 100;
 const LONG_MS = 1500;
 
-/** Of those that the server may keep waiting, most are let go soon: that is a test of its own. */
+/** Requests that may wait are mostly abandoned early, which also tests how the server handles that. */
 export function render(draft: Draft, share: number): Bytes {
   const { isFramed, route, isShort, method } = draft;
   const bytes = draft.raw ?? bytesOf(draft);
@@ -20,7 +20,10 @@ export function render(draft: Draft, share: number): Bytes {
   return { bytes, isFramed, isHead, mayLast: false, patienceMs: ANSWER_MS };
 }
 
-/** A worker with a wrong key waits for its refusal; a body that is announced to a route may be waited for; another route may hold. */
+/**
+ * Whether the server may hold the request: a worker with a wrong key waits for its refusal, an announced body may be waited for, and a
+ * changed path may lead to a route that waits.
+ */
 function isHeldFor({ route, changes, path, params, person }: Draft): boolean {
   if (Object.values(params).some((id) => person.balanced.has(id))) return true;
   if (route.key === "worker") return changes.length > 0;
@@ -44,6 +47,6 @@ function bytesOf(draft: Draft): Buffer {
   return Buffer.concat([start, content]);
 }
 
-/** UTF-8 where a character is none of Latin-1. */
+/** Characters outside of Latin-1 are sent as UTF-8. */
 const onTheWire = (text: string) =>
   text.replace(/[\u{100}-\u{10ffff}]/gu, (character) => Buffer.from(character).toString("latin1"));

@@ -1,4 +1,4 @@
-/** Routes that no document holds: what nodes have for each other, and the open pages. */
+/** Routes that no document contains: those between nodes, and the public pages. */
 import type { Named, Route } from "./routes.ts";
 
 type Given = Partial<Route> & Pick<Route, "success">;
@@ -27,9 +27,9 @@ function route(method: string, path: string, given: Given): Route {
 const nodeLink = ["log", "connection"].map((what) =>
   route("GET", `/nodes/{machine}/instances/{worker}/${what}/of/{endpoint}`, {
     ...{ form: "problem", key: "node", mayLast: true, success: { 101: undefined, 200: undefined } },
-    // A worker that does not take a connection is told as what it is.
+    // A worker that accepts no connection is reported with these statuses.
     ...{ query: what === "log" ? { from: { type: "string", maxLength: 100 } } : {}, faults: [502, 503] },
-    // Where in a log to begin must be said, and is held to its form.
+    // A log request must say where to begin, and the server checks the form.
     ...(what === "log" && { refusals: [400, 401, 404, 405, 422] }),
   }),
 );
@@ -62,7 +62,7 @@ const probes = ["/healthz", "/readyz", "/favicon.ico"].map((path) =>
 const POD =
   "id name desiredStatus costPerHr env ports runtime { ports { ip publicPort } } machine { podHostId gpuType { id } }";
 
-/** What public clients ask for, and changes that make and end things by themselves. */
+/** The queries of public clients, and mutations that create and end things by themselves. */
 const documents = [
   `query { myself { id email clientBalance currentSpendPerHr spendLimit pubKey pods { ${POD} } endpoints { id name gpuIds template { id } } } }`,
   "query { myself { networkVolumes { id size dataCenter { id } } containerRegistryCreds { id } secrets { id name } clusters { id pods { id } } } }",

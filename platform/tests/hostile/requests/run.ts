@@ -1,4 +1,4 @@
-/** One run of generated requests on a server of its own: opened, sent, looked after, and reported. */
+/** One run of generated requests on a server of its own, from its start to the report. */
 import { stay } from "../../../src/kernel/clock.ts";
 import { call } from "../../world.ts";
 import { type Defect, Requests, type Tally } from "./campaign.ts";
@@ -10,11 +10,11 @@ import { openWorld, type World } from "./world.ts";
 
 export interface RunOptions {
   requests: number;
-  /** Each is given its share of the requests. */
+  /** Each seed gets its share of the requests. */
   seeds: readonly number[];
   databaseUrl?: string | undefined;
   together?: number;
-  /** How long the server's memory may take to come back. */
+  /** How long the server's memory may take to shrink again. */
   settleMs?: number;
   say?: (line: string) => void;
 }
@@ -33,7 +33,7 @@ export interface Report {
   defects: Defect[];
 }
 
-/** A part of the requests goes ahead: only then has the server the size that it keeps. */
+/** This share of the requests is sent first, since only then the server has its lasting size. */
 const WARM_UP = 0.05;
 const REPORT_MS = 10_000;
 
@@ -73,7 +73,7 @@ const hasEnded = ({ server }: World) => server.process.exitCode !== null || serv
 
 const defect = (what: string, example = ""): Defect => ({ what, times: 1, example });
 
-/** What no single answer shows. */
+/** Checks what no single answer shows. */
 async function leftBehind(world: World, { removed }: Tally): Promise<Defect[]> {
   const { server, place, people } = world;
   const faults = faultsIn(server.log()).map((line) => defect("the log holds a fault", line));
@@ -96,7 +96,7 @@ function grown(before: Vitals, after: Vitals): Defect[] {
 /** Connections to workers and to the database come and go. */
 const SOME_DESCRIPTORS = 50;
 
-/** Half as much again, and what a runtime takes and gives back as it likes. */
+/** Allows half as much again, plus what a runtime takes and returns at will. */
 const allowedMb = (before: number) => before * 1.5 + 30;
 
 const LOOK_MS = 1000;
@@ -110,13 +110,13 @@ async function vitalsWhenSettled(inside: Debugger, before: Vitals, withinMs: num
   }
 }
 
-/** What the requests left behind is theirs to keep; the memory for it is no leak. */
+/** Removes what the requests created, since the memory for it is no leak. */
 async function clearAway(url: string, { owns, key, byHand }: Person): Promise<void> {
   for (const id of owns.endpoint) await call(url, "DELETE", `/v2/serverless/${id}`, { key });
   await call(url, "POST", `/v2/${byHand.endpoint}/purge-queue`, { key });
 }
 
-/** Lines that only a fault of the server's own writes, one of each place that it came from. */
+/** Log lines that only an internal fault writes, one for each place in the code. */
 function faultsIn(log: string): string[] {
   const lines = log.split("\n").filter((line) => /unforeseen fault|[Uu]nhandled|"level":60|Warning:/.test(line));
   const placesOf = (line: string) => line.match(/platform\/src\/[\w/.-]+:\d+/g)?.join(" ") ?? line.slice(0, 200);

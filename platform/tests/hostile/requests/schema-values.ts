@@ -1,4 +1,4 @@
-/** Values made from a JSON schema: such as fit it, and such as lie at its edges or just beyond them. */
+/** Generates values from a JSON schema: values that fit it, and values at its limits or just beyond them. */
 import fc from "fast-check";
 import type { SeededRandom } from "../../../src/kernel/random.ts";
 
@@ -28,13 +28,13 @@ export interface Schema {
 
 type Json = Record<string, unknown>;
 
-/** A text or list beyond this is made only now and then: each costs as much as a hundred small ones. */
+/** Texts and lists beyond this length are rare, since each costs as much as a hundred small ones. */
 const LARGE = 5000;
 const LARGE_SHARE = 0.02;
 const OPTIONAL_SHARE = 0.3;
 const MATCHING_TEXTS = 40;
 
-/** Texts, numbers and shapes that parsers, databases and languages have stumbled over. */
+/** Texts, numbers and shapes that have broken parsers, databases and languages. */
 const ODD: readonly unknown[] = [
   ...[null, true, false, 0, -0, -1, 1.5, 1e308, -1e308, 5e-324, 2 ** 31, 2 ** 32, 2 ** 53, 2 ** 53 + 2, -(2 ** 63)],
   ...["", " ", "\0", "a\0b", "\ud800", "\udfff\ud800", "\u202e", "\ufeff", "\uffff", "🦆".repeat(50), "é", "e\u0301"],
@@ -55,7 +55,7 @@ const ODD: readonly unknown[] = [
   ...[[], {}, [[]], [null], { "": "" }, { length: 5 }, { toString: 1 }, { toJSON: 1 }, ["a", "a"], { id: {} }],
 ];
 
-/** As it stands in a query: `String` would call what an odd object has as its `toString`. */
+/** The value as it appears in a query. `String` would call the `toString` of an odd object. */
 export const asText = (value: unknown) => (typeof value === "string" ? value : (JSON.stringify(value) ?? ""));
 
 export class SchemaValues {
@@ -96,7 +96,7 @@ export class SchemaValues {
     return schema.type === "null" ? null : this.#chance.pick(["x", 1, {}, [1]]);
   }
 
-  /** The value with one place of it changed, to an edge of what its schema allows or to something odd. */
+  /** Changes one place of the value to a limit of its schema or to something odd. */
   mutated(schema: Schema, value: unknown): unknown {
     const places = this.#places(schema, value, []);
     const { path, schema: at, value: old } = this.#chance.pick(places);
@@ -107,7 +107,7 @@ export class SchemaValues {
     return schema.$ref ? this.resolve(this.#components[schema.$ref.split("/").at(-1)!]!) : schema;
   }
 
-  /** At a bound or just beyond it. */
+  /** A value at a limit of the schema or just beyond it. */
   edge(given: Schema, old?: unknown): unknown {
     const schema = this.resolve(given);
     const chance = this.#chance;

@@ -1,4 +1,4 @@
-/** What the system says of a process, whatever it does just now. */
+/** The size of a process according to the system, whatever the process is doing. */
 import { readdir, readFile } from "node:fs/promises";
 
 export interface Size {

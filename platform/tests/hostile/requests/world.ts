@@ -1,4 +1,4 @@
-/** A server of its own with two accounts, for requests to be generated to. */
+/** A server of its own with two accounts, as the target of generated requests. */
 import { chmod, cp, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -17,7 +17,7 @@ export interface World extends AsyncDisposable {
   people: readonly [Person, Person];
 }
 
-/** No limits of rate: what is counted here is what gets through to the routes. */
+/** Rate limits are off, so that every request reaches its route. */
 const SETTINGS = {
   MILLRACE_COMPUTE: "host",
   MILLRACE_HOST_IMAGES: "on",
@@ -31,11 +31,11 @@ export async function openWorld(databaseUrl: string | undefined): Promise<World>
   const [data, apps] = [join(folder.path, "data"), join(folder.path, "apps")];
   await mkdir(apps);
   await cp(APP, join(apps, "small-app.mjs"));
-  // Programs run as users of their own.
+  // Programs run as other users and must be able to read these folders.
   for (const path of [folder.path, apps]) await chmod(path, 0o755);
   const database: Record<string, string> = databaseUrl ? { MILLRACE_DATABASE_URL: databaseUrl } : {};
   const server = opened.use(await startServer(data, { env: { ...SETTINGS, ...DEBUGGABLE, ...database } }));
-  // In order, so that its programs end with it.
+  // Ends the server in order, so that its programs end with it.
   opened.defer(async () => {
     if (server.process.exitCode === null) await server.end("SIGTERM");
   });

@@ -1,4 +1,4 @@
-/** Programs that take all processors there are. */
+/** Programs that use all processors. */
 import { stay } from "../../../src/kernel/clock.ts";
 import type { Scene } from "../stage.ts";
 

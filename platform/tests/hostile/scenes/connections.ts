@@ -1,11 +1,11 @@
-/** An account with more connections than anybody needs, on which it asks for too much or nothing. */
+/** An account opens far too many connections, and asks for too much or nothing on them. */
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { stay } from "../../../src/kernel/clock.ts";
 import type { Scene } from "../stage.ts";
 
 const CONNECTIONS = 200;
-/** Of those on which much is asked at once: what it costs to answer is not what is measured. */
+/** The number of connections that ask for much at once. It is small, since the cost of the answers is not what is measured. */
 const FEW = 8;
 const HOLD_MS = 1500;
 
@@ -35,7 +35,7 @@ async function hold(url: string, text: string, { count = CONNECTIONS, read = tru
 const scene = (name: string, text: (key: string) => string, manner: Manner = {}): Scene => ({
   name,
   async attack({ server, hostile }) {
-    // Made when it is first asked for.
+    // The server builds the document at the first request.
     await hostile.call("GET", "/v2/openapi.json");
     const sockets = await hold(server.url, text(hostile.key), manner);
     if (manner.closes) await Promise.all(sockets.map((socket) => socket.destroyed || once(socket, "close")));

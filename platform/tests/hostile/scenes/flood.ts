@@ -1,4 +1,4 @@
-/** A worker that writes as much as it can. */
+/** A worker that writes as much output as it can. */
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { stay } from "../../../src/kernel/clock.ts";
@@ -6,7 +6,7 @@ import type { Scene, Stage } from "../stage.ts";
 
 const FLOOD_MS = 2000;
 const LOOK_MS = 50;
-/** What one program may have on the disk, as the settings say, and what else is kept of it. */
+/** The disk space that the settings allow one program, plus the files that are kept with it. */
 const MOST_BYTES = 13 * 1024 * 1024;
 
 export const scenes: Scene[] = [
@@ -23,7 +23,7 @@ export const scenes: Scene[] = [
   },
 ];
 
-/** The worker whose folder is there. */
+/** The worker whose folder exists. */
 async function arrival({ data, hostile }: Stage, endpoint: string): Promise<string> {
   for (let tries = 0; tries < 200; tries++) {
     const { workers } = (await hostile.call("GET", `/v2/serverless/${endpoint}/workers`)).json;

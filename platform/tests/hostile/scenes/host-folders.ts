@@ -1,4 +1,4 @@
-/** An account that may run programs of the machine's own files, and names those that are none of its business. */
+/** An account that may run programs from the machine's folders names folders that it must not have. */
 import { chmod, mkdir, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { dirname, join } from "node:path";

@@ -1,4 +1,4 @@
-/** Many who follow the log of one worker that has much to say. */
+/** Many readers follow the log of one worker that writes much. */
 import { stay } from "../../../src/kernel/clock.ts";
 import type { Scene, Stage } from "../stage.ts";
 
@@ -25,13 +25,13 @@ export const scenes: Scene[] = [
   },
 ];
 
-/** On a busy machine it takes its time to begin. */
+/** On a busy machine the worker takes some time to begin. */
 async function firstWords({ hostile }: Stage, url: string): Promise<void> {
   const answer = await fetch(url, { headers: { authorization: `Bearer ${hostile.key}` } });
   for await (const _ of answer.body!) break;
 }
 
-/** How many bytes came. */
+/** Resolves with the number of bytes that came. */
 async function follow({ hostile }: Stage, url: string, signal: AbortSignal, reads: boolean): Promise<number> {
   let bytes = 0;
   try {

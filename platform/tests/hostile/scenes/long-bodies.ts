@@ -1,4 +1,4 @@
-/** An account that would have the server's memory filled with bodies that never end, and with answers that it does not read. */
+/** An account tries to fill the server's memory with bodies that never end and answers that it does not read. */
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { stay } from "../../../src/kernel/clock.ts";
@@ -7,13 +7,13 @@ import { BODIES_MB, CPU, type Scene, type Stage } from "../stage.ts";
 
 const CONNECTIONS = 60;
 const LENGTH = 20_000_000;
-/** Of each body; together they are several times what the server has for all bodies. */
+/** What is sent of each body. Together the bodies are several times the server's memory for bodies. */
 const SENT = Buffer.alloc(LENGTH - 1_000_000, 120);
 const QUIET_MS = 1500;
 const LOOK_MS = 50;
-/** What comes and goes all the time is less. */
+/** Smaller changes are normal fluctuation. */
 const STEP_MB = 4;
-/** For the witness, for what the garbage collector has not come to, and for a record that is made from its result. */
+/** An allowance for the witness, for garbage that is not collected yet, and for a record made from its result. */
 const BESIDE_MB = 128;
 
 async function open({ server }: Stage): Promise<Socket> {
@@ -25,7 +25,7 @@ async function open({ server }: Stage): Promise<Socket> {
 const headOf = ({ hostile }: Stage, what: string, more = "") =>
   `${what} HTTP/1.1\r\nHost: h\r\nAuthorization: ${hostile.key}\r\n${more}\r\n`;
 
-/** Looks until it grows no more; fails when it has grown by more than what the server has for bodies. */
+/** Watches the memory until it stops growing. Fails when it grew by more than the server's memory for bodies. */
 async function watchMemory({ server }: Stage, attack: () => Promise<Socket[]>): Promise<void> {
   const pid = server.process.pid!;
   const { rssMb: before } = await sizeOf(pid);

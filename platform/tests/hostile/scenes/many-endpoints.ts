@@ -1,4 +1,4 @@
-/** An account whose many endpoints all want workers at once, of a program that does not exist. */
+/** The many endpoints of one account all want workers at once, of a program that does not exist. */
 import { eachOf } from "../../../src/kernel/bounded.ts";
 import { askAgainAndAgain, expectStatus } from "../callers.ts";
 import type { Scene } from "../stage.ts";

@@ -1,7 +1,7 @@
-/** A worker that tells of thousands of jobs at once, none of which is its own. */
+/** A worker reports thousands of jobs at once, none of which is its own. */
 import type { Scene } from "../stage.ts";
 
-/** Bodies with more lines than are taken are refused; the others are looked at, beside everybody else. */
+/** Bodies with too many lines are refused. The others are processed without blocking anyone else. */
 const ANSWERS = [413, 204, 413, 204, 204, 200];
 
 export const scenes: Scene[] = [

@@ -1,10 +1,10 @@
-/** An account that wants all the workers there can be. */
+/** An account that wants as many workers as possible. */
 import { stay } from "../../../src/kernel/clock.ts";
 import { CPU, type Scene } from "../stage.ts";
 
-/** What an account may have on the smallest machine. */
+/** The quota of an account on the smallest machine. */
 const QUOTA = 32;
-/** Long enough for more starts than a machine makes at once. */
+/** Long enough for more starts than a machine runs at once. */
 const STARTING_MS = 1500;
 
 export const scenes: Scene[] = [

@@ -1,4 +1,4 @@
-/** A load-balanced worker whose answers are none. */
+/** A load-balanced worker whose answers are not valid HTTP. */
 import type { Scene, Stage } from "../stage.ts";
 
 const CLEAN = ["latin", "control", "body204", "body304", "extension", "extensions", "after"];
@@ -6,7 +6,7 @@ const REFUSED = [
   ...["zero", "low", "high", "long", "switching", "hints", "nul", "name", "folded", "split", "lengths", "both", "gzip"],
   ...["headers", "header", "nothing", "half", "reset"],
 ];
-/** It is too late for a refusal once an answer has begun. */
+/** Once an answer has begun, it is too late to refuse it. */
 const CUT_OFF = ["chunk", "huge", "trailers", "endless"];
 const PATIENCE_MS = 200;
 const LARGE_BODY = "x".repeat(1_000_000);
@@ -27,7 +27,7 @@ const asking =
     }
   };
 
-/** The worker closes connections without saying so, perhaps while a request is on its way there: that one is asked again. */
+/** The worker closes connections without announcing it, perhaps while a request is on its way. That request is sent again. */
 async function askedTwice(ask: Asking, path: string): Promise<number | undefined> {
   const status = await ask(path);
   return status === 502 ? ask(path) : status;
@@ -47,7 +47,7 @@ export const scenes: Scene[] = [
       for (const path of CLEAN) check(path, await askedTwice(ask, path), [200, 204, 304]);
       for (const path of REFUSED) check(path, await ask(path), [502]);
       for (const path of CUT_OFF) check(path, await ask(path), [502, undefined]);
-      // Answered before all of it was read: whoever still sends may see the connection go.
+      // The worker answers before it has read the whole body. A client that is still sending may see the connection close.
       await ask("latin", { method: "POST", body: LARGE_BODY });
       await Promise.all(Array.from({ length: 10 }, () => ask("silent", { signal: AbortSignal.timeout(PATIENCE_MS) })));
       await stage.remove(endpoint);

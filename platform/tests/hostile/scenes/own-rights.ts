@@ -1,4 +1,4 @@
-/** An account that gives itself more than it was given. */
+/** An account that tries to give itself more rights than it has. */
 import type { Answer } from "../../world.ts";
 import type { Scene, Stage } from "../stage.ts";
 

@@ -1,4 +1,4 @@
-/** Large bodies through a load-balanced application and back, side by side. */
+/** Many large bodies go through a load-balanced application and back at the same time. */
 import { askAgainAndAgain } from "../callers.ts";
 import type { Scene } from "../stage.ts";
 

@@ -1,10 +1,10 @@
-/** A load-balanced worker that breaks connections, where they have to be made from inside its network. */
+/** A load-balanced worker that breaks connections which have to be made from inside its network. */
 import type { Scene, Stage } from "../stage.ts";
 
 const CALLERS = 8;
 const REQUESTS_EACH = 10;
 const PATIENCE_MS = 200;
-/** It was answered, was refused, or waits for a worker that is well. */
+/** The expected statuses: answered, refused, or a bad gateway because the worker broke the connection. */
 const PROPER = [200, 400, 502];
 
 export const scenes: Scene[] = [
@@ -25,7 +25,7 @@ async function callAgainAndAgain({ server, hostile }: Stage, endpoint: string): 
       headers: { authorization: hostile.key },
       signal: AbortSignal.timeout(PATIENCE_MS),
     });
-    // Broken off by the worker in the middle, or by us: what counts is that others notice nothing.
+    // The worker or this client may have broken the request off. It only matters that others notice nothing.
     const status = await asked.then(
       async (answer) => {
         await answer.text().catch(() => undefined);

@@ -1,4 +1,4 @@
-/** An account whose webhooks nobody answers, beside another that is told of its jobs. */
+/** Nobody answers the webhooks of one account, while another account still gets its own. */
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -38,7 +38,7 @@ export const scenes: Scene[] = [
   },
 ];
 
-/** An endpoint without workers: its jobs end by being cancelled. */
+/** An endpoint without workers. Its jobs end by being cancelled. */
 async function jobless(party: Party): Promise<string> {
   const body = { name: "told", image: "nobody/nothing:1", workers: { min: 0, max: 0 }, ...CPU };
   return (await expected(201, party.call("POST", "/v2/serverless", body))).json.id;

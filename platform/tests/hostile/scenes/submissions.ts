@@ -1,15 +1,15 @@
-/** An account that submits, lists and asks for jobs as fast as it is answered. */
+/** An account that submits, lists and reads jobs as fast as it is answered. */
 import { askAgainAndAgain, expectStatus } from "../callers.ts";
 import { CPU, type Scene, type Stage } from "../stage.ts";
 import { worstValues } from "../worst-bodies.ts";
 
 const ATTACK_MS = 1500;
-/** In characters; those of text have up to 9.3 MB. */
+/** In characters. As text they take up to 9.3 MB. */
 const LARGE = 7_000_000;
 const OK = [200];
 const LARGE_VALUES = ["short members", "long text"].map((kind) => worstValues[kind]!);
 
-/** On an endpoint whose jobs nobody does. */
+/** Runs on an endpoint whose jobs nobody does. */
 const scene = (name: string, attack: (stage: Stage, endpoint: string) => Promise<unknown>): Scene => ({
   name,
   async attack(stage) {

@@ -1,4 +1,4 @@
-/** What is started for a Pod: its container with the variables, secrets and limits of this one boot. */
+/** Builds the instance of a Pod: its container with the variables, secrets and limits of this boot. */
 import type { Site } from "../../../machines/own-machine.ts";
 import type { InstanceSpec, Mount } from "../../../ports/compute/compute.ts";
 import { plainPath } from "../../../ports/compute/mount-paths.ts";
@@ -14,18 +14,18 @@ import type { PodItem } from "../records.ts";
 export interface PodBoot {
   pod: PodItem;
   instance: PodInstance;
-  /** Where it reaches the server. */
+  /** The URL at which the Pod reaches the server. */
   url: string;
-  /** With which it asks about itself. */
+  /** The key with which the Pod asks about itself. */
   key: string;
   site: Site;
-  /** The account's SSH keys, one a line; empty for none. */
+  /** The account's SSH keys, one per line; empty for none. */
   sshKeys: string;
-  /** Of a member of a cluster. */
+  /** The cluster's network, for a member. */
   network?: ClusterNetwork | undefined;
 }
 
-/** The secrets are those of this moment; the text of a failure names what is missing. */
+/** Uses the current values of secrets. The message of a failure names what is missing. */
 export async function podSpec(boot: PodBoot, reveal: Reveal): Promise<InstanceSpec> {
   const { pod, instance } = boot;
   const { doc } = pod;
@@ -49,13 +49,13 @@ export async function podSpec(boot: PodBoot, reveal: Reveal): Promise<InstanceSp
   };
 }
 
-/** That of its cluster, or that of the account's Pods which reach each other. */
+/** The group of the Pod's cluster, or of the account's Pods with global networking. */
 function groupOf({ pod: { id, doc } }: PodBoot): Pick<InstanceSpec, "group"> {
   if (doc.cluster) return { group: membershipOf(doc.cluster) };
   return doc.globalNetworking ? { group: { id: NETWORK, name: id, fullNames: internalNames(id) } } : {};
 }
 
-/** Nothing where ports cannot be published. */
+/** Empty if ports cannot be published. */
 function publishOf(doc: KeptPod): Publish[] {
   return portsOf(doc).flatMap(({ inside, outside }) =>
     inside === undefined || outside === undefined ? [] : [{ port: inside, outside }],
@@ -82,7 +82,7 @@ function podEnv({ pod, instance, url, key, site, sshKeys, network }: PodBoot): V
   };
 }
 
-/** A Pod's owner may say everything otherwise but who it is: by that it finds itself. */
+/** A Pod's owner can override all other variables, but not those that tell the Pod who it is. */
 const OURS = ["MILLRACE_POD_ID", "RUNPOD_POD_ID", "MILLRACE_URL"] as const;
 
 function withUserEnv(ours: Variables, given: Readonly<Variables>): Variables {
@@ -90,7 +90,7 @@ function withUserEnv(ours: Variables, given: Readonly<Variables>): Variables {
   return { ...ours, ...given, ...fixed };
 }
 
-/** A path is kept as it was sent, and given to drivers without a slash at its end. */
+/** A path is kept as it was sent, but drivers get it without a slash at the end. */
 function mountsOf(pod: string, { mounts }: KeptPod): Mount[] {
   const network = (mounts.network ?? []).map(({ volumeId, path }) => ({ volume: volumeId, path: plainPath(path) }));
   if (!mounts.persistent) return network;

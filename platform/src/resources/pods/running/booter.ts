@@ -1,4 +1,4 @@
-/** Boots the Pods of one machine: image, storage, key, variables, program, each on record before the next. */
+/** Boots the Pods of one machine: image, storage, key, variables and program, each recorded before the next. */
 import type { Clock } from "../../../kernel/clock.ts";
 import type { Random } from "../../../kernel/random.ts";
 import { because } from "../../../kernel/reason.ts";
@@ -20,7 +20,7 @@ import { podSpec } from "./boot.ts";
 import { ClusterNetworks } from "./cluster-networks.ts";
 import { PublishedPorts } from "./published-ports.ts";
 
-/** How many ports that it would get may turn out to be somebody else's. */
+/** How many chosen ports may turn out to be taken by another program before the boot fails. */
 const MOST_STRANGERS = 20;
 
 const NOTHING: ReadonlySet<number> = new Set();
@@ -34,7 +34,7 @@ export interface PodBooterParts extends Omit<OwnMachine, "id"> {
   podLog: InstanceLog<KeptPodInstance>;
   clock: Clock;
   reveal: Reveal;
-  /** What opens the registry of a Pod's image, at this moment; nothing by default. */
+  /** Finds the current credentials for the registry of an image. By default there are none. */
   accessTo?: (pull: Pull) => Promise<PullAccess>;
   sshKeysOf: (account: string) => Promise<readonly string[]>;
   clusters: Pick<ClusterService, "find" | "learn">;
@@ -44,7 +44,7 @@ export class PodBooter {
   readonly #parts: PodBooterParts;
   readonly #ports: PublishedPorts;
   readonly #networks: ClusterNetworks;
-  /** What was found to be somebody else's, by the instance that was refused for it. */
+  /** Ports that turned out to be taken, by the instance that was refused for them. */
   readonly #avoid = new Map<string, { ports: Set<number>; tries: number }>();
 
   constructor(parts: PodBooterParts) {
@@ -53,12 +53,12 @@ export class PodBooter {
     this.#networks = new ClusterNetworks(parts);
   }
 
-  /** What was in the way of it is of no matter any more. */
+  /** Forgets the ports that an instance avoids. */
   forget(instance: string): void {
     this.#avoid.delete(instance);
   }
 
-  /** Rejects when there is no program in the end; undefined when nothing was started, since it is not wanted so any more. */
+  /** Rejects if the program could not be started. Undefined if nothing was started, because the Pod is not wanted like this any more. */
   async boot(item: PodInstance, pod: PodItem, isOver: () => boolean): Promise<Instance | undefined> {
     const { podLog, accessTo } = this.#parts;
     const { account } = pod;
@@ -72,10 +72,7 @@ export class PodBooter {
     return this.#begin(beginning, item);
   }
 
-  /**
-   * Whether another try may help where this was in the way: a port of the machine is somebody else's, which only the start tells. The next one
-   * has another.
-   */
+  /** Whether another try may help. Only a start shows that another program has a port of the machine; the next try uses another port. */
   isAvoidable(item: PodInstance, error: unknown): boolean {
     if (!(error instanceof PortTaken)) return false;
     const avoid = this.#avoid.get(item.id) ?? { ports: new Set<number>(), tries: 0 };
@@ -86,11 +83,11 @@ export class PodBooter {
     return true;
   }
 
-  /** Starts what has ended once more, on the disk that it had. Throws StartRefused where nothing of it is left. */
+  /** Restarts a program on the disk that it had. Throws StartRefused if nothing of it is left. */
   async again(item: PodInstance, pod: PodItem): Promise<Instance> {
     const { podKeys, compute } = this.#parts;
     const issued = await podKeys.issue(item.account, pod.id);
-    // A driver that cannot change the variables of what has run keeps the key of the first boot.
+    // A driver that cannot change the variables of an existing container still uses the key of the first boot.
     await podKeys.removeOf(pod.id, [issued.id, item.doc.keyId]);
     await this.#store(pod);
     const spec = await this.#specOf(pod, item, issued.key);
@@ -109,7 +106,7 @@ export class PodBooter {
     }
   }
 
-  /** The key and the ports are on record before anything runs with them. */
+  /** The key and the ports are recorded before anything runs with them. */
   async #make(item: PodInstance): Promise<InstanceSpec | undefined> {
     const { podKeys, podRecords } = this.#parts;
     const issued = await podKeys.issue(item.account, item.doc.owner);
@@ -139,7 +136,7 @@ export class PodBooter {
     return podSpec({ pod, instance, url, key, site, sshKeys, network }, reveal);
   }
 
-  /** Its persistent folder is there, and as large as it is to be. */
+  /** Makes sure that the persistent folder exists and has its size. */
   async #store({ id, doc }: PodItem): Promise<void> {
     const { compute } = this.#parts;
     const { persistent } = doc.mounts;

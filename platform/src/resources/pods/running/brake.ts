@@ -1,14 +1,17 @@
-/** The crash-loop brake of Pods: one whose program fails is started again ever more slowly, and not for ever. */
+/** The crash-loop brake of Pods: a program that fails is restarted more and more slowly, and not forever. */
 import type { Crashes } from "../model.ts";
 
 const FIRST_DELAY_MS = 1000;
 const LONGEST_DELAY_MS = 60_000;
-/** Starts after a failure, before somebody has to look at it. */
+/** The number of restarts after failures, before somebody has to look at it. */
 export const MOST_RESTARTS = 6;
-/** A program that ran for this long says nothing about the next start by its end. */
+/** The end of a program that ran for this long says nothing about the next start. */
 const WELL_AFTER_MS = 60_000;
 
-/** 1, 2, 4 … 60 s; undefined when it is not started again. A member of a cluster always is: nobody could start it alone. */
+/**
+ * The delay is 1, 2, 4 … 60 s. Undefined if the Pod is not started again. A member of a cluster always is, because nobody could start it
+ * alone.
+ */
 export function afterCrash(
   before: Crashes | null,
   { now, ranMs, isMember }: { now: number; ranMs: number; isMember: boolean },

@@ -1,4 +1,4 @@
-/** Networks of clusters: reserved by the driver before members start, told to all of them alike, and given back with the cluster. */
+/** Networks of clusters: the driver reserves them before members start, all members see the same, and they go with the cluster. */
 import { expect, test } from "vitest";
 import { type PodWorld, setupPods, TWO_GPUS } from "../../../../tests/pod-world.ts";
 import type { Box } from "../../../ports/compute/compute.ts";
@@ -15,9 +15,9 @@ const CLUSTER = {
   compute: { gpuTypeId: "NVIDIA A40", gpuCountPerPod: 1, podCount: 2 },
 };
 
-/** Where the driver gives each network a range. */
+/** The driver gives each network a range. */
 const RANGED: FakeOptions = { ...TWO_GPUS, addresses: "of a range" };
-/** Where members are known by name, and have addresses of the boxes that they run in. */
+/** Members are known by name, and have addresses of the boxes that they run in. */
 const BOXED: FakeOptions = {
   isCluster: true,
   capacity: ["east", "west"].map((id) => ({
@@ -146,7 +146,7 @@ test("the network goes with the cluster, also of a server that was killed after 
   expect((await world.call("DELETE", `/v2/clusters/${id}`)).status).toBe(204);
   await world.pass(2);
   expect(await networks()).toEqual([]);
-  // As it is left where a cluster was deleted while a member began.
+  // This is left when a cluster is deleted while a member starts.
   await world.compute.networks!.reserve({ account: world.owner.account, id, image: "host:/app", names: ["node-0"] });
   await using next = await world.crash();
   await next.pass(12);

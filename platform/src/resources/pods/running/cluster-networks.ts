@@ -1,4 +1,4 @@
-/** Networks of clusters on one machine: reserved before a member starts, and given back when their cluster is gone. */
+/** Networks of clusters on one machine: reserved before a member starts, and released when the cluster is gone. */
 import { whyLacking } from "../../../ports/compute/abilities.ts";
 import { type Compute, StartRefused } from "../../../ports/compute/compute.ts";
 import { type ClusterNetwork, memberNames } from "../../clusters/network.ts";
@@ -18,8 +18,8 @@ export class ClusterNetworks {
   }
 
   /**
-   * That of a member of a cluster, asked for whenever it is needed: the driver says the same for as long as the cluster is there, and knows what
-   * it says. `moved` is told where the addresses are others than before.
+   * The network of a cluster member. It is asked for each time, because the driver remembers it and gives the same answer while the cluster
+   * exists. `moved` is called if the addresses have changed.
    */
   async of(
     { account, doc: { cluster, image } }: PodItem,
@@ -39,7 +39,7 @@ export class ClusterNetworks {
     return { hosts, link: networks.interfaceOf(image) };
   }
 
-  /** A cluster is on record before anything is reserved for it, so that what was reserved for none is left of one that is gone. */
+  /** A cluster is recorded before anything is reserved for it. So a network without a cluster is left over from one that is gone. */
   async releaseLeft(): Promise<void> {
     const { compute, clusters } = this.#parts;
     for (const network of (await compute.networks?.list()) ?? [])

@@ -1,4 +1,4 @@
-/** Instant Clusters on a machine that a test plays: placed together, kept together, gone together. */
+/** Instant Clusters on a simulated machine: members are placed, kept and removed together. */
 import { expect, test } from "vitest";
 import { CPU_POD, type PodWorld, setupPods, TWO_GPUS } from "../../../../tests/pod-world.ts";
 import type { FakeOptions } from "../../../ports/compute/fake-compute.ts";
@@ -35,7 +35,7 @@ test("pages of Pods without members are full, and their cursors are for them alo
   expect([refused.status, refused.json.errors[0]]).toEqual([422, expect.stringContaining("for other parameters")]);
 });
 
-/** Where the driver gives each network a range. */
+/** The driver gives each network a range. */
 const RANGED: FakeOptions = { ...TWO_GPUS, addresses: "of a range" };
 async function created(world: PodWorld, body: object = CLUSTER) {
   const { status, json, text } = await world.call("POST", "/v2/clusters", { body });

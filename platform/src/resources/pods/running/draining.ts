@@ -1,4 +1,4 @@
-/** Stops Pods that give way on machines that are being drained. Each look is safe to repeat. */
+/** Stops interruptible Pods on machines that are being drained. Each look is safe to repeat. */
 import { because, reworded } from "../../../kernel/reason.ts";
 import type { Drains } from "../../../machines/drains.ts";
 import type { PodEndings } from "../endings.ts";

@@ -1,4 +1,4 @@
-/** Clusters of Ray and Slurm: what is run in which member, when, and what is said of it. */
+/** Clusters of Ray and Slurm: what runs in which member, when, and what the log says about it. */
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
 import { type PodWorld, setupPods, TWO_GPUS } from "../../../../tests/pod-world.ts";
@@ -12,7 +12,7 @@ const clusterOf = (type: string) => ({
   compute: { gpuTypeId: "NVIDIA A40", gpuCountPerPod: 1, podCount: 2 },
 });
 
-/** What was run beside the programs of members: of which rank, of which script, with what on its input. */
+/** A script that was run inside a member: its rank, the script and its input. */
 interface Ran {
   rank: string;
   script: string;

@@ -1,4 +1,4 @@
-/** Makes one cluster of its members where its type asks for it: starts Ray or Slurm on each of them whose image has the programs. */
+/** Forms a cluster from its members if its type asks for it: starts Ray or Slurm on each member whose image has the programs. */
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -35,15 +35,15 @@ const SCRIPT = new Map(
   Object.values(scripts).map((name) => [name, readFileSync(join(import.meta.dirname, name), "utf8")]),
 );
 
-/** By which a script says that it needs what another member does not have yet. */
+/** The exit code with which a script says that it needs something another member does not have yet. */
 const LATER = 75;
 const AGAIN_MS = 5000;
 const MOST_TRIES = 60;
-/** Of what a script says: the programs of an image are not ours. */
+/** Limits of a script's output, since the programs of an image are not ours. */
 const MOST_LINES = 20;
 const MOST_BYTES = 16 * KIB;
 
-/** What members of Slurm are given of its controller. */
+/** Prints what members of Slurm need from the controller: its host name and key. */
 const SECRET = "hostname && base64 /etc/munge/millrace.key";
 
 interface Run {
@@ -55,7 +55,10 @@ interface Run {
 export class Forming {
   readonly #parts: FormingParts;
   readonly #networks: ClusterNetworks;
-  /** The boot of each instance that it was done for: what the program's end took along is started again after its next. */
+  /**
+   * The boot of each instance that this was done for. When a program ends, its Ray or Slurm ends too and is started again after the next
+   * boot.
+   */
   readonly #done = new Map<string, number | null>();
   #isClosed = false;
 
@@ -64,7 +67,7 @@ export class Forming {
     this.#networks = new ClusterNetworks(parts);
   }
 
-  /** When the program of a member runs, be it found running by the next server: what runs beside it is left alone. */
+  /** Called when a member's program runs, or is found running by the next server. Programs that already run beside it are left alone. */
   form(item: PodInstance, seat: ClusterSeat): void {
     const { bootedAt } = item.doc;
     if (seat.role === null || this.#done.get(item.id) === bootedAt) return;
@@ -76,7 +79,7 @@ export class Forming {
     this.#done.delete(instance);
   }
 
-  /** What has begun is hung up with the server; the next one begins it again. */
+  /** Scripts that run end with the server. The next server runs them again. */
   close(): void {
     this.#isClosed = true;
   }
@@ -94,7 +97,7 @@ export class Forming {
     this.#parts.podLog.say(item, `it has not joined its cluster: the primary did not answer ${MOST_TRIES} times`);
   }
 
-  /** Programs that share work want to know all members, and themselves by an address. */
+  /** The variables with the addresses of all members, and with the member's own IP address. */
   async #addressesFor({ doc }: PodInstance, { rank }: ClusterSeat): Promise<Record<string, string> | undefined> {
     const pod = await this.#parts.podRecords.pods.get(doc.owner);
     const network = pod && (await this.#networks.of(pod).catch(ifRefused));
@@ -106,7 +109,7 @@ export class Forming {
     return (await this.#parts.podRecords.instances.find(id))?.doc.state === "RUNNING";
   }
 
-  /** What the controller of Slurm shares with its members, which only those inside know; empty as long as there is none. */
+  /** The host name and key of the Slurm controller, which are only known inside of it. Empty while there is no controller. */
   async #secretOf(account: string, cluster: string): Promise<string> {
     const members = await this.#parts.podRecords.membersOf(account, cluster, MOST_MEMBERS);
     const primary = members.find(({ doc }) => doc.cluster?.rank === 0);
@@ -137,12 +140,12 @@ export class Forming {
   }
 }
 
-/** Its cluster has gone meanwhile. */
+/** The cluster was deleted meanwhile. */
 function ifRefused(error: unknown): undefined {
   if (!(error instanceof StartRefused)) throw error;
 }
 
-/** The rest is read too, so that its writer does not wait, and dropped. */
+/** Keeps only the beginning. The rest is read too, so that its writer does not block. */
 async function firstOf(stream: Readable): Promise<string> {
   let said = "";
   for await (const piece of stream.setEncoding("utf8")) if (said.length < MOST_BYTES) said += piece;

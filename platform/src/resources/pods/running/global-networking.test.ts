@@ -1,4 +1,4 @@
-/** Pods of an account that ask for it reach each other by name, and nobody else does. */
+/** Pods with global networking reach each other by name within an account, and nobody else reaches them. */
 import { expect, test } from "vitest";
 import { GPU_POD, type PodWorld, setupPods, TWO_GPUS } from "../../../../tests/pod-world.ts";
 import type { FakeInstance } from "../../../ports/compute/fake-instance.ts";

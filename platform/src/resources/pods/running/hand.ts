@@ -1,4 +1,4 @@
-/** What the keeper of a machine does with Pods: boots them, starts them again when they fail, ends them, and clears what they left. */
+/** What the keeper of a machine does with Pods: boots, restarts and ends them, and removes what they left. */
 
 import type { Clock } from "../../../kernel/clock.ts";
 import { type Failed, named } from "../../../kernel/failed.ts";
@@ -22,14 +22,14 @@ export interface PodHandParts extends PodBooterParts, ClearingParts {
   keeper: Keeper;
   log: Log;
   failed: Failed;
-  /** There may be room for others. */
+  /** Called when a Pod left its place, so there may be room for others. */
   left: () => void;
 }
 
 const STOP_GRACE_MS = 10_000;
-/** One whose room turned out to be none is not placed again at once: the driver would only say so again. */
+/** A Pod that found no room on its machine is not placed again before this time. The driver would only refuse again. */
 const PLACE_AGAIN_MS = 10_000;
-/** For a boot afresh somebody waits. */
+/** This is short, because somebody waits for the fresh boot. */
 const RESTART_GRACE_MS = 5000;
 
 export class PodHand implements Hand<KeptPodInstance> {
@@ -61,20 +61,20 @@ export class PodHand implements Hand<KeptPodInstance> {
     return this.#keeper.tend(this.kind, id);
   }
 
-  /** What time alone brings: those that are to be started again, and what was not done when it was to be. */
+  /** Handles what depends on time: restarts that are due, and work that could not be done before. */
   async tick(): Promise<void> {
     for (const { id, doc } of (await this.own()).values())
       if (doc.state !== "RUNNING") floating(this.tend(id), named(this.#parts.failed, "tend Pods"));
   }
 
-  /** Removes what Pods that are gone have left on the machine. */
+  /** Removes what terminated Pods have left on the machine. */
   clear(): Promise<void> {
     return this.#clearings.run(async () => {
       if (!this.#keeper.isClosed && this.isHeld) await this.#clearing.clear();
     });
   }
 
-  /** What runs goes on: the next process finds it. */
+  /** Programs keep running. The next process finds them. */
   async close(): Promise<void> {
     this.#forming.close();
     for (const id of (await this.own()).keys()) this.#parts.starter.giveUp(id);
@@ -84,7 +84,7 @@ export class PodHand implements Hand<KeptPodInstance> {
     if (size > 0) this.#parts.log.info({ pods: size }, "Pods go on running without the server");
   }
 
-  /** Whether this node may act on what is there. */
+  /** Whether this node may act on the machine. */
   get isHeld(): boolean {
     return this.#keeper.isHeld;
   }
@@ -118,13 +118,13 @@ export class PodHand implements Hand<KeptPodInstance> {
       if (instance.state !== "pending") await this.#runs(item, instance);
       if (instance.state !== "running") await this.#keeper.accepted(instance);
     } catch (error) {
-      // What accounts are told of it is less: it names no places.
+      // The log has the full error. Accounts see less of it: no paths of the server's files.
       this.#parts.log.warn({ err: error, pod: pod.id }, "a Pod could not be started");
       await this.#cannotBegin(item, error);
     }
   }
 
-  /** By the driver that had accepted it. */
+  /** The driver accepted the program and then refused to start it. */
   async #refused(item: PodInstance, refusal: StartRefused): Promise<void> {
     if (!this.#booter.isAvoidable(item, refusal)) return this.#cannotBegin(item, refusal);
     await this.#parts.compute.remove(item.id);
@@ -138,7 +138,7 @@ export class PodHand implements Hand<KeptPodInstance> {
     await this.#unplace(item, reason, { againInMs: PLACE_AGAIN_MS });
   }
 
-  /** The Pod waits for room as it did before it had some. What it stored on its machine is there when it comes back. */
+  /** The Pod waits for room again. What it stored on its machine is there when it comes back. */
   async #unplace(item: PodInstance, reason: Reason, { at, againInMs = 0 }: { at?: number; againInMs?: number }) {
     const { clock } = this.#parts;
     this.#log.say(item, reason.text);
@@ -150,17 +150,17 @@ export class PodHand implements Hand<KeptPodInstance> {
     this.#again(item.id);
   }
 
-  /** The disk that it had goes on; where nothing of it is left, it begins with a new one. */
+  /** Restarts the program on the same disk, or on a new one if nothing of the disk is left. */
   async #bootAgain(item: PodInstance, pod: PodItem): Promise<void> {
     const hindrance = this.#parts.refusal?.();
     if (hindrance !== undefined) return this.#waitFor(pod, hindrance);
     const times = pod.doc.cluster ? "" : ` (${pod.doc.crashes?.count ?? 0} of ${MOST_RESTARTS})`;
     this.#log.say(item, `starting again${times}`);
-    // Of the end before it nothing more is to be said.
+    // The previous exit has been dealt with.
     this.#keeper.forget(item.id);
     try {
       const instance = await this.#booter.again(item, pod);
-      // One that has ended already ran: its end is dealt with as every other, with a pause before the next start.
+      // A program that has already ended did run. Its end is handled like any other, with a pause before the next start.
       if (instance.state !== "pending") await this.#revived(item, instance);
       if (instance.state !== "running") await this.#keeper.accepted(instance);
     } catch (error) {
@@ -197,7 +197,7 @@ export class PodHand implements Hand<KeptPodInstance> {
     this.#again(item.id);
   }
 
-  /** Its program runs, and its record says so; unless somebody wants it otherwise by now. */
+  /** Records that the program runs, unless something else is wanted of the Pod by now. */
   async #runs(item: PodInstance, program: Instance): Promise<void> {
     const { startedAt, devices } = program;
     await this.#records.change(item.doc.owner, (_, instance) => {
@@ -209,7 +209,7 @@ export class PodHand implements Hand<KeptPodInstance> {
     await this.#followed(item.id);
   }
 
-  /** Its lines are read from now on; whatever else is wanted of it by now is done next. */
+  /** Follows the program's output, and then does what is wanted of the Pod by now. */
   async #followed(id: string): Promise<void> {
     const now = (await this.own()).get(id);
     if (now) this.#log.follow(now);
@@ -217,7 +217,7 @@ export class PodHand implements Hand<KeptPodInstance> {
     if (now?.doc.state === "RUNNING") await this.#joins(now);
   }
 
-  /** Where it is a member of a cluster that is more than Pods on one network. */
+  /** Starts Ray or Slurm on a member of a cluster, if its type asks for that. */
   async #joins(item: PodInstance): Promise<void> {
     if (item.doc.cluster === undefined) return;
     const seat = (await this.#records.pods.get(item.doc.owner))?.doc.cluster;
@@ -225,11 +225,11 @@ export class PodHand implements Hand<KeptPodInstance> {
   }
 
   async #ended(item: PodInstance, pod: PodItem, exit: Exit): Promise<void> {
-    // A quick one had ended before its start was on record, and nobody has read its lines yet.
+    // A program may end before its start is recorded. Then nobody has read its output yet.
     this.#log.follow(item);
     await this.#log.ended(item);
     const { bootedAt = Number.NEGATIVE_INFINITY } = this.#parts;
-    // Programs are asked to end when their machine is switched off, and many then say that all went well.
+    // When a machine is switched off, it asks programs to end, and many then exit with 0. That is not an end that the Pod's program chose.
     if (exit.at < bootedAt) return this.vanished(item, exit.at);
     const how = exitReason(exit);
     if (exit.isLost)
@@ -243,7 +243,7 @@ export class PodHand implements Hand<KeptPodInstance> {
         { at: exit.at },
       );
     if (exit.code === 0) return this.#close(item, "end", because("pod-ended", { how: exitText(exit) }), exit.at);
-    // A member of a cluster is started again all the same, once there is room: nobody could start it alone.
+    // A member of a cluster is started again once there is room, because nobody could start it alone.
     if (exit.isFinal && !pod.doc.cluster)
       return this.#fail(
         item,
@@ -273,7 +273,7 @@ export class PodHand implements Hand<KeptPodInstance> {
       return {
         move: "crash",
         set: { reason: again, crashes },
-        // Nothing is paid for while nothing runs: its next start begins anew.
+        // Nothing is charged while nothing runs. The next start begins a new span.
         instance: { move: "crash", set: { startedAt: null }, metered: { at } },
       };
     });
@@ -290,7 +290,7 @@ export class PodHand implements Hand<KeptPodInstance> {
     await this.#close(item, "fail", reason, at);
   }
 
-  /** The Pod has an end for now, and its place is given back. */
+  /** Ends the Pod for now and frees its place. */
   async #close(item: PodInstance, move: "end" | "fail", reason: Reason, at?: number): Promise<void> {
     await this.#records.change(item.doc.owner, (pod, instance) => {
       if (instance?.id !== item.id || !podLifecycle.can(pod.doc.status, move)) return undefined;
@@ -306,7 +306,7 @@ export class PodHand implements Hand<KeptPodInstance> {
     );
   }
 
-  /** Stops it, leaves nothing of it on the machine but what it stored, and gives its place back. */
+  /** Stops the program, removes everything of it from the machine except what it stored, and frees its place. */
   async #end(item: PodInstance, pod: PodItem | undefined): Promise<void> {
     const { compute, podKeys, left } = this.#parts;
     this.#parts.starter.giveUp(item.id);
@@ -345,7 +345,7 @@ export class PodHand implements Hand<KeptPodInstance> {
     await this.#joins(item);
   }
 
-  /** With its machine, most likely: that is no fault of its program, which is started again at once. */
+  /** The program most likely ended with its machine. That is not its fault, so it is started again at once. */
   async vanished(item: PodInstance, lastSeenAt: number | undefined): Promise<void> {
     const { clock } = this.#parts;
     if (item.doc.state !== "RUNNING") return this.#again(item.id);
@@ -353,7 +353,7 @@ export class PodHand implements Hand<KeptPodInstance> {
     await this.#records.change(item.doc.owner, (pod, instance) => {
       if (instance?.id !== item.id || !podLifecycle.can(pod.doc.status, "crash")) return undefined;
       const crashes = { count: pod.doc.crashes?.count ?? 0, startsAgainAt: clock.now() };
-      // Nothing is paid for while nobody knows that it runs: its next start begins anew.
+      // Nothing is charged while nobody knows that it runs. The next start begins a new span.
       const left = { move: "crash", set: { startedAt: null }, metered: { at: lastSeenAt } } as const;
       return { move: "crash", set: { reason, crashes }, instance: left };
     });

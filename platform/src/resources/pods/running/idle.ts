@@ -12,9 +12,9 @@ export interface IdleParts {
   endings: PodEndings;
   podRecords: PodRecords;
   figures: PodFigures;
-  /** When somebody last used a port of a Pod through the proxy; undefined when nobody did. */
+  /** When somebody last used a port of a Pod through the proxy. Undefined if nobody did. */
   portUsedAt?: (pod: string) => number | undefined;
-  /** Whether a machine is one of this node's own. */
+  /** Whether the machine belongs to this node. */
   isHere: (machine: string) => boolean;
 }
 
@@ -27,7 +27,7 @@ export class IdleStop {
     this.#parts = parts;
   }
 
-  /** After each look at what Pods use. */
+  /** Runs after each measurement of what Pods use. */
   async look(): Promise<void> {
     const { podRecords, isHere } = this.#parts;
     for await (const pod of podRecords.pods.all({ key: { name: "idles", value: "yes" } })) {

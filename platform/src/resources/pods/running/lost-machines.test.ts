@@ -1,11 +1,11 @@
-/** Pods on a machine that is not heard of: what is shown of them, what becomes of what is asked for, and what is paid. */
+/** Pods on a silent machine: what is shown of them, what happens to actions on them, and what is charged. */
 import { expect, test } from "vitest";
 import { setupPodNodes, sidesOf } from "../../../../tests/pod-nodes.ts";
 import { CPU_POD, type PodWorld } from "../../../../tests/pod-world.ts";
 
 const SILENT_S = 15;
 
-/** A Pod that runs on a machine whose node ends without a word, and the node that is left. */
+/** A Pod on a machine whose node dies, and the node that is left. */
 async function withLostPod(body: object = CPU_POD) {
   const nodes = await setupPodNodes();
   const { id } = await nodes.first.create(body);
@@ -168,7 +168,7 @@ test("what cannot be told to end is not counted against the account, and gives i
   await there.pass(1);
   const { gpus, vcpu } = (await import("../../../machines/held.ts")).heldBy(await there.services.instanceRecords.all());
   expect({ gpus, vcpu }).toEqual({ gpus: 0, vcpu: 0 });
-  // There is one place, on the machine that is heard of.
+  // The machine that is not silent has one free place.
   await there.create();
   expect((await there.call("POST", "/v2/pods", { body: CPU_POD })).status).toBe(400);
   await there[Symbol.asyncDispose]();

@@ -1,4 +1,4 @@
-/** Many Pods: those that are stopped cost nothing, and those that run cost little. */
+/** Many Pods: stopped Pods cost nothing, and running Pods cost little. */
 import { expect, test } from "vitest";
 import { putPod } from "../../../../tests/pod-doc.ts";
 import { setupPods } from "../../../../tests/pod-world.ts";
@@ -9,7 +9,7 @@ import { standardQuotas } from "../../account/quotas.ts";
 const STOPPED = 5000;
 const RUNNING = 200;
 
-/** Counts what is read and written. */
+/** Counts reads and writes. */
 class CountingStore extends MemoryStore {
   reads = 0;
   writes = 0;
@@ -46,7 +46,7 @@ test("a second of 5,000 stopped and 200 running Pods reads a handful of lists an
 
   [store.reads, store.writes] = [0, 0];
   await world.pass(5);
-  // Once a second each: the instances, what waits, what has a time; every few seconds what is idle, and what was left.
+  // Once a second the server reads the instances, waiting Pods and timers; every few seconds it reads idle Pods and what Pods left.
   expect(store.reads).toBeLessThan(100);
   expect(store.writes).toBeLessThan(10);
 

@@ -1,4 +1,4 @@
-/** Pods on two nodes of one store: who acts, and what is seen of a Pod from the node that does not run it. */
+/** Pods on two nodes of one store: which node acts, and what the other node shows of a Pod. */
 import { expect, test } from "vitest";
 import { eventsOf } from "../../../../tests/job-world.ts";
 import { setupPodNodes, sidesOf } from "../../../../tests/pod-nodes.ts";
@@ -35,7 +35,7 @@ test("it is stopped, and its log is read and what it uses is seen, by way of the
 test("one that another node placed in the same second is stopped with its program", async () => {
   await using nodes = await setupPodNodes();
   const { first, second } = nodes;
-  // What the second knows of instances is of this moment, and does not have the new one.
+  // The second node has just read the instances, and does not know the new one.
   await second.services.instanceRecords.all();
   const { id } = await first.create();
   expect((await second.act(id, "stop")).json.status).toBe("EXITED");

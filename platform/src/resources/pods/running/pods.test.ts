@@ -1,4 +1,4 @@
-/** What becomes of Pods by themselves: figures, idle stops, times, giving way, storage and variables of each boot. */
+/** What happens to Pods by themselves: figures, idle stops, timers, giving way, storage, and the variables of each boot. */
 import { expect, test } from "vitest";
 import { CPU_POD, GPU_POD, type PodWorld, setupPods, TWO_GPUS } from "../../../../tests/pod-world.ts";
 import type { Caller } from "../../../kernel/caller.ts";
@@ -24,7 +24,7 @@ test("what its program uses is measured, in percent of what it was given", async
   program!.uses = { cpuMs: 2500, memoryBytes: (program!.spec.limits.memoryMb * 1_048_576) / 4 };
   await world.pass(5);
   const { runtime } = await world.pod(id);
-  // 2.5 s of processor time in 5 s, of 2 vCPUs.
+  // The program used 2.5 s of processor time in 5 s, on 2 vCPUs.
   expect(runtime).toMatchObject({ cpu: { util: 25 }, memory: { util: 25 }, gpus: [] });
   expect(runtime.uptime).toBeGreaterThanOrEqual(11);
 });
@@ -68,7 +68,7 @@ test("stopAfter and terminateAfter act at their time", async () => {
   expect((await world.pod(gone.id)).status).toBe("RUNNING");
   await world.pass(3);
   expect((await world.call("GET", `/v2/pods/${gone.id}`)).status).toBe(404);
-  // The time is used up: it may be started again.
+  // The timer is used up, so the Pod may be started again.
   await world.act(stopped.id, "start");
   await world.pass(3);
   expect((await world.pod(stopped.id)).status).toBe("RUNNING");

@@ -26,11 +26,11 @@ export interface PodsParts {
   drains: DrainingParts["drains"];
   placer: PodPlacer;
   silentSince: SilentSince;
-  /** Rung with every instance whose record its machine must act on. */
+  /** Rings with every instance whose machine has to act on its record. */
   toDo: Bell<InstanceItem>;
-  /** There may be room for a Pod that waits. */
+  /** Rings when there may be room for a waiting Pod. */
   freed: Bell;
-  /** Of many nodes one finds places. */
+  /** Only one of several nodes finds places. */
   mine?: (now: number) => Promise<boolean>;
 }
 
@@ -54,14 +54,14 @@ export class Pods implements AsyncDisposable {
     this.#stopListening = parts.freed.hear(() => this.#soon());
   }
 
-  /** Those that wait get places from now on. */
+  /** Starts to place waiting Pods. */
   start(): void {
     const { clock, failed } = this.#parts;
     this.#ticking = every(clock, PLANNING, (now) => this.#turns.run(() => this.#tick(now)), failed);
     this.#soon();
   }
 
-  /** Nothing new is begun. What runs goes on without the server. */
+  /** Begins nothing new. Running Pods continue without the server. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#stopListening();
@@ -75,7 +75,7 @@ export class Pods implements AsyncDisposable {
 
   async #tick(now: number): Promise<void> {
     await this.#parts.house.looked();
-    // Known on every node, whether or not it runs any: a Pod is shown by what there may be of it on a machine that is silent.
+    // Every node reads the instances, even if it runs none, because it shows what a Pod may have on a silent machine.
     await this.#parts.podRecords.allInstances();
     if (this.#parts.mine && !(await this.#parts.mine(now))) return;
     await this.#unheard.note();
@@ -84,7 +84,7 @@ export class Pods implements AsyncDisposable {
     await this.#placeWaiting();
   }
 
-  /** The first that came is the first that gets room. */
+  /** The Pod that waits longest gets room first. */
   async #placeWaiting(): Promise<void> {
     const waiting: PodItem[] = [];
     for await (const pod of this.#parts.podRecords.pods.all({ key: { name: "status", value: "PROVISIONING" } }))

@@ -1,13 +1,13 @@
-/** When the ports of Pods were last used through the proxy. */
+/** Knows when the ports of Pods were last used through the proxy. */
 import type { Clock } from "../../../kernel/clock.ts";
 
 interface Use {
-  /** Requests and WebSockets that go on. */
+  /** The number of open requests and WebSockets. */
   open: number;
   lastAt: number;
 }
 
-/** More than have something open; of the others the oldest are forgotten. */
+/** Remembers this many Pods. Beyond that the oldest without open requests are forgotten. */
 const AT_MOST = 10_000;
 
 export class PortUses {
@@ -18,13 +18,13 @@ export class PortUses {
     this.#clock = clock;
   }
 
-  /** Undefined when nobody did; one that goes on is a use of this moment. */
+  /** Undefined if nobody used the Pod. An open request counts as a use right now. */
   usedAt(pod: string): number | undefined {
     const use = this.#uses.get(pod);
     return use && (use.open > 0 ? this.#clock.now() : use.lastAt);
   }
 
-  /** From now on until it is disposed. */
+  /** Counts as a use until it is disposed. */
   begin(pod: string): Disposable {
     const use = this.#uses.get(pod) ?? { open: 0, lastAt: 0 };
     use.open++;

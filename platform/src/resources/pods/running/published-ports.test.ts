@@ -1,4 +1,4 @@
-/** TCP ports of Pods: where each is reached, for how long, and what becomes of two that want the same. */
+/** TCP ports of Pods: where they are reached, for how long, and what happens if two Pods want the same. */
 import { expect, test } from "vitest";
 import { CPU_POD, type PodWorld, setupPods } from "../../../../tests/pod-world.ts";
 

@@ -1,4 +1,4 @@
-/** The ports of one machine at which its Pods are reached: each is one Pod's until that Pod is gone. */
+/** The published ports of one machine. Each belongs to one Pod until that Pod is terminated. */
 import type { Random } from "../../../kernel/random.ts";
 import type { Site } from "../../../machines/own-machine.ts";
 import { whyLacking } from "../../../ports/compute/abilities.ts";
@@ -27,7 +27,7 @@ export class PublishedPorts {
     this.#parts = parts;
   }
 
-  /** Why the TCP ports that a Pod names are not reached from outside; undefined when they are, or it names none. */
+  /** Why a Pod's TCP ports are not reachable from outside. Undefined if they are, or if it names none. */
   hindrance({ doc }: PodItem): string | undefined {
     const { compute } = this.#parts;
     const isReached = named(doc).length === 0 || compute.publishing?.rangeFor(doc.image) !== undefined;
@@ -35,8 +35,8 @@ export class PublishedPorts {
   }
 
   /**
-   * What is to be on record of a Pod that is about to boot: the ports that it had, wherever they are not taken on this machine, and others for
-   * the rest. Somebody else may be faster: the commit is then refused, and this is asked again. Throws StartRefused when there are too few.
+   * The ports to record for a Pod that is about to boot: those that it had, as far as they are free on this machine, and others for the
+   * rest. If somebody else takes one first, the commit is refused and this is called again. Throws StartRefused if there are too few ports.
    */
   async reserve(pod: PodItem, avoid: ReadonlySet<number>): Promise<Reserved> {
     const { machine, compute, site } = this.#parts;
@@ -74,7 +74,7 @@ export class PublishedPorts {
     return Object.fromEntries(chosen);
   }
 
-  /** Those of Pods that are stopped too. */
+  /** The ports of all other Pods, including stopped ones. */
   async #othersThan({ id }: PodItem): Promise<Set<number>> {
     const { podRecords, machine } = this.#parts;
     const found = new Set<number>();
@@ -83,7 +83,9 @@ export class PublishedPorts {
     return found;
   }
 
-  /** A port that was just given back is not the next one's: who still knocks at it would reach a stranger. */
+  /**
+   * Starts the search at a random port. A port that was just freed should not go to the next Pod, since old clients would reach a stranger.
+   */
   #anywhere(): number {
     return new DataView(this.#parts.random.bytes(4).buffer).getUint32(0);
   }
@@ -91,7 +93,7 @@ export class PublishedPorts {
 
 const named = (doc: KeptPod) => portsOf(doc).flatMap(({ type, named }) => (type === "tcp" ? [String(named)] : []));
 
-/** One that is the same inside and outside must not be one where something else listens inside. */
+/** A symmetric port must not be one that the program already uses inside for something else. */
 const insidesOf = ({ ports }: KeptPod) => ports.map((port) => Number.parseInt(port, 10));
 
 const isWithin = ({ first, last }: PortRange, port: number) => port >= first && port <= last;

@@ -1,4 +1,4 @@
-/** What Pods pull their images with. */
+/** The credentials with which Pods pull their images. */
 import { expect, test } from "vitest";
 import { CPU_POD, setupPods } from "../../../../tests/pod-world.ts";
 import { FakeRegistry } from "../../../ports/compute/fake-registry.ts";

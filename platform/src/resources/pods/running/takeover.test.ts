@@ -1,4 +1,4 @@
-/** Pods and clusters on a machine that two nodes name: when the one that holds it dies, the other one finishes what was begun. */
+/** Pods and clusters on a machine that two nodes share: when the node that holds it dies, the other finishes what was begun. */
 import { expect, test } from "vitest";
 import { type FleetWorld, setupFleet } from "../../../../tests/fleet-world.ts";
 import { GPU_POD, type PodWorld, type PodWorldOptions, setupPods } from "../../../../tests/pod-world.ts";
@@ -23,10 +23,10 @@ const CLUSTER = {
   image: "host:/app",
   compute: { gpuTypeId: "NVIDIA A40", gpuCountPerPod: 1, podCount: 2 },
 };
-/** The lease of the machine runs out, and it is taken over, looked at and acted on. */
+/** Enough time for the machine's lease to expire and for the other node to take over and act. */
 const TAKEOVER_S = 16;
 
-/** The first holds the machine. */
+/** The first node holds the machine. */
 async function twoNodes(options: PodWorldOptions = {}): Promise<{ first: PodWorld; second: PodWorld }> {
   const signals = Object.defineProperty(new MemorySignals(), "reliable", { value: false });
   const both = { ...options, signals, machine: MACHINE };
@@ -42,7 +42,7 @@ async function twoNodes(options: PodWorldOptions = {}): Promise<{ first: PodWorl
 const holderOf = async (world: PodWorld | FleetWorld): Promise<string> =>
   (await world.call("GET", "/v2/installation/machines")).json.machines[0].node;
 
-/** The first dies without a word, and the second holds the machine. */
+/** The first node dies, and the second takes over the machine. */
 async function taken({ first, second }: { first: PodWorld; second: PodWorld }): Promise<PodWorld> {
   await first.abandon();
   await second.pass(TAKEOVER_S);
@@ -170,7 +170,7 @@ test("a cluster whose deletion was begun is gone, with its network", async () =>
 
 test("a node that does not hold the machine gives nothing of it back, until it does", async () => {
   const nodes = await twoNodes();
-  // The holder does not see it, so that nobody but the other one could.
+  // The holder does not see the network, so only the other node could release it.
   nodes.first.compute.networks!.list = async () => [];
   const { networks } = nodes.second.compute;
   const left = { account: nodes.second.owner.account, id: "gone" };

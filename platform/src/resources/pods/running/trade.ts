@@ -1,4 +1,4 @@
-/** The trade of Pods: what is done with them on the machines of this node. */
+/** The trade of Pods: what is done with Pods on the machines of this node. */
 
 import type { Bell } from "../../../kernel/bell.ts";
 import { named } from "../../../kernel/failed.ts";
@@ -12,7 +12,7 @@ import { PodHand, type PodHandParts } from "./hand.ts";
 import { type IdleParts, IdleStop } from "./idle.ts";
 import { Unheard, type UnheardParts } from "./unheard.ts";
 
-/** What a hand knows of its machine. */
+/** The parts that a hand gets from its machine. */
 type OfMachine = keyof OwnMachine | "machine" | "keeper" | "starter" | "podLog" | "left";
 
 export interface PodTradeParts
@@ -20,11 +20,11 @@ export interface PodTradeParts
     Pick<UnheardParts, "silentSince">,
     Omit<IdleParts, "isHere"> {
   figures: PodFigures;
-  /** A Pod is gone, or has left its place: there may be room for others, and something left of it. */
+  /** Rings when a Pod is gone or left its place. There may be room for others, and something left of it. */
   freed: Bell;
 }
 
-/** What nobody said a word of is looked for this often. */
+/** How often to look for remains that no signal reported. */
 const CLEAR_MS = 10_000;
 
 export class PodTrade implements Trade<KeptPodInstance> {
@@ -63,7 +63,7 @@ export class PodTrade implements Trade<KeptPodInstance> {
       await this.#clear();
       this.#clearedAt = nowMs;
     }
-    // After what has ended meanwhile was found: that is not metered again.
+    // This comes after finding what has ended meanwhile, so that it is not metered again.
     for (const [machine, hand] of this.#hands) if (hand.isHeld) await this.#unheard.heardAgain(machine);
     for (const hand of this.#hands.values()) await hand.tick();
     if (await this.#parts.figures.measure()) await this.#idle.look();

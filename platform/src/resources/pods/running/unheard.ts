@@ -1,4 +1,4 @@
-/** Puts on record which Pods' machines are not heard of, and which are heard of again: nothing is metered in between. */
+/** Records when the machines of Pods fall silent and are heard of again. Nothing is metered in between. */
 import type { Clock } from "../../../kernel/clock.ts";
 import { isUnheard } from "../../../machines/instances.ts";
 import type { SilentSince } from "../../../machines/silences.ts";
@@ -17,18 +17,21 @@ export class Unheard {
     this.#parts = parts;
   }
 
-  /** What cost something until its machine fell silent costs nothing from its last word on. A write that somebody else was faster with is left to the next look. */
+  /**
+   * Stops metering instances from the last moment their machine was heard of. If somebody else changed a record first, the next look tries
+   * again.
+   */
   async note(): Promise<void> {
     const { podRecords, silentSince } = this.#parts;
     for (const item of await podRecords.allInstances()) {
       const since = silentSince(item.doc.machine);
-      // One silence is noted once: where its end is on record, the machine has spoken since, and is about to be heard here.
+      // Each silence is recorded once. If its end is recorded, the machine has been heard of since, and this node will see that soon.
       if (since === undefined || isUnheard(item.doc) || item.doc.unheard?.since === since) continue;
       await podRecords.instances.patch(item, { unheard: { since, until: null } }, { at: since });
     }
   }
 
-  /** By the node of these machines, which hears of them. What runs there is metered again from now on. */
+  /** Called by the node of this machine. What runs there is metered again from now on. */
   async heardAgain(machine: string): Promise<void> {
     const { podRecords, clock } = this.#parts;
     for (const item of await podRecords.ofMachine(machine)) {

@@ -1,4 +1,4 @@
-/** When workers last began or ended something, as far as this node knows. */
+/** Knows when workers last began or ended a job, as far as this node has seen it. */
 import type { Balancer } from "../../../balancing/balancer.ts";
 import { holderName } from "../../../jobs/holder.ts";
 import type { WorkerDesk } from "../../../jobs/worker-desk.ts";
@@ -21,7 +21,7 @@ export class Activity {
     this.#parts = parts;
   }
 
-  /** One that is at a job, be it no longer its own, is active now. */
+  /** A worker that works on a job is active now, even if the job is no longer its own. */
   of(endpoint: string, worker: string): number | undefined {
     const { balancer, desk, clock } = this.#parts;
     const call = { endpoint, worker: holderName(endpoint, worker) };
@@ -29,7 +29,7 @@ export class Activity {
     return balancer.occupations(endpoint).get(worker)?.idleSince ?? desk.activeAt(call.worker);
   }
 
-  /** For the node that plans: of the workers on this node's machines. */
+  /** The activity of the workers on this node's machines, for the node that plans. */
   async here(): Promise<Record<string, number>> {
     const { records, own } = this.#parts;
     const workers = (await Promise.all(own.map(({ id }) => records.ofMachine(id)))).flat();

@@ -1,4 +1,4 @@
-/** Whose endpoints are looked at next. */
+/** Which endpoints the planner looks at next. */
 import { expect, test } from "vitest";
 import { Agenda } from "./agenda.ts";
 

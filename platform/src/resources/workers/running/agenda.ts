@@ -1,20 +1,20 @@
-/** Endpoints that the planner is to look at, accounts in turn: one that has thousands holds up no other's first job. */
+/** The endpoints that the planner has to look at. Accounts take turns, so one with thousands does not delay another's first job. */
 import { Turns } from "../../../kernel/turns.ts";
 
-/** Those that nothing happened to wait behind those that something happened to, but not for ever: so many of a look's places are theirs. */
+/** Woken endpoints come first, but this share of each round is kept for the others, so that they do not wait forever. */
 const KEPT_FOR_OTHERS = 1 / 4;
 
 export class Agenda {
   #woken = new Turns<string>();
   #others = new Turns<string>();
-  /** Those that still wait, and whether something happened to them: an endpoint that stands in both lines is looked at once. */
+  /** The endpoints that still wait, and whether they were woken. An endpoint in both queues is looked at once. */
   readonly #isWoken = new Map<string, boolean>();
 
   get isEmpty(): boolean {
     return this.#isWoken.size === 0;
   }
 
-  /** Something happened to this one. */
+  /** Adds an endpoint that something happened to. */
   wake(account: string, endpoint: string): void {
     if (this.#isWoken.get(endpoint)) return;
     this.#isWoken.set(endpoint, true);
@@ -33,7 +33,7 @@ export class Agenda {
     this.#isWoken.clear();
   }
 
-  /** The next ones, no more than this. */
+  /** The next endpoints, at most `most`. */
   take(most: number): string[] {
     const woken = this.#from(this.#woken, Math.ceil(most * (1 - KEPT_FOR_OTHERS)));
     const others = this.#from(this.#others, most - woken.length);

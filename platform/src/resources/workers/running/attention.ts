@@ -1,17 +1,17 @@
-/** Which endpoints a new job is a reason to look at: a question on the way of every job, answered from memory. */
+/** Decides whether a new job is a reason to look at its endpoint. Every job asks this, so it is answered from memory. */
 import type { WorkerDesk } from "../../../jobs/worker-desk.ts";
 import type { Clock } from "../../../kernel/clock.ts";
 import type { KeptEndpoint } from "../../endpoints/model.ts";
 import type { WorkerItem } from "./plan.ts";
 
-/** An endpoint without workers that was just looked at is not looked at again for every job that comes. */
+/** An endpoint without workers is looked at only once in this time, however many jobs come. */
 const QUIET_MS = 1000;
 
-/** What a look at an endpoint found. */
+/** What the planner found when it looked at an endpoint. */
 export interface Findings {
-  /** Workers of its release run or start. */
+  /** Workers of the current release run or start. */
   isServed: boolean;
-  /** Jobs wait although the look was for them, or workers that were started by hand take them. */
+  /** Jobs still wait after the look, or workers that were started by hand take jobs. */
   mayWait: boolean;
   /** A frozen worker could take one more job. */
   isThawable: boolean;
@@ -20,7 +20,7 @@ export interface Findings {
 export class Attention {
   readonly #clock: Clock;
   readonly #desk: WorkerDesk;
-  /** Until when a job of an endpoint is no reason to look: for ever while it has workers. */
+  /** Until this time a new job is no reason to look at its endpoint. It is infinite while the endpoint has workers. */
   readonly #quietUntil = new Map<string, number>();
   readonly #thawable = new Set<string>();
 
@@ -29,7 +29,7 @@ export class Attention {
     this.#desk = parts.desk;
   }
 
-  /** Whether this job is a reason to look. One look into a map and one into a set while there are workers. */
+  /** Whether this job is a reason to look. While there are workers this only takes one lookup in a map and one in a set. */
   wakesFor(endpoint: string): boolean {
     const until = this.#quietUntil.get(endpoint);
     const now = this.#clock.monotonic();
@@ -52,18 +52,18 @@ export class Attention {
     this.#thawable.delete(endpoint);
   }
 
-  /** Endpoints that nobody asked anything of lately cost no memory. */
+  /** Frees the memory of endpoints that had no new job lately. */
   forgetOld(): void {
     const now = this.#clock.monotonic();
     for (const [endpoint, until] of this.#quietUntil) if (until <= now) this.#quietUntil.delete(endpoint);
   }
 }
 
-/** Whether one of an endpoint's frozen workers could take one more job. */
+/** Whether one of the endpoint's frozen workers could take one more job. */
 export function isThawable({ workers: { max } }: KeptEndpoint, own: readonly WorkerItem[]): boolean {
   const running = own.filter((worker) => serves(worker) || worker.doc.state === "DRAINING").length;
   return running < max && own.some(({ doc }) => doc.state === "FROZEN");
 }
 
-/** Whether it runs or starts. */
+/** Whether the worker runs or starts. */
 export const serves = ({ doc }: WorkerItem) => ["PLACED", "STARTING", "READY"].includes(doc.state);

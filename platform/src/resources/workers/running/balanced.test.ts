@@ -1,4 +1,4 @@
-/** Load-balanced workers come with requests and go without them, on a machine that a test plays. */
+/** Load-balanced workers start for requests and end without them, on a simulated machine. */
 import { createServer, type RequestListener } from "node:http";
 import { describe, expect, test } from "vitest";
 import { type FleetOptions, type FleetWorld, setupFleet } from "../../../../tests/fleet-world.ts";
@@ -12,12 +12,12 @@ interface Held {
 }
 
 interface BalancedFleet extends FleetWorld {
-  /** Requests that workers have and that wait for `answer`. */
+  /** Requests that have reached workers and wait for `answer`. */
   held: Held[];
-  /** Health checks are answered with this from now on. */
+  /** Sets the status that health checks get from now on. */
   answerHealth(status: number): void;
   ask(path?: string, options?: CallOptions): Promise<Answer>;
-  /** Resolves once that many requests have reached workers. */
+  /** Resolves once this many requests have reached workers. */
   reached(count: number): Promise<void>;
   statuses(): Promise<string[]>;
 }

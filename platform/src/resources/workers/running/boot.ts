@@ -1,4 +1,4 @@
-/** What is started for a worker: its endpoint's container with the variables, secrets and limits of this one boot. */
+/** Builds the instance of a worker: its endpoint's container with the variables, secrets and limits of this boot. */
 import type { Site } from "../../../machines/own-machine.ts";
 import type { InstanceSpec } from "../../../ports/compute/compute.ts";
 import type { Item } from "../../../ports/store/collection.ts";
@@ -13,23 +13,23 @@ import type { WorkerItem } from "./plan.ts";
 export interface Boot {
   endpoint: Item<KeptEndpoint>;
   worker: WorkerItem;
-  /** Where the worker reaches the server. */
+  /** The URL at which the worker reaches the server. */
   url: string;
   key: string;
   callKey: string;
   site: Site;
 }
 
-/** The secrets are those of this moment; the text of a failure names what is missing. */
+/** Uses the current values of secrets. The message of a failure names what is missing. */
 export async function instanceSpec(boot: Boot, reveal: Reveal): Promise<InstanceSpec> {
   const { endpoint, worker, url, key, callKey, site } = boot;
   const { doc } = endpoint;
   const { vcpu, memoryMb, gpuType, gpuCount, box, dataCenter } = worker.doc;
   const given = await resolveEnv(endpoint.account, doc.env, reveal);
-  // Throws where a secret made no time of it; the keeper, which waits for the worker, reads it again.
+  // Throws if a secret put something in here that is not a time. The keeper reads the value again when it waits for the worker.
   initTimeoutMs(given);
   const listening = doc.type === "LOAD_BALANCER" ? listeningOf(given) : undefined;
-  // Of a machine that stands in several data centers, the one that it was placed in.
+  // A machine may stand in several data centers; this is the one that the worker was placed in.
   const where = { ...site, dataCenter: dataCenter ?? site.dataCenter };
   const [volume] = worker.doc.volumes ?? [];
   const place = { url, endpoint: endpoint.id, worker: worker.id, site: where, volume: volume ?? "" };
@@ -55,5 +55,5 @@ function portsOf({ ports }: KeptEndpoint, listening: Listening | undefined): num
   return [...new Set([...named, ...(listening ? [listening.port, listening.healthPort] : [])])];
 }
 
-/** An application need not know the ports that are meant when nothing is said. */
+/** Sets the ports even if they are the defaults, so that the application does not have to know those. */
 const portEnv = ({ port, healthPort }: Listening) => ({ PORT: String(port), PORT_HEALTH: String(healthPort) });

@@ -1,4 +1,4 @@
-/** Boots workers of one machine: image, key, variables, program, each on record before the next. */
+/** Boots the workers of one machine: image, key, variables and program, each recorded before the next. */
 import type { Clock } from "../../../kernel/clock.ts";
 import type { OwnMachine } from "../../../machines/own-machine.ts";
 import type { Starter } from "../../../machines/starter.ts";
@@ -20,15 +20,15 @@ export interface BooterParts extends Omit<OwnMachine, "id"> {
   workerLog: WorkerLog;
   clock: Clock;
   reveal: Reveal;
-  /** What opens the registry of an endpoint's image, at this moment; nothing by default. */
+  /** Finds the current credentials for the registry of an image. By default there are none. */
   accessTo?: (pull: Pull) => Promise<PullAccess>;
 }
 
-/** A program that runs. */
+/** A program that was started. */
 export interface Booted {
-  /** It was accepted by the driver, which has not begun it; what becomes of it is told later. */
+  /** Set if the driver accepted the program but has not begun it yet. What becomes of it is reported later. */
   accepted?: Instance;
-  /** As it is on record; undefined when somebody changed the record first, and decides what becomes of both. */
+  /** The worker after its start was recorded. Undefined if somebody changed the record first; they decide what happens to both. */
   started: WorkerItem | undefined;
   keyed: WorkerItem;
   env: InstanceSpec["env"];
@@ -42,7 +42,10 @@ export class Booter {
     this.#parts = parts;
   }
 
-  /** Rejects when there is no program in the end. Undefined when nothing was started, since `isOver` or another node has the worker. */
+  /**
+   * Rejects if the program could not be started. Undefined if nothing was started, because of `isOver` or because another node has the
+   * worker.
+   */
   async boot(worker: WorkerItem, endpoint: Item<KeptEndpoint>, isOver: () => boolean): Promise<Booted | undefined> {
     const { workerLog, records, accessTo, starter } = this.#parts;
     const { account } = endpoint;
@@ -67,7 +70,7 @@ export class Booter {
     return { ...booted, started };
   }
 
-  /** The key is on record before anything runs with it. */
+  /** The key is recorded before anything runs with it. */
   async #make(worker: WorkerItem, endpoint: Item<KeptEndpoint>): Promise<Made | undefined> {
     const { keys, records, workerUrl, site, reveal } = this.#parts;
     if (worker.doc.keyId !== null) await keys.revoke(worker.doc.keyId);
@@ -82,7 +85,7 @@ export class Booter {
   }
 }
 
-/** What is to be started for a worker whose key is on record. */
+/** The program to start for a worker whose key is recorded. */
 interface Made {
   keyed: WorkerItem;
   spec: InstanceSpec;

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { because, type Reason, saying } from "../../../kernel/reason.ts";
 import { brakeOf, FAILURES_THAT_COUNT, type Failure } from "./brake.ts";
 
-/** Failures as they come when every start fails at once, for so many minutes. */
+/** The times of the starts over this many minutes, if every start fails at once. */
 function startsOver(minutes: number): number[] {
   const starts: number[] = [];
   let failures: Failure[] = [];

@@ -1,4 +1,4 @@
-/** How a worker of the fleet is named at the desk. */
+/** The name of a worker in calls to the worker desk, which hands out jobs. */
 import { holderName } from "../../../jobs/holder.ts";
 import type { WorkerCall } from "../../../jobs/worker-events.ts";
 import type { WorkerItem } from "../records.ts";

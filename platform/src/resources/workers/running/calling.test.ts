@@ -1,4 +1,4 @@
-/** A worker that the fleet started can call the platform that started it, as long as it lives. */
+/** A worker that the fleet started can call the platform for as long as it lives. */
 import { expect, test } from "vitest";
 import { type FleetWorld, type Program, setupFleet } from "../../../../tests/fleet-world.ts";
 import { call } from "../../../../tests/world.ts";
@@ -9,7 +9,7 @@ async function started(world: FleetWorld): Promise<Program> {
   return world.running()[0]!;
 }
 
-/** What the program gets with the variables it has. */
+/** Makes a request with the variables that the program has. */
 const ask = ({ env }: Program, method: string, path: string, body?: object) =>
   call(env.RUNPOD_ENDPOINT_BASE_URL!, method, path, { key: env.RUNPOD_API_KEY!, body });
 

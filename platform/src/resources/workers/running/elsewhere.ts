@@ -1,4 +1,4 @@
-/** Load-balanced workers on other nodes' machines: in this node's balancer as those nodes tell of them, reached by way of those nodes. */
+/** Adds load-balanced workers of other nodes to this node's balancer, as those nodes report them, and reaches them through those nodes. */
 
 import type { Duplex } from "node:stream";
 import type { Backend, Standing, Told } from "../../../balancing/balanced-group.ts";
@@ -7,20 +7,20 @@ import { timestamp } from "../../../kernel/clock.ts";
 import { floating } from "../../../kernel/floating.ts";
 import type { Peer } from "../../../machines/machines.ts";
 
-/** A connection to a worker of another node's machine. */
+/** Opens a connection to a worker on another node's machine. */
 export type Reach = (peer: Pick<Peer, "id" | "url">, endpoint: string, worker: string) => Promise<Duplex>;
 
 interface Known {
   endpoint: string;
   node: string;
   standing: Standing;
-  /** When its node last spoke. */
+  /** When the worker's node last reported. */
   seenAt: number;
-  /** What its node had said when it could not be reached: that it is ready is believed only when it is said anew. */
+  /** The report that was current when the worker could not be reached. Only a newer report makes it ready again. */
   doubtedAt?: number;
 }
 
-/** That it is ready is believed only as long as its node speaks. Requests that it has go on. */
+/** A worker counts as ready only while its node reports. Requests that it already has continue. */
 const doubted = (told: Told, node: string, seenAt: number): Told => ({
   ...told,
   standing: "doubtful",
@@ -38,7 +38,7 @@ export class Elsewhere {
     this.#reach = reach;
   }
 
-  /** Takes over what the other nodes say; what none of them speaks of any more is gone. */
+  /** Takes over what the other nodes report. Workers that no node reports any more are removed. */
   learn(peers: readonly Peer[]): void {
     const spokenOf = new Set<string>();
     for (const { id, url, seenAt, loads, isSilent } of peers) {

@@ -1,18 +1,18 @@
-/** Endpoints as the fleet knows them: all in memory, so that a look at those which need workers reads no store. */
+/** Endpoints as the fleet knows them. All are in memory, so that finding those that need workers does not read the store. */
 import type { Clock } from "../../../kernel/clock.ts";
 import type { Item } from "../../../ports/store/collection.ts";
 import type { KeptEndpoint } from "../../endpoints/model.ts";
 import type { EndpointService } from "../../endpoints/service.ts";
 import type { Survey } from "./planner.ts";
 
-/** What another node or the command line changed without a word is seen after this long. */
+/** Changes that another node or the command line made without a signal are seen after this time. */
 const REREAD_MS = 60_000;
 
 export class EndpointBook {
   readonly #endpoints: EndpointService;
   readonly #clock: Clock;
   #known = new Map<string, Item<KeptEndpoint>>();
-  /** Changed while all of them were being read. */
+  /** Endpoints that changed while all of them were being read. */
   readonly #newer = new Set<string>();
   #readAt = Number.NEGATIVE_INFINITY;
 
@@ -25,7 +25,7 @@ export class EndpointBook {
     return this.#known.get(id) ?? this.learn(id);
   }
 
-  /** Whose it is, as far as that is known without asking. */
+  /** The endpoint's account, if it is in memory. */
   accountOf(id: string): string | undefined {
     return this.#known.get(id)?.account;
   }
@@ -43,7 +43,7 @@ export class EndpointBook {
     this.#known.delete(id);
   }
 
-  /** The next `refresh` reads all of them. */
+  /** Makes the next `refresh` read all endpoints. */
   forget(): void {
     this.#readAt = Number.NEGATIVE_INFINITY;
   }
@@ -63,7 +63,7 @@ export class EndpointBook {
     this.#known = read;
   }
 
-  /** Endpoints with jobs, with workers, or that keep some running: all others cost nothing. */
+  /** Endpoints that have jobs or workers, or that keep a minimum of workers running. All others cost nothing. */
   needed({ demand, workers }: Survey): Set<string> {
     const needed = new Set([...demand.keys(), ...workers.keys()]);
     for (const [id, { doc }] of this.#known) if (doc.workers.min > 0) needed.add(id);

@@ -1,4 +1,4 @@
-/** Workers that cannot start, die, hang or are unfit: what becomes of their jobs, and what is said about it. */
+/** Workers that cannot start, die, hang or are unfit: what happens to their jobs, and what is reported. */
 import { describe, expect, test } from "vitest";
 import { setupFleet } from "../../../../tests/fleet-world.ts";
 import { pause } from "../../../kernel/wait.ts";
@@ -20,7 +20,7 @@ describe("a handler that exits at start", () => {
     expect(await world.health()).toMatchObject(told);
     const { requests } = (await world.call("GET", `/v2/${world.endpoint}/requests`)).json;
     expect(requests[0].waitReason).toBe(reason);
-    // What the program wrote may be a secret: the server's own log says only how it ended.
+    // The output of the program may contain a secret, so the server's own log only says how it ended.
     expect(world.logged.filter((line) => line.includes('"reason":"crash loop: exit 7"'))).toHaveLength(1);
     expect(world.logged.filter((line) => line.includes("no such model"))).toEqual([]);
     expect(await world.log(world.started[0]!)).toEqual([
@@ -259,7 +259,7 @@ test("a worker that asked to be replaced gets nothing, however soon it asks agai
   await worker!.take();
   const open = Promise.withResolvers<void>();
   const list = store.list.bind(store);
-  // The records take their time to be read, as those of a busy database do.
+  // Reading the records takes a while, as in a busy database.
   await world.clock.advance(900);
   store.list = async (listing) => {
     await open.promise;
@@ -284,7 +284,7 @@ describe("a worker whose record changes in the moment in which it asks to be rep
     const [worker] = world.running();
     const open = Promise.withResolvers<void>();
     const commit = store.commit.bind(store);
-    // Writes take their time, and come in their order, as on a busy disk.
+    // Writes take a while and happen in order, as on a busy disk.
     store.commit = async (writes) => {
       await open.promise;
       return commit(writes);

@@ -1,4 +1,4 @@
-/** One account's endpoints, however many, are not in the way of another's first job: counted in writes, not in time. */
+/** However many endpoints an account has, they do not delay another account's first job. This counts writes, not time. */
 
 import { expect, test } from "vitest";
 import { type FleetWorld, setupFleet } from "../../../../tests/fleet-world.ts";
@@ -8,11 +8,11 @@ import type { Write } from "../../../ports/store/store.ts";
 import { standardQuotas } from "../../account/quotas.ts";
 
 const MANY = 200;
-/** What is under way when the job comes, and the round that it is in. */
+/** The writes that may come first: the round under way when the job arrives, and the round of the job itself. */
 const FEW = 2 * 32;
 const STANDARD = standardQuotas(4);
 
-/** Holds the writing of workers' records while it is shut, and notes whose are written. */
+/** Delays writes of workers' records while it is shut, and notes whose records are written. */
 class GatedStore extends MemoryStore {
   readonly written: string[] = [];
   #gate = Promise.withResolvers<void>();
@@ -34,7 +34,7 @@ class GatedStore extends MemoryStore {
     const [first] = writes;
     const worker = first?.do === "insert" && first.record.kind === "instance" ? first.record : undefined;
     if (worker) {
-      // As long as a commit takes, everybody else goes on.
+      // Everything else continues while a commit is under way.
       await turn();
       await this.#gate.promise;
       this.written.push(worker.account);
@@ -51,7 +51,7 @@ async function makeMany(world: FleetWorld, more: object): Promise<void> {
   }
 }
 
-/** How many records of others were written before the first of this account. */
+/** Counts the records of others that were written before the first of this account. */
 async function writtenBefore({ store, world }: { store: GatedStore; world: FleetWorld }): Promise<number> {
   const { account } = await world.services.accounts.firstOwner();
   const before = store.written.length;
@@ -78,7 +78,7 @@ test("endpoints that the first look of a server finds", async () => {
   await before.settle();
   store.shut();
   await makeMany(before, { workers: { min: 1, max: 1 } });
-  // What the server before had under way never comes.
+  // The writes that the previous server had under way never happen.
   store.shut();
   await using world = await before.crash();
   expect(await writtenBefore({ store, world })).toBeLessThan(FEW);

@@ -1,4 +1,4 @@
-/** FlashBoot is switched on and off in place: no worker is replaced by that. */
+/** Turning FlashBoot on or off does not replace any worker. */
 import { expect, test } from "vitest";
 import { type FleetWorld, type Program, setupFleet } from "../../../../tests/fleet-world.ts";
 

@@ -1,11 +1,11 @@
-/** FlashBoot: idle workers stand still instead of ending, and go on with the next job. */
+/** FlashBoot: idle workers are frozen instead of ended, and continue with the next job. */
 import { describe, expect, test } from "vitest";
 import { type FleetOptions, type FleetWorld, type Program, setupFleet } from "../../../../tests/fleet-world.ts";
 import { sleep } from "../../../kernel/clock.ts";
 
 const FLASHBOOT = { flashboot: "FLASHBOOT", workers: { max: 3, idleTimeout: 2 } };
 
-/** A worker that has done a job, and stands still since. */
+/** A worker that did a job and is frozen now. */
 async function frozenWorker(world: FleetWorld): Promise<Program> {
   await doneJob(world);
   await world.pass(3);
@@ -274,7 +274,7 @@ describe("room", () => {
   const gpus = [{ type: "NVIDIA A40", count: 1, virtual: false }];
   const gpu = { id: "NVIDIA A40" };
 
-  /** A worker of the machine's only GPU, which is given all of its memory, and of which it holds this much. */
+  /** A worker that has the machine's only GPU and all of its memory, and that uses this much of it. */
   async function largeWorker(heldMb: number, machine: object = {}): Promise<FleetWorld & { worker: Program }> {
     const capacity = { gpus, memoryMb: 32_768 };
     const world = await setupFleet({ machine: { capacity, ...machine }, endpoint: { ...FLASHBOOT, gpu } });

@@ -1,4 +1,4 @@
-/** Workers come with the work and go without it, as clients and workers see it. */
+/** Workers start for work and end without it, as clients and workers see it. */
 import { describe, expect, test } from "vitest";
 import { setupFleet } from "../../../../tests/fleet-world.ts";
 import { MemoryStore } from "../../../ports/store/memory-store.ts";

@@ -1,4 +1,4 @@
-/** The fleet plans for workers: it wakes for what happens, looks at everything once a second, and lets the planner decide. */
+/** The fleet plans for workers: it wakes on events, looks at everything once a second, and lets the planner decide. */
 
 import type { Balancer } from "../../../balancing/balancer.ts";
 import { workerOf } from "../../../jobs/holder.ts";
@@ -37,7 +37,7 @@ import { jobsOf, WaitReasons } from "./wait-reasons.ts";
 export interface FleetParts extends Pick<PlannerParts, "frozen" | "makeRoom" | "quotas" | "spending"> {
   queue: Queue;
   signals: Signals;
-  /** No other process plans or keeps workers. */
+  /** True if no other process plans or keeps workers. */
   alone: boolean;
   clock: Clock;
   random: Random;
@@ -53,28 +53,28 @@ export interface FleetParts extends Pick<PlannerParts, "frozen" | "makeRoom" | "
   trade: WorkerTrade;
   book: EndpointBook;
   activity: Activity;
-  /** Rung with every instance whose record its machine must act on. */
+  /** Rings with every instance whose machine has to act on its record. */
   toDo: Bell<InstanceItem>;
   bells: FleetBells;
-  /** Of many nodes one plans. */
+  /** Only one of several nodes plans. */
   mine?: (now: number) => Promise<boolean>;
 }
 
-/** What wakes the fleet. Each is rung by what is there before it. */
+/** The bells that wake the fleet. Parts that exist before the fleet ring them. */
 export interface FleetBells {
-  /** A job was submitted to an endpoint. */
+  /** Rings when a job was submitted to an endpoint. */
   wanted: Bell<string>;
-  /** An endpoint was changed. */
+  /** Rings when an endpoint was changed. */
   changed: Bell<string>;
-  /** Something happened to an endpoint's workers, or the load on them asks for more: it may need another. */
+  /** Rings when an endpoint may need another worker, because something happened to its workers or its load grew. */
   lacking: Bell<string>;
-  /** A worker of this node begins or ceases to take requests. */
+  /** Rings when a worker of this node begins or stops to take requests. */
   loads: Bell;
   news: WorkerNews;
 }
 
 const PLANNING = { name: "plan workers", everyMs: 1000 };
-/** Younger keys may be of workers that are about to be on record. */
+/** Keys younger than this may belong to workers whose records are about to be written. */
 const YOUNG_KEY_MS = 10_000;
 
 export class Fleet implements WorkerEvents, AsyncDisposable {
@@ -88,7 +88,7 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
   readonly #rounds: Rounds;
   #isPlanDue = false;
   readonly #reasons: WaitReasons;
-  /** One plan after the other: two at once would both start the worker that one job needs. */
+  /** Plans run one after the other. Two at once would both start a worker for the same job. */
   readonly #planning = new OneAtATime();
   #ready: Promise<void> | undefined;
   #closed = false;
@@ -127,7 +127,7 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
     ];
   }
 
-  /** Workers can reach the server from now on: what is missing is started. */
+  /** Starts planning. It is called once workers can reach the server. */
   start(): void {
     const { clock, failed } = this.#parts;
     this.#ticking = every(clock, PLANNING, (now) => this.#planning.run(() => this.#tick(now)), failed);
@@ -142,7 +142,10 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
     this.#background(this.#parts.trade.giveUp(workerOf(worker), reason));
   }
 
-  /** It gets nothing from now on, before that is on record: it may ask again at once. One that was started by hand goes on. */
+  /**
+   * The worker gets no more work at once, before its drain is recorded, because it may ask again immediately. A worker that was started by
+   * hand continues.
+   */
   tired(call: WorkerCall): void {
     const id = workerOf(call.worker);
     const { desk, records } = this.#parts;
@@ -163,7 +166,7 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
     this.#background(this.#book.learn(id).then(() => this.#wake(id)));
   }
 
-  /** Everything of a deleted endpoint that runs on this machine ends at once. */
+  /** Ends everything of a deleted endpoint that runs on this node, at once. */
   async removeEndpoint(id: string): Promise<void> {
     this.#book.drop(id);
     this.#attention.forget(id);
@@ -171,7 +174,7 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
     await this.#parts.trade.endAll(id);
   }
 
-  /** Why a job of this endpoint waits, when workers are the reason. */
+  /** Why a job of this endpoint waits, if workers are the reason. */
   async waitReason(endpoint: string, workforce: Workforce, onlyLowPriority: boolean): Promise<Reason | undefined> {
     const item = await this.#parts.endpoints.find(endpoint);
     const { overruns, unknown } = workforce.freedom;
@@ -188,7 +191,7 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
     return endpoint && this.#reasons.of(endpoint, workers, new Map(), false);
   }
 
-  /** Nothing new is planned. Workers end with the house that keeps them. */
+  /** Stops planning. The house, which keeps the workers, ends them. */
   async close(): Promise<void> {
     this.#closed = true;
     for (const stop of this.#stopListening) stop();
@@ -203,7 +206,7 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
   async #tick(now: number): Promise<void> {
     await this.#prepared();
     await this.#planner.catchUp();
-    // First, so that the plan is made on what hinders workers now.
+    // This comes first, so that the plan knows what hinders workers now.
     await this.#parts.house.looked();
     if (!(await this.#isMine(now))) {
       this.#rounds.drop();
@@ -216,7 +219,7 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
     await this.#planRound();
   }
 
-  /** Those that something happened to are planned for at once; the others are looked at by the tick. */
+  /** Plans for an endpoint at once, because something happened to it. The tick looks at the others. */
   #wake(endpoint: string): void {
     if (this.#closed || !this.#ticking) return;
     this.#woken.add(endpoint);
@@ -243,7 +246,7 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
     await this.#planRound();
   }
 
-  /** The rest gets a turn of its own: a tick, and an endpoint that is woken, comes in between. */
+  /** The remaining endpoints get a turn of their own, so that a tick or a woken endpoint can come in between. */
   async #planRound(): Promise<void> {
     if (await this.#rounds.next()) this.#planSoon();
   }
@@ -257,7 +260,7 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
     if (woken.some(asks)) this.#parts.signals.emit("fleet:work");
   }
 
-  /** Which workers of this machine take requests, as soon as that changes. */
+  /** Tells other nodes which workers of this node take requests, as soon as that changes. */
   async #tellOthers(): Promise<void> {
     if (await this.#parts.house.tell()) this.#parts.signals.emit("fleet:loads");
   }
@@ -266,7 +269,7 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
     if (!this.#closed) await this.#parts.machines.roll();
   }
 
-  /** What follows from a plan for those who wait: when to look again, and a line in the log when the reason is a new one. */
+  /** Notes the result of a plan: when to look again, and a line in the log if the reason for waiting is new. */
   async #note(endpoints: readonly Item<KeptEndpoint>[], { demand, jobsOf: jobs }: Survey): Promise<void> {
     const workers = Map.groupBy(await this.#parts.records.all(), ({ doc }) => doc.owner);
     for (const endpoint of endpoints) {
@@ -278,14 +281,14 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
       this.#attention.note(endpoint.id, {
         isServed: own.some((worker) => serves(worker) && worker.doc.release === endpoint.doc.release),
         mayWait: isWaiting || live.size > 0,
-        // Where nodes do not know of each other's idle workers, the tick decides whether a job needs one more.
+        // Nodes do not know of each other's idle workers. With several nodes the tick decides whether a job needs a thaw.
         isThawable: this.#parts.alone && isThawable(endpoint.doc, own),
       });
       this.#reasons.say(endpoint.id, isWaiting ? this.#reasons.of(endpoint, own, live, onlyLow) : undefined);
     }
   }
 
-  /** Once, before anything else: what was left of workers by the process before is taken up again or removed. */
+  /** Runs once before anything else. Resumes or removes the workers that the previous process left. */
   #prepared(): Promise<void> {
     this.#ready ??= this.#recover().catch((error) => {
       this.#ready = undefined;

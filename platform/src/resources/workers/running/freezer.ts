@@ -1,4 +1,4 @@
-/** Stops the idle workers of one machine where they are, and lets them go on when they are needed, as their records say. */
+/** Freezes idle workers of one machine and thaws them when they are needed, as their records say. */
 
 import type { WorkerDesk } from "../../../jobs/worker-desk.ts";
 import type { Clock } from "../../../kernel/clock.ts";
@@ -20,11 +20,11 @@ export interface FreezerParts {
   workerLog: WorkerLog;
   clock: Clock;
   changed: (endpoint: string) => void;
-  /** Its program goes on. */
+  /** Called when a worker's program continues after a thaw. */
   goesOn: (worker: WorkerItem) => Promise<void>;
 }
 
-/** The program stands still and cannot be made to go on. */
+/** The program is frozen and cannot be thawed. */
 export class CannotThaw extends Error {
   readonly reason: Reason;
 
@@ -34,29 +34,31 @@ export class CannotThaw extends Error {
   }
 }
 
-/** A worker that has neither asked for work nor been found well so long after its thaw never will. */
+/** A worker that neither asks for work nor passes a health check this long after its thaw never will. */
 const THAW_LIMIT_MS = 10_000;
 const MB = 2 ** 20;
 
 export class Freezer {
   readonly #parts: FreezerParts;
-  /** Workers whose programs stand still. */
+  /** Workers whose programs are frozen. */
   readonly #frozen = new Set<string>();
-  /** Those of them that a job waits for, before that is on record. */
+  /** Frozen workers that a job waits for, before their thaw is recorded. */
   readonly #needed = new Set<string>();
-  /** When workers were to go on that were not heard of since, and did, and for how long they had been frozen. */
+  /**
+   * Workers that were told to thaw and have not been heard of since: when that was, when the program continued, and how long it was frozen.
+   */
   readonly #thawed = new Map<string, { atMs: number; wentOnAtMs?: number; frozenMs: number }>();
 
   constructor(parts: FreezerParts) {
     this.#parts = parts;
   }
 
-  /** Whether it stands still if and only if its record says so. */
+  /** Whether the worker's program is frozen exactly if its record says so. */
   isSettled({ id, doc }: WorkerItem): boolean {
     return this.#frozen.has(id) === (doc.state === "FROZEN");
   }
 
-  /** The next `settle` thaws it, whatever its record says. */
+  /** Makes the next `settle` thaw the worker, whatever its record says. */
   need(id: string): void {
     this.#needed.add(id);
   }
@@ -65,7 +67,7 @@ export class Freezer {
     for (const known of [this.#frozen, this.#needed, this.#thawed]) known.delete(id);
   }
 
-  /** Brings a worker to where it is meant to be. One that cannot be stopped is drained instead. */
+  /** Freezes or thaws a worker as needed. A worker that cannot be frozen is drained instead. */
   async settle(worker: WorkerItem): Promise<void> {
     const isNeeded = this.#needed.delete(worker.id);
     const isMeantToRest = worker.doc.state === "FROZEN" && !isNeeded;
@@ -75,8 +77,8 @@ export class Freezer {
   }
 
   /**
-   * Learns from the driver how a worker stands. One that runs against its record when the server starts was thawed by the process
-   * before, which could not put that on record any more: it may have a job by now, and is left to idle anew. Returns its record.
+   * Learns from the driver whether a worker is frozen. If it runs at the server's start although its record says frozen, the previous
+   * process thawed it without recording that. It may have a job by now, so it is recorded as thawed. Returns the record.
    */
   async learn(worker: WorkerItem, state: InstanceState, isRecovery: boolean): Promise<WorkerItem> {
     if (state === "frozen") this.#frozen.add(worker.id);
@@ -86,7 +88,7 @@ export class Freezer {
     return (wasThawed && (await this.#recordThaw(worker))) || worker;
   }
 
-  /** It speaks: the first time after a thaw is worth a line. */
+  /** Writes a log line when a worker is first heard of after a thaw. */
   heard(worker: WorkerItem): void {
     const thawed = this.#thawed.get(worker.id);
     if (!thawed) return;
@@ -95,7 +97,7 @@ export class Freezer {
     this.#parts.workerLog.say(worker, `thawed after ${Math.round(thawed.frozenMs / 1000)} s in ${tookMs} ms`);
   }
 
-  /** Why it is to be ended, when it was thawed and does not come to itself. */
+  /** Why a worker that was thawed has to end, if it is not heard of in time. */
   overdue(id: string): Reason | undefined {
     const wentOnAtMs = this.#thawed.get(id)?.wentOnAtMs;
     const isOverdue = wentOnAtMs !== undefined && this.#parts.clock.monotonic() - wentOnAtMs >= THAW_LIMIT_MS;
@@ -115,17 +117,17 @@ export class Freezer {
       const reason = reworded(idle, (text) => `${text}, and could not be frozen: ${tellable(error)}`);
       await records.move(worker, "drain", { reason });
     }
-    // A job that came meanwhile passed it by.
+    // A job that came during the freeze could not go to this worker, so the plan has to look again.
     changed(worker.doc.owner);
   }
 
-  /** Beside everything else: a job that comes meanwhile must not wait for it. */
+  /** Runs in the background, so that a job that comes meanwhile does not wait for it. */
   #measureLater(worker: WorkerItem): void {
-    // Nothing is lost where that fails: it is measured at its next freeze, or by the next server.
+    // A failure loses nothing: the next freeze or the next server measures again.
     floating(this.#measure(worker), () => {});
   }
 
-  /** Puts on record what it holds now that it stands still; where nobody can tell, what it was given. */
+  /** Records the memory that the frozen worker holds, or the memory it was given if that cannot be measured. */
   async #measure({ id, doc: { owner, memoryMb } }: WorkerItem): Promise<void> {
     const { compute, records, changed } = this.#parts;
     const stats = await compute.stats?.of(id).catch(() => undefined);
@@ -134,7 +136,7 @@ export class Freezer {
       if (await records.update(now, { heldMb })) return changed(owner);
   }
 
-  /** False when it is busy again. */
+  /** Returns false if the worker is busy again. */
   async #stop(worker: WorkerItem): Promise<boolean> {
     const { compute, desk, rotation } = this.#parts;
     const { freezing } = compute;
@@ -155,7 +157,7 @@ export class Freezer {
       throw new CannotThaw(because("thaw-failed", {}, saying("thaw-failed", tellable(error))), { cause: error });
     });
     this.#frozen.delete(worker.id);
-    // Its time begins here: an engine that has much to do takes seconds to let it go on.
+    // The time limit starts here, because a busy container engine may take seconds to thaw a program.
     const thawed = this.#thawed.get(worker.id);
     if (thawed) thawed.wentOnAtMs = clock.monotonic();
     await goesOn(worker);

@@ -1,4 +1,4 @@
-/** What the keeper of a machine does with workers: boots with a key, jobs and health, freezing, failures that count. */
+/** What the keeper of a machine does with workers: boots with a key, jobs and health, freezing, and counting failures. */
 
 import { holderName } from "../../../jobs/holder.ts";
 import type { WorkerDesk } from "../../../jobs/worker-desk.ts";
@@ -36,21 +36,21 @@ export interface WorkerHandParts extends BooterParts, Pick<RotationParts, "balan
   failed: Failed;
   endpoint: (id: string) => Promise<Item<KeptEndpoint> | undefined>;
   warmUps: FleetWarmUps;
-  /** Something happened to a worker of this endpoint: it may need another. */
+  /** Called when something happened to a worker of this endpoint, which may need another one. */
   changed: (endpoint: string) => void;
 }
 
-/** Nobody pays for a program that never came to work. */
+/** A program that never got ready is not charged. */
 const FAILED_START = "failed start";
-/** One whose room turned out to be none is not placed again at once: the driver would only say so again. */
+/** A worker that found no room on its machine is not placed again before this time. The driver would only refuse again. */
 const PLACE_AGAIN_MS = 10_000;
-/** A worker without jobs needs no longer to end itself. */
+/** A worker without jobs needs no longer than this to end by itself. */
 const STOP_GRACE_MS = 5000;
-/** Nor does one whose jobs are gone, for which somebody waits. */
+/** A worker whose jobs are gone gets less time, because somebody waits for its end. */
 const DELETED_GRACE_MS = 1000;
-/** More at once would take longer: most of an end is waiting, but the rest is work. */
+/** Ending more at once would take longer: ending a worker is mostly waiting, but not only. */
 const ENDS_AT_ONCE = 64;
-/** How long a worker may go on with its job when the server ends, and how often is looked whether it still does. */
+/** How long a worker may continue its job when the server ends, and how often that is checked. */
 const LAST_JOB_MS = 5000;
 const LOOK_MS = 100;
 
@@ -64,7 +64,7 @@ export class WorkerHand implements Hand<KeptWorker> {
   readonly #patience: Patience;
   readonly #hindrances: Hindrances;
   readonly #givenUp = new Map<string, Reason>();
-  /** Those that are being ended here, whatever their records say of them until that is done. */
+  /** Workers that are being ended here. Their records may not say so until that is done. */
   readonly #ending = new Set<string>();
 
   constructor(parts: WorkerHandParts) {
@@ -91,27 +91,27 @@ export class WorkerHand implements Hand<KeptWorker> {
     floating(work, named(this.#parts.failed, "tend workers"));
   }
 
-  /** Brings a worker to where its record says it is, now or right after what is being done with it. */
+  /** Brings a worker to the state in its record, now or right after the work on it that is under way. */
   tend(id: string): Promise<void> {
     return this.#keeper.tend(this.kind, id);
   }
 
-  /** A job waits for this frozen worker. Should the server end before that is on record, the next one puts it right. */
+  /** Thaws a worker that a job waits for. If the server ends before that is recorded, the next server corrects the record. */
   thaw(id: string): Promise<void> {
     this.#freezer.need(id);
     return this.tend(id);
   }
 
   /**
-   * What time alone brings: boots that take too long, drained workers whose job has ended, workers that fell silent or are held up.
-   * `heard` has those that were heard of lately.
+   * Handles what depends on time: slow boots, drained workers whose jobs ended, and workers that are silent or hindered. `heard` has the
+   * workers that were heard of lately.
    */
   async tick(now: number, heard: ReadonlyMap<string, HolderState>): Promise<void> {
     for (const worker of (await this.own()).values()) {
       const { id, doc } = worker;
       if (doc.state === "PLACED" || doc.state === "DRAINING" || !this.#freezer.isSettled(worker))
         this.#background(this.tend(id));
-      // Load-balanced ones do not ask: their health is asked for.
+      // Load-balanced workers do not ask for work. The platform checks their health instead.
       const isAsked = this.#rotation.has(id);
       const holder = heard.get(id);
       if (doc.state === "STARTING" && !isAsked && holder) await this.answered(id);
@@ -123,7 +123,7 @@ export class WorkerHand implements Hand<KeptWorker> {
     }
   }
 
-  /** The worker asked for work for the first time, or for the first time after its thaw. */
+  /** The worker asked for work for the first time since its start or its thaw. */
   async answered(id: string): Promise<void> {
     const worker = await this.#find(id);
     if (worker) this.#freezer.heard(worker);
@@ -143,13 +143,13 @@ export class WorkerHand implements Hand<KeptWorker> {
     changed(worker.doc.owner);
   }
 
-  /** It is ended as soon as nothing else is being done with it. */
+  /** Ends the worker as soon as nothing else is being done with it. */
   giveUp(id: string, reason: Reason): Promise<void> {
     this.#givenUp.set(id, reason);
     return this.tend(id);
   }
 
-  /** Ends a worker at once; its record says why until a healthy one has taken its place. */
+  /** Ends a worker at once. Its record keeps the reason until a healthy worker has taken its place. */
   async #fail(worker: WorkerItem, reason: Reason, how = "failed"): Promise<void> {
     const { id } = worker;
     if (!workerLifecycle.can(worker.doc.state, "fail")) return this.forget(id);
@@ -165,12 +165,12 @@ export class WorkerHand implements Hand<KeptWorker> {
     const metered = { at: endedAt ?? failedAt, ...(readyAt === null && { free: FAILED_START }) };
     const failed = await records.insist(worker, "fail", { reason, failedAt, keyId: null }, metered);
     const wellMs = (hindrance?.since ?? failedAt) - (readyAt ?? failedAt);
-    // A worker that ran well for a while says nothing about the start of the next one.
+    // The failure of a worker that was healthy for a while says nothing about the next start, so it is not kept.
     if (failed && isProven(isBalanced ? "LOAD_BALANCER" : "QUEUE", wellMs)) await records.remove(id);
     changed(worker.doc.owner);
   }
 
-  /** Ends every worker of this machine, or of one endpoint on it, whatever it is doing. */
+  /** Ends every worker of this machine, or those of one endpoint, whatever they are doing. */
   async endAll(endpoint?: string): Promise<void> {
     const { compute } = this.#parts;
     const ofEndpoint = (owner: string) => endpoint === undefined || owner === endpoint;
@@ -180,11 +180,11 @@ export class WorkerHand implements Hand<KeptWorker> {
     await eachOf(left, ENDS_AT_ONCE, (instance) => this.#keeper.removeUnknown(instance));
   }
 
-  /** Each worker gets a moment for the jobs it has, which else go back, and ends. */
+  /** Gives each worker a moment for its jobs and then ends it. Unfinished jobs go back to the queue. */
   async close(): Promise<void> {
     await Promise.all([...(await this.own()).values()].map((worker) => this.#endGently(worker)));
     await this.#keeper.settled();
-    // What a boot that was under way has left.
+    // Ends what a boot that was under way has left.
     await this.endAll();
     this.#rotation[Symbol.dispose]();
   }
@@ -198,7 +198,7 @@ export class WorkerHand implements Hand<KeptWorker> {
 
   async round(worker: WorkerItem): Promise<void> {
     const exit = this.#keeper.exitOf(worker.id);
-    // Its program ends because it was told to, which is no failure.
+    // The program ends because it was told to, which is not a failure.
     if (this.#ending.has(worker.id)) return;
     const reason = this.#givenUp.get(worker.id);
     if (worker.doc.state === "DRAINING") return this.#finish(worker, exit !== undefined);
@@ -220,7 +220,7 @@ export class WorkerHand implements Hand<KeptWorker> {
 
   async #failed(worker: WorkerItem, how: Reason): Promise<void> {
     const { workerLog } = this.#parts;
-    // A quick one had ended before its start was on record, and nobody has read its lines yet.
+    // A program may end before its start is recorded. Then nobody has read its output yet.
     workerLog.follow(worker);
     await workerLog.ended(worker);
     const reason = this.#givenUp.get(worker.id) ?? (await workerLog.ending(worker, how));
@@ -229,7 +229,7 @@ export class WorkerHand implements Hand<KeptWorker> {
 
   async #boot(worker: WorkerItem): Promise<void> {
     const endpoint = await this.#parts.endpoint(worker.doc.owner);
-    // Of an older release, or of no endpoint any more: the plan ends it.
+    // The worker belongs to an older release or to no endpoint any more, so the plan ends it.
     if (endpoint?.doc.release !== worker.doc.release) return;
     try {
       const booted = await this.#booter.boot(worker, endpoint, () => this.#keeper.isClosed);
@@ -250,7 +250,7 @@ export class WorkerHand implements Hand<KeptWorker> {
       );
   }
 
-  /** Where there seemed to be room there is none: it waits for some as it did before. */
+  /** The machine has no room for the worker after all. The worker waits for room again. */
   async #unplace(worker: WorkerItem, why: string): Promise<void> {
     const { records, clock, changed, workerLog } = this.#parts;
     const reason = because("no-capacity", { need: why, lacks: "place" });
@@ -270,7 +270,7 @@ export class WorkerHand implements Hand<KeptWorker> {
       if (endpoint.doc.type === "LOAD_BALANCER")
         this.#rotation.join({ endpoint: endpoint.id, worker: started.id, env });
     } else if (!(await this.#find(keyed.id))) await this.#clear(keyed, "was not wanted any more");
-    // A quick one has asked before its start was on record.
+    // A fast worker may ask for work before its start is recorded.
     if (desk.activeAt(callOf(keyed).worker) !== undefined) await this.answered(keyed.id);
   }
 
@@ -287,7 +287,7 @@ export class WorkerHand implements Hand<KeptWorker> {
     const set = { startedAt, reason: null, ...(devices && { devices }) };
     const started = await records.move(worker, "start", set);
     if (started) await this.#follow(started);
-    // A quick one has asked before its start was on record.
+    // A fast worker may ask for work before its start is recorded.
     if (started && desk.activeAt(callOf(worker).worker) !== undefined) await this.answered(worker.id);
   }
 
@@ -295,14 +295,14 @@ export class WorkerHand implements Hand<KeptWorker> {
     await this.#follow(await this.#freezer.learn(worker, state, isRecovery));
   }
 
-  /** One that a process before this one started: its lines are read and, where requests go to it, its health is asked for. */
+  /** Follows a program that this process did not see begin: reads its output and, if it is load-balanced, checks its health. */
   async #follow(worker: WorkerItem): Promise<void> {
     this.#parts.workerLog.follow(worker);
     const isAsked = worker.doc.state === "STARTING" || worker.doc.state === "READY";
     if (isAsked && !this.#rotation.has(worker.id)) await this.#join(worker);
   }
 
-  /** Where requests go to its endpoint's workers, it gets some as soon as it is well. */
+  /** Adds a worker of a load-balancing endpoint to the rotation, so that it gets requests as soon as it is healthy. */
   async #join(worker: WorkerItem): Promise<void> {
     const { endpoint: endpointOf, reveal } = this.#parts;
     const endpoint = await endpointOf(worker.doc.owner);
@@ -316,7 +316,7 @@ export class WorkerHand implements Hand<KeptWorker> {
     if (worker) await this.#hindrances.look(worker);
   }
 
-  /** Whether it has anything to end, of which it gets no more. */
+  /** Whether the worker still has work to finish. From now on it gets no more. */
   async #isBusy(worker: WorkerItem): Promise<boolean> {
     const isAsked = this.#rotation.has(worker.id);
     return isAsked ? this.#rotation.drain(worker.id) : this.#parts.desk.drain(callOf(worker));
@@ -326,11 +326,11 @@ export class WorkerHand implements Hand<KeptWorker> {
     const { workerLog } = this.#parts;
     if (!hasExited && (await this.#isBusy(worker))) return;
     workerLog.say(worker, `ending: ${worker.doc.reason?.text ?? "no longer needed"}`);
-    // One that does not stop its job by a word does not end by one either.
+    // A worker that did not stop its lost job when told to will not end when told to either, so it gets less time.
     await this.#end(worker, { graceMs: worker.doc.hindrance?.kind === "overrun" ? DELETED_GRACE_MS : STOP_GRACE_MS });
   }
 
-  /** Stops it, leaves nothing of it, and forgets it. */
+  /** Stops the worker, removes everything of it, and forgets it. */
   async #end(worker: WorkerItem, { graceMs = STOP_GRACE_MS, orderly = false } = {}): Promise<void> {
     const { records, changed } = this.#parts;
     this.#ending.add(worker.id);
@@ -345,7 +345,7 @@ export class WorkerHand implements Hand<KeptWorker> {
     changed(worker.doc.owner);
   }
 
-  /** Nothing of it runs or counts any more: its program, its hold on jobs, its key. */
+  /** Removes the program, its hold on jobs and its key. */
   async #clear(worker: WorkerItem, how: string, orderly = false): Promise<void> {
     const { compute, desk, keys, workerLog } = this.#parts;
     this.#rotation.leave(worker.id, how);
@@ -368,7 +368,7 @@ export class WorkerHand implements Hand<KeptWorker> {
     await this.#parts.desk.ended({ endpoint: owner, worker: holderName(owner, id) });
   }
 
-  /** Its place was taken from it: another one is started where there is room. */
+  /** The machine took the worker's place away. Another worker starts where there is room. */
   async #lost(worker: WorkerItem, exit: Exit): Promise<void> {
     this.#parts.workerLog.say(worker, `ended: ${exit.reason ?? "its place was taken from it"}`);
     await this.#clear(worker, exitText(exit));
@@ -376,7 +376,7 @@ export class WorkerHand implements Hand<KeptWorker> {
     this.#parts.changed(worker.doc.owner);
   }
 
-  /** With its machine, or before this process began. That says nothing about its release. */
+  /** The program ended with its machine, or before this process began. That says nothing about its release. */
   async vanished(worker: WorkerItem, lastSeenAt = 0): Promise<void> {
     this.#parts.workerLog.say(worker, "ended while the server was away");
     await this.#clear(worker, "vanished");
@@ -384,7 +384,7 @@ export class WorkerHand implements Hand<KeptWorker> {
     this.#parts.changed(worker.doc.owner);
   }
 
-  /** Requests that wait for its answer are told at once, and how it ended. */
+  /** Requests that wait for the worker's answer learn at once how it ended. */
   exited({ id, exit }: Instance): void {
     this.#rotation.leave(id, exit ? exitText(exit) : "ended");
   }

@@ -1,4 +1,4 @@
-/** What the answers of a worker make of its health. */
+/** How the answers of a worker determine its health. */
 import { describe, expect, test } from "vitest";
 import { type Health, intervalOf, isGivenUp, judge, newborn, type Probed } from "../../../balancing/health.ts";
 

@@ -1,4 +1,4 @@
-/** Workers that run and take no work: what is shown of them, what their jobs are told, and what becomes of them. */
+/** Workers that run but take no work: what is shown of them, what their jobs report, and what happens to them. */
 import { describe, expect, test } from "vitest";
 import { type FleetWorld, type Program, setupFleet } from "../../../../tests/fleet-world.ts";
 
@@ -8,7 +8,7 @@ async function shown(world: FleetWorld): Promise<{ id: string; status: string; r
   return (await world.call("GET", `/v2/serverless/${world.endpoint}/workers`)).json.workers;
 }
 
-/** A worker that has taken a job, of an endpoint that may have no other. */
+/** A worker that has taken a job, of an endpoint that may have no other worker. */
 async function busyWorker(world: FleetWorld, rest?: object): Promise<{ worker: Program; job: string }> {
   const job = await world.submit(rest);
   await world.settle();

@@ -1,4 +1,4 @@
-/** Looks whether workers of one machine that run can take work, and puts on record what keeps them from it. */
+/** Checks whether the running workers of one machine can take work, and records what keeps them from it. */
 import { STOP_GRACE_MS } from "../../../jobs/sessions.ts";
 import { SILENT_AFTER_MS } from "../../../jobs/silence.ts";
 import type { WorkerDesk } from "../../../jobs/worker-desk.ts";
@@ -15,11 +15,11 @@ export interface HindranceParts {
   rotation: Rotation;
   records: WorkerRecords;
   clock: Clock;
-  /** Something happened to a worker of this endpoint: it may need another. */
+  /** Called when something happened to a worker of this endpoint, which may need another one. */
   changed: (endpoint: string) => void;
 }
 
-/** A load-balanced worker that is not well again by then is replaced. */
+/** A load-balanced worker that is unhealthy for this long is replaced. */
 const REPLACED_AFTER_MS = 30_000;
 
 export class Hindrances {
@@ -29,7 +29,7 @@ export class Hindrances {
     this.#parts = parts;
   }
 
-  /** `silentMs` is how long nothing was heard of the worker. True when it was drained, since it is hindered for good. */
+  /** `silentMs` is the time since the worker was last heard of. Returns true if the worker was drained, because it is hindered for good. */
   async look(worker: WorkerItem, silentMs = 0): Promise<boolean> {
     if (worker.doc.state !== "READY") return false;
     if (!this.#parts.rotation.has(worker.id)) return this.#lookAtJobs(worker, silentMs);
@@ -37,7 +37,10 @@ export class Hindrances {
     return false;
   }
 
-  /** Why a load-balanced worker is given up. One that has requests may be too busy to answer, and is judged when it has none. */
+  /**
+   * Why a load-balanced worker is given up. A worker with requests may be too busy to answer its health check, so it is judged when it has
+   * none.
+   */
   overdue(worker: string): Reason | undefined {
     const { rotation, clock } = this.#parts;
     const ailment = rotation.ailmentOf(worker);
@@ -62,7 +65,7 @@ export class Hindrances {
     const { desk, clock } = this.#parts;
     const now = clock.now();
     const isSilent = silentMs >= SILENT_AFTER_MS;
-    // What a silent one is at nobody knows: its job may have gone to others for the silence alone.
+    // Nobody knows what a silent worker is doing. Its job may have gone to others because of the silence alone.
     const overrun = isSilent ? undefined : await desk.overruns.find(callOf(worker));
     const atJob = overrun && atLostJob(overrun, now);
     if (overrun && overrun.forMs >= STOP_GRACE_MS)
@@ -71,7 +74,7 @@ export class Hindrances {
     return false;
   }
 
-  /** A handler that cannot be stopped from within: nothing but a fresh worker helps. */
+  /** Its handler cannot be stopped from within, so only a new worker helps. */
   async #drain(worker: WorkerItem, reason: Reason): Promise<boolean> {
     return (await this.#parts.records.move(worker, "drain", { reason })) !== undefined;
   }
@@ -79,7 +82,7 @@ export class Hindrances {
   async #note(worker: WorkerItem, now: Hindrance | undefined): Promise<void> {
     const before = hindranceOf(worker);
     if (before?.kind === now?.kind && isSameReason(before?.reason, now?.reason)) return;
-    // What a process before this one saw of the same kind has lasted since then.
+    // If a previous process saw a hindrance of the same kind, it has lasted since then.
     const hindrance = now && before?.kind === now.kind ? { ...now, since: before.since } : (now ?? null);
     if (await this.#parts.records.update(worker, { hindrance })) this.#parts.changed(worker.doc.owner);
   }

@@ -1,4 +1,4 @@
-/** Releases, restarts, ends of the server and of endpoints: what becomes of workers and of the jobs they have. */
+/** Releases, restarts, and the end of servers and endpoints: what happens to workers and their jobs. */
 import { describe, expect, test } from "vitest";
 import { type FleetWorld, type Program, setupFleet } from "../../../../tests/fleet-world.ts";
 import { putWorker, workerDoc } from "../../../../tests/worker-doc.ts";

@@ -1,4 +1,4 @@
-/** Workers on a machine that is not heard of: nobody counts on them, and nothing is sent to them. */
+/** Workers on a silent machine: nobody counts on them, and nothing is sent to them. */
 import { expect, test } from "vitest";
 import { type FleetWorld, setupFleet } from "../../../../tests/fleet-world.ts";
 import { setupNodes } from "../../../../tests/node-world.ts";

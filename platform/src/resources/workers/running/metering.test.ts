@@ -1,4 +1,4 @@
-/** What is metered of workers, whatever becomes of them and of the server. */
+/** What is metered for workers, whatever happens to them or to the server. */
 import { expect, test } from "vitest";
 import { type FleetWorld, setupFleet } from "../../../../tests/fleet-world.ts";
 import { type KeptSpan, spans } from "../../../metering/span.ts";
@@ -95,7 +95,7 @@ test("one that is gone without a trace is paid for until the last moment at whic
   await using world = await before.crash();
   const [span, ...more] = await lineOf(world, worker);
   expect(more).toEqual([]);
-  // A server says so every 5 seconds.
+  // A server writes every 5 seconds that it is alive, so the end is only known to be in this range.
   expect(span!.to).toBeGreaterThanOrEqual(17);
   expect(span!.to).toBeLessThanOrEqual(22);
 });

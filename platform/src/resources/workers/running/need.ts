@@ -5,12 +5,12 @@ import { isHostImage } from "../../../ports/compute/by-image.ts";
 import type { KeptEndpoint } from "../../endpoints/model.ts";
 
 const MB_PER_GB = 1024;
-/** For a type that the catalog gave up: what a small GPU machine has. */
+/** For a GPU type that is no longer in the catalog: the share of a small GPU machine. */
 const SOME_SHARE = { vcpu: 8, memoryGb: 32 };
 
 type Needy = Pick<KeptEndpoint, "cpu" | "gpu" | "disk" | "image" | "dataCenterIds">;
 
-/** For a worker with a volume, what it needs for that of each data center, in the order in which they are named; else the one thing it needs. */
+/** For an endpoint with volumes, one need for each volume's data center, in order of preference. Otherwise there is just one need. */
 export function needsOf(endpoint: Needy & Pick<KeptEndpoint, "volumePlaces">): [Need, ...Need[]] {
   const need = needOf(endpoint);
   const [first, ...more] = (endpoint.volumePlaces ?? []).map(({ dataCenter, machine }) => ({
@@ -21,7 +21,7 @@ export function needsOf(endpoint: Needy & Pick<KeptEndpoint, "volumePlaces">): [
   return first ? [first, ...more] : [need];
 }
 
-/** Workers come and go, and their disks are promised more often than they are there, as seats are. */
+/** The disks of workers are overcommitted on purpose, because workers come and go. */
 export function needOf({ cpu = [], gpu, disk, image, dataCenterIds }: Needy): Need {
   const terms: Terms = { diskGb: disk, runs: isHostImage(image) ? "host" : "container", dataCenters: dataCenterIds };
   if (!gpu) {

@@ -1,10 +1,10 @@
-/** Several servers on one store and queue, each with a machine of its own: one plans, each keeps its own workers. */
+/** Several servers on one store and queue, each with its own machine: one plans, and each keeps its own workers. */
 import { expect, test } from "vitest";
 import { type FleetOptions, type FleetWorld, setupFleet } from "../../../../tests/fleet-world.ts";
 import { workerUrlsOfNodes } from "../../../machines/nodes.ts";
 import { MemorySignals } from "../../../ports/signals/memory-signals.ts";
 
-/** Two servers that hear each other at once, as if nothing were ever lost, and still look for themselves. */
+/** Two servers whose signals arrive at once, although the signals count as unreliable, so both also look for themselves. */
 async function twoNodes(endpoint: FleetOptions["endpoint"]) {
   const signals = Object.defineProperty(new MemorySignals(), "reliable", { value: false });
   const small = { capacity: { vcpu: 4 } };

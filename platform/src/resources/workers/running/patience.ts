@@ -1,4 +1,4 @@
-/** How long is waited for a worker to speak: until its first ask, after its thaw, and between two signs of life. */
+/** How long the platform waits for a worker to speak: until its first request for work, after its thaw, and in between. */
 import { silentMs } from "../../../jobs/silence.ts";
 import { isProblem } from "../../../kernel/problem.ts";
 import { because, type Reason } from "../../../kernel/reason.ts";
@@ -36,8 +36,8 @@ export class Patience {
   }
 
   /**
-   * How long nothing was heard of a worker that should speak, which a frozen one need not. Of one that is lost to the queue it is counted
-   * on from what was known before, and else from now: what went on before this process began says nothing.
+   * How long a worker that should speak has been silent; a frozen worker need not speak. If the queue no longer knows the worker, the time
+   * continues from what was known, or begins now: silence from before this process began does not count.
    */
   silentMs({ id, doc }: WorkerItem, now: number, holder: HolderState | undefined): number {
     const ms = holder ? silentMs(holder) : now - (this.#silentSince.get(id) ?? now);
@@ -46,14 +46,16 @@ export class Patience {
     return doc.state === "READY" ? ms : 0;
   }
 
-  /** Why a worker is given up, when it is. */
+  /** Why a worker is given up, or undefined if it is not. */
   async overWith(worker: WorkerItem, now: number, holder: HolderState | undefined): Promise<Reason | undefined> {
     if (worker.doc.state === "STARTING") return this.#slowStart(worker, now, holder);
     if (this.silentMs(worker, now, holder) >= SILENT_MS) return because("worker-silent", { seconds: SILENT_MS / 1000 });
     return worker.doc.state === "READY" && !holder ? this.#parts.freezer.overdue(worker.id) : undefined;
   }
 
-  /** One that is heard of and still not ready must be warmed up, which begins with its first ask and has a limit of its own. */
+  /**
+   * A worker that speaks but is not ready still needs its warm-up. That begins with its first request for work and has a limit of its own.
+   */
   async #slowStart(worker: WorkerItem, now: number, holder: HolderState | undefined): Promise<Reason | undefined> {
     const { warmUps } = this.#parts;
     if (worker.doc.warmUp) return warmUps.overdue(worker, now);
@@ -64,7 +66,7 @@ export class Patience {
     if (now - worker.doc.startedAt < limitMs) return undefined;
     return this.#parts.workerLog.ending(worker, because("slow-start", { seconds: limitMs / 1000 }));
   }
-  /** The boot has judged it. Should a secret have changed since, so that nothing can be made of it, the usual time is left. */
+  /** The boot already checked this value. If a secret has changed since and made it invalid, the default limit applies. */
   async #startLimitMs({ account, doc }: Item<KeptEndpoint>): Promise<number> {
     try {
       return initTimeoutMs(await resolveEnv(account, initTimeoutVariables(doc.env), this.#parts.reveal));

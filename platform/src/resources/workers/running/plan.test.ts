@@ -1,4 +1,4 @@
-/** What is planned for an endpoint, whatever its workers and jobs are doing. */
+/** The plan for an endpoint, in every situation of its workers and jobs. */
 import { describe, expect, test } from "vitest";
 import { type GivenWorker, workerDoc } from "../../../../tests/worker-doc.ts";
 import { because, saying } from "../../../kernel/reason.ts";
@@ -58,19 +58,19 @@ const machines = [{ id: "m", boxes: [box], dataCenter: "US-KS-2" }];
 interface Given {
   endpoint?: Partial<KeptEndpoint>;
   workers?: WorkerItem[];
-  /** Seconds that each job has waited. */
+  /** How many seconds each job has waited. */
   waited?: number[];
   lowPriority?: number;
-  /** Jobs of each worker. */
+  /** The number of jobs of each worker. */
   jobs?: Record<string, number>;
-  /** Seconds for which each worker has been idle. */
+  /** How many seconds each worker has been idle. */
   idle?: Record<string, number>;
   there?: boolean;
   frozenMb?: number;
   called?: string[];
   quota?: number;
   gpuQuota?: number;
-  /** Machines that are silent, and those that are being drained. */
+  /** The machines that are silent, and those that are being drained. */
   silent?: string[];
   draining?: string[];
 }
@@ -117,7 +117,7 @@ function factsOf({
   };
 }
 
-/** Steps in short: what is done, and to whom. */
+/** The steps in short: what is done, and to which worker. */
 function planned(given: Given): string[] {
   return plan(factsOf(given)).map((step: Step) =>
     "worker" in step ? `${step.do} ${step.worker.id}` : step.do === "add" ? `add on ${step.place.machine}` : step.do,

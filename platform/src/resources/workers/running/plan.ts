@@ -1,4 +1,4 @@
-/** The plan for one endpoint: from what is known of its jobs and workers to the steps that bring both together. */
+/** The plan for one endpoint: the steps that give its jobs the workers they need. */
 
 import { because, isSameReason, type Reason, reworded, saying } from "../../../kernel/reason.ts";
 import type { Place } from "../../../machines/place.ts";
@@ -28,29 +28,29 @@ export interface Facts {
   endpoint: KeptEndpoint;
   workers: readonly WorkerItem[];
   workload: Workload;
-  /** Jobs of each worker that was heard of lately. Workers started by hand are among them, and have no record. */
+  /** The number of jobs of each worker that was heard of lately. It includes workers started by hand, which have no record. */
   jobsOf: ReadonlyMap<string, number>;
-  /** Since when a worker without a job has had none. */
+  /** The time since which a worker without a job has had none. */
   idleSince: (worker: string) => number | undefined;
-  /** What is free; places that the plan takes are no longer free for the next endpoint. */
+  /** The free room. Places that this plan takes are not free for the next endpoint. */
   room: Room;
   /** What the endpoint's account may still have. */
   share: AccountShare;
-  /** Why nothing is started for the endpoint, whatever is free: its account or its key has spent what it may. */
+  /** Why nothing is started whatever is free: the account or its key has reached its spend limit. */
   unpaid?: Reason | undefined;
-  /** Frozen workers, of all endpoints; those that the plan thaws or ends are no longer among them. */
+  /** The frozen workers of all endpoints, without those that the plan has thawed or ended. */
   shelf: Shelf;
-  /** Frozen workers that requests insist on. */
+  /** Frozen workers that requests ask for by affinity. */
   called: readonly string[];
-  /** Machines that are there, be they silent for now. */
+  /** Whether a machine exists, even if it is silent now. */
   isThere: (machine: string) => boolean;
   silentSince: SilentSince;
-  /** Machines that nothing may stay on. */
+  /** Whether a machine is being drained, so that nothing may stay there. */
   isDraining: (machine: string) => boolean;
   now: number;
 }
 
-/** Every step is a write to the records; what must be done on a machine is done there, by the keeper that reads them. */
+/** Every step is a write to the records. The keeper of the machine reads them and does the work there. */
 export type Step =
   | { do: "add"; place: Place }
   | { do: "want"; reason: Reason }
@@ -59,9 +59,9 @@ export type Step =
   | { do: "freeze"; worker: WorkerItem; reason: Reason }
   | { do: "thaw"; worker: WorkerItem }
   | { do: "drain"; worker: WorkerItem; reason: Reason }
-  /** Its machine is gone, and with it all that was there. */
+  /** The machine is gone, and the worker with it. */
   | { do: "lose"; worker: WorkerItem; reason: Reason }
-  /** The record of a worker that never began, or of a failure that no longer matters. */
+  /** Removes the record of a worker that never began, or of a failure that no longer matters. */
   | { do: "forget"; worker: WorkerItem };
 
 const STARTING: readonly WorkerState[] = ["WANTED", "PLACED", "STARTING"];
@@ -93,11 +93,11 @@ export function plan(facts: Facts): Step[] {
   ];
 }
 
-/** It runs on a machine that is being drained: another takes its place elsewhere. */
+/** Whether the worker runs on a machine that is being drained. Another worker takes its place elsewhere. */
 const mustLeave = ({ isDraining }: Facts, { doc }: WorkerItem): boolean =>
   doc.machine !== null && RUNNING.includes(doc.state) && isDraining(doc.machine);
 
-/** Workers of a machine that is gone: the sweeper notices their jobs by their silence, their records would stay for ever. */
+/** Workers on a machine that is gone. The sweeper notices their silence and frees their jobs, but their records would stay forever. */
 function lostSteps({ workers, isThere }: Facts): Extract<Step, { do: "lose" }>[] {
   return workers
     .filter(({ doc }) => doc.machine !== null && !isThere(doc.machine))
@@ -105,14 +105,14 @@ function lostSteps({ workers, isThere }: Facts): Extract<Step, { do: "lose" }>[]
     .map((worker) => ({ do: "lose", worker, reason: because("machine-gone", { machine: worker.doc.machine! }) }));
 }
 
-/** One that runs is drained, one that never began is forgotten, and so is a failure that says nothing of what is now. */
+/** Drains a worker that runs. Forgets one that never began, and a failure that says nothing about the present. */
 function endStep({ shelf }: Facts, worker: WorkerItem, reason: Reason): Step[] {
   shelf.take(worker);
   if (RUNNING.includes(worker.doc.state)) return [{ do: "drain", worker, reason }];
   return worker.doc.state === "DRAINING" ? [] : [{ do: "forget", worker }];
 }
 
-/** A healthy worker clears the past, and so does time; otherwise only as many failures are kept as make a difference. */
+/** A healthy worker clears all failures, and so does time. Otherwise only as many are kept as affect the brake. */
 function failuresToForget(facts: Facts, current: readonly WorkerItem[]): WorkerItem[] {
   const { endpoint, now } = facts;
   const failed = current
@@ -163,7 +163,9 @@ function scaleSteps(facts: Facts, current: readonly WorkerItem[], all: readonly 
   ];
 }
 
-/** A thaw costs next to nothing: it comes before a start, and for jobs that have not waited for long. The one frozen last is first. */
+/**
+ * A thaw costs almost nothing, so it comes before any start, and also for jobs that have not waited long. The last one frozen thaws first.
+ */
 function thawSteps(
   facts: Facts,
   current: readonly WorkerItem[],
@@ -174,7 +176,7 @@ function thawSteps(
   if (facts.unpaid !== undefined) return [];
   const frozen = frozenOf(facts, current).reverse();
   const first = frozen.filter(({ id }) => called.includes(id));
-  // Those that wait for room are not on their way, and not needed when a frozen one can take their place.
+  // Workers that wait for room are not coming yet, and are not needed if a frozen worker can take their place.
   const unplaced = current.filter(({ doc }) => doc.state === "WANTED").length;
   const coming = { ...headcount, starting: headcount.starting - unplaced };
   const needed = Math.max(wanted - coming.starting - coming.ready, unattendedJobs(policy, workload, coming));
@@ -188,7 +190,9 @@ function thawSteps(
   });
 }
 
-/** Frozen workers whose time is over, and those that could not be thawed beside the others, the longest frozen first. */
+/**
+ * Ends frozen workers that were frozen too long, and those that would exceed the maximum if they were thawed. The longest frozen end first.
+ */
 function letGoSteps(facts: Facts, current: readonly WorkerItem[], most: number): Step[] {
   const { shelf, now, endpoint } = facts;
   const frozen = frozenOf(facts, current);
@@ -202,12 +206,12 @@ function letGoSteps(facts: Facts, current: readonly WorkerItem[], most: number):
   ];
 }
 
-/** The longest frozen first. */
+/** Sorted with the longest frozen first. */
 function frozenOf({ shelf }: Facts, workers: readonly WorkerItem[]): WorkerItem[] {
   return workers.filter((worker) => shelf.has(worker)).sort((a, b) => (a.doc.frozenAt ?? 0) - (b.doc.frozenAt ?? 0));
 }
 
-/** What becomes of a worker that has nothing to do. */
+/** Freezes or drains a worker that has nothing to do. */
 function restStep({ endpoint, shelf }: Facts, worker: WorkerItem, seconds: number): Step {
   const reason = because("idle", { seconds });
   if (endpoint.flashboot === "OFF") return { do: "drain", worker, reason };
@@ -217,7 +221,7 @@ function restStep({ endpoint, shelf }: Facts, worker: WorkerItem, seconds: numbe
   return { do: "drain", worker, reason: because("idle", { seconds }, unfrozen) };
 }
 
-/** Workers that somebody started by hand do their part of the workload, and take no place from those that are started here. */
+/** Workers that somebody started by hand do their share of the work, but do not count against the maximum. */
 function policyOf({ type, workers, scaling }: KeptEndpoint, byHand: number): ScalingPolicy {
   const { min, max, idleTimeout } = workers;
   return { min, max: max + byHand, scaling, idleTimeoutMs: idleTimeoutOf(idleTimeout, scaling, type) };
@@ -228,10 +232,10 @@ function startedByHand({ workers, jobsOf }: Facts): number[] {
   return [...jobsOf].filter(([id]) => !known.has(id)).map(([, jobs]) => jobs);
 }
 
-/** A worker that stops a job which was taken from it asks for the next within this time: the public worker package does so after a second. */
+/** A worker that has to stop a job asks for the next one within this time. The public worker package needs about a second. */
 const STOPPING_MS = 2000;
 
-/** It runs, and cannot take what waits: nobody counts on it. */
+/** Whether a worker runs but cannot take waiting jobs. Such workers are not counted on. */
 function isHindered(worker: WorkerItem, { now, silentSince }: Facts): boolean {
   const hindrance = AWAKE.includes(worker.doc.state) ? hindranceFrom(worker, silentSince) : undefined;
   if (!hindrance) return false;
@@ -251,12 +255,15 @@ function idleOf(facts: Facts, current: readonly WorkerItem[]) {
   return current.flatMap((worker) => {
     const { id, doc } = worker;
     const since = doc.state === "READY" && !isHindered(worker, facts) ? facts.idleSince(id) : undefined;
-    // One that has just been warmed up has not been idle since its first ask.
+    // A worker that was just warmed up has not been idle since its first request for work.
     return since === undefined ? [] : [{ id, since: Math.max(since, doc.warmUp?.ended?.at ?? since) }];
   });
 }
 
-/** Those that lose least come first: hindered, not yet begun, then idle, then the busy ones, after their jobs. */
+/**
+ * Ends the workers that lose least: first hindered ones, then those that have not begun, then idle ones. Busy workers come last and finish
+ * their jobs.
+ */
 function surplusSteps(facts: Facts, current: readonly WorkerItem[], count: number): Step[] {
   const { jobsOf } = facts;
   const order: WorkerState[] = ["WANTED", "PLACED", "STARTING", "READY"];
@@ -269,7 +276,7 @@ function surplusSteps(facts: Facts, current: readonly WorkerItem[], count: numbe
     .flatMap((worker) => endStep(facts, worker, because("too-many-workers")));
 }
 
-/** Workers that wait for room get it, or the reason of now. */
+/** Places workers that wait for room, or updates the reason why they wait. */
 function placeSteps(facts: Facts, current: readonly WorkerItem[]): Step[] {
   return current
     .filter(({ doc }) => doc.state === "WANTED" && (doc.placeableAt ?? 0) <= facts.now)
@@ -283,7 +290,10 @@ function placeSteps(facts: Facts, current: readonly WorkerItem[]): Step[] {
     });
 }
 
-/** `max` holds for all that run, those included that only end their last job. After failures one at a time, when the brake lets go. */
+/**
+ * All running workers count against `max`, even those that only finish their last job. After failures workers start one at a time, when the
+ * brake allows it.
+ */
 function startSteps(
   facts: Facts,
   current: readonly WorkerItem[],
@@ -299,7 +309,7 @@ function startSteps(
   const steps: Step[] = [];
   let wanted = current.filter(({ doc }) => doc.state === "WANTED").length;
   for (let n = 0; n < count; n++) {
-    // Of those that cannot be, one is enough to say why.
+    // If no worker can be started, one waiting worker is enough to say why.
     if (wanted > 0 && (!share.hasLine || facts.unpaid !== undefined)) break;
     const found = findPlace(facts);
     if (found.place) steps.push({ do: "add", place: found.place });
@@ -311,14 +321,14 @@ function startSteps(
   return steps;
 }
 
-/** Those that run or will. Frozen ones stand beside, but for those of an older release, which are about to end. */
+/** Counts workers that run or will run. Frozen workers do not count, except those of an older release, which are about to end. */
 function livingOf({ endpoint }: Facts, all: readonly WorkerItem[]): number {
   const isLiving = ({ state, release }: KeptWorker) =>
     state !== "FAILED" && (state !== "FROZEN" || release !== endpoint.release);
   return all.filter(({ doc }) => isLiving(doc)).length;
 }
 
-/** A place, or why there is none yet: frozen workers give way to those that are needed. */
+/** Finds a place, or the reason why there is none yet. Frozen workers give way to workers that are needed. */
 function findPlace({
   endpoint,
   room,
@@ -329,7 +339,7 @@ function findPlace({
   if (unpaid !== undefined) return { reason: unpaid, ends: [] };
   const needs = needsOf(endpoint);
   const [need] = needs;
-  // Before room is made for it: what the account cannot have needs none.
+  // This comes before making room, which would be in vain for a worker that exceeds the account's quota.
   const beyond = share.refusal({ gpuCount: need.kind === "gpu" ? need.count : 0, vcpu: 0 });
   if (beyond !== undefined) return { reason: beyond, ends: [] };
   const place = room.takeFirst(needs);

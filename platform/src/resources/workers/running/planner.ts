@@ -1,4 +1,4 @@
-/** The planner gathers what is known of endpoints that need workers, plans for each, and writes the plan into the records. */
+/** The planner gathers the facts about endpoints that need workers, plans for each, and writes the plans into the records. */
 
 import type { Balancer } from "../../../balancing/balancer.ts";
 import { workerOf } from "../../../jobs/holder.ts";
@@ -42,55 +42,55 @@ export interface PlannerParts {
   lastSeen: (machine: string) => Promise<number | undefined>;
   /** When a worker last took or ended a job, as far as this node knows. */
   activeAt: (endpoint: string, worker: string) => number | undefined;
-  /** A record was written that its machine must act on. */
+  /** Called after a write that the worker's machine has to act on. */
   act: (worker: WorkerItem) => void;
-  /** Thaws a worker before that is on record; false for one of another node's machine. */
+  /** Thaws a worker before that is recorded. Returns false if the worker is on another node's machine. */
   thawHere: (worker: WorkerItem) => Promise<boolean>;
   frozen: FrozenLimits;
-  /** Why no worker can be put on record; undefined when nothing is in the way. */
+  /** Why no new worker can be recorded, or undefined if nothing prevents it. */
   refusal: () => Reason | undefined;
-  /** How many workers accounts may have. */
+  /** The quotas of accounts. */
   quotas: QuotaBook;
-  /** Whether anything may be started for them. */
+  /** Decides whether anything may be started for an account. */
   spending: Pick<SpendBook, "refusal">;
-  /** Lets what gives way to others make room for a worker that finds none. */
+  /** Makes interruptible instances give way to a worker that finds no room. */
   makeRoom?: (need: Need, whom: string) => Promise<unknown>;
 }
 
 export interface FrozenLimits {
   /** How long a worker may stay frozen. */
   forMs: number;
-  /** What the frozen workers of a machine may hold of its memory, by what was measured; half of it by default. */
+  /** How much of a machine's memory its frozen workers may hold, by measurement. By default it is half of the memory. */
   memoryMb?: number;
 }
 
-/** What plans are decided on. */
+/** The facts that plans are based on. */
 export interface Survey {
   now: number;
   demand: ReadonlyMap<string, Demand>;
   workers: ReadonlyMap<string, WorkerItem[]>;
-  /** Instances of every kind, since all of them need room. */
+  /** Instances of every kind, since all of them take room. */
   counted: Counted;
-  /** Jobs of each live worker, by endpoint. */
+  /** The number of jobs of each live worker, by endpoint. */
   jobsOf: ReadonlyMap<string, ReadonlyMap<string, number>>;
   roll: Roll;
 }
 
-/** One view of what is free, which every plan made on it takes from. */
+/** One view of what is free. Every plan made on it takes from it. */
 export interface View extends Pick<Facts, "room" | "shelf" | "isThere" | "silentSince" | "isDraining"> {
   survey: Survey;
   shareOf: (account: string) => Promise<AccountShare>;
 }
 
-/** Writes of plans that are under way at once. */
+/** At most this many writes of plans run at once. */
 const WRITES_AT_ONCE = 8;
 
-/** No endpoint gets more workers than these at once for jobs that waited too long. */
+/** An endpoint gets at most this many workers at once for jobs that waited too long. */
 const MOST_WAITING = 100;
 
 export class Planner {
   readonly #parts: PlannerParts;
-  /** Workers that are to be drained, whatever the plan, and why; until that is on record. */
+  /** Workers that have to be drained whatever the plan says, with the reason, until that is recorded. */
   readonly #drains = new Map<string, Reason>();
 
   constructor(parts: PlannerParts) {
@@ -111,7 +111,7 @@ export class Planner {
     const made = new Set(workers.map(({ id }) => id));
     for (const one of alive) {
       const { endpoint, holder, jobs } = one;
-      // What hinders a worker of the fleet is on its record; on others nobody counts while they are silent.
+      // The platform's workers have their hindrance on record. Other workers are not counted on while they are silent.
       if (isSilent(one) && !made.has(workerOf(holder))) continue;
       const known = jobsOf.get(endpoint);
       if (known) known.set(workerOf(holder), jobs);
@@ -139,7 +139,7 @@ export class Planner {
     const isThere = (machine: string) => heard.has(machine) || silent.get(machine)?.isGone === false;
     const silentSince: SilentSince = (machine) => (machine === null ? undefined : silent.get(machine)?.since);
     const isDraining = (machine: string) => heard.get(machine)?.isDraining === true;
-    // What stands on a silent machine, or on one that is being drained, is thawed for nobody.
+    // Frozen workers on a machine that is silent or being drained are never thawed.
     const isUsed = ({ machine }: KeptWorker) => heard.has(machine) && !heard.get(machine)!.isDraining;
     const frozen = all.filter(({ doc }) => doc.state === "FROZEN" && isUsed(doc));
     const shelf = new Shelf(frozen, room, endingPlaces(survey), this.#shelfLimits(survey.roll));
@@ -154,7 +154,7 @@ export class Planner {
     };
   }
 
-  /** Decides for these endpoints, one after the other, and then writes for several at once. */
+  /** Plans for these endpoints one after the other, and then writes several plans at once. */
   async plan(endpoints: Iterable<Item<KeptEndpoint>>, { survey, shareOf, ...places }: View): Promise<void> {
     const plans: { endpoint: Item<KeptEndpoint>; steps: Step[] }[] = [];
     for (const endpoint of endpoints) {
@@ -168,13 +168,13 @@ export class Planner {
     for (const { worker, reason } of places.shelf.letGoOverflow()) await this.#end(worker, reason);
   }
 
-  /** A worker ends what it has and gets nothing more, whichever machine it is on. */
+  /** Drains a worker on any machine: it finishes its jobs and gets no more. */
   drain(id: string, reason: Reason): Promise<void> {
     this.#drains.set(id, reason);
     return this.catchUp();
   }
 
-  /** Puts drains on record that could not be before: such a worker gets nothing and would be counted on for ever. */
+  /** Records drains that could not be recorded before. Without that, such a worker would get no work but be counted on forever. */
   async catchUp(): Promise<void> {
     const { records, act } = this.#parts;
     for (const [id, reason] of this.#drains) {
@@ -185,12 +185,12 @@ export class Planner {
     }
   }
 
-  /** Of endpoints that are no more. */
+  /** Ends the workers of endpoints that were deleted. */
   async endAll(workers: readonly WorkerItem[]): Promise<void> {
     await eachOf(workers, WRITES_AT_ONCE, (worker) => this.#end(worker, because("endpoint-deleted")));
   }
 
-  /** What each account may still have, the same for all plans on one view. */
+  /** What each account may still have. All plans on one view share it. */
   #shares(
     workers: readonly WorkerItem[],
     instances: readonly InstanceItem[],
@@ -235,7 +235,7 @@ export class Planner {
     };
   }
 
-  /** A write that somebody else was faster with is left to the next plan. */
+  /** If somebody else changed a record first, the next plan deals with it. */
   async #carryOut(endpoint: Item<KeptEndpoint>, step: Step, counted: Counted): Promise<void> {
     const { records, act, clock, refusal, makeRoom } = this.#parts;
     if ((step.do === "add" || step.do === "want") && refusal() !== undefined) return;
@@ -276,7 +276,7 @@ export class Planner {
     }
   }
 
-  /** A job waits for it: where that can be, nothing is written before it goes on. */
+  /** A job waits for this worker. If it is on this node, it thaws before anything is written. */
   async #thaw(worker: WorkerItem): Promise<void> {
     const { records, act, thawHere } = this.#parts;
     if (await thawHere(worker)) return;
@@ -284,7 +284,7 @@ export class Planner {
     if (moved) act(moved);
   }
 
-  /** One that runs is drained; of another nothing but its record is there. */
+  /** Drains a worker that runs. Of any other worker only the record exists, and is removed. */
   async #end(worker: WorkerItem, reason: Reason): Promise<void> {
     const { records, act } = this.#parts;
     if (worker.doc.state === "DRAINING") return act(worker);
@@ -298,7 +298,7 @@ export class Planner {
     await this.#parts.records.remove(id, { at });
   }
 
-  /** Where somebody else took the room meanwhile, the next plan looks for another. */
+  /** If somebody else took the room meanwhile, the next plan looks for another. */
   async #add(endpoint: Item<KeptEndpoint>, place: Place, counted: Counted): Promise<void> {
     const where = { state: workerLifecycle.begin("PLACED"), ...place, ...mountsOf(endpoint, place), reason: null };
     const added = await this.#insert(endpoint, where, counted);
@@ -327,7 +327,7 @@ export class Planner {
   }
 }
 
-/** By what the endpoint says when a worker is made, and again when it is frozen: that may have changed. */
+/** Read when a worker is created and again when it is frozen, since the endpoint may have changed. */
 const isKeptLast = ({ flashboot }: Pick<KeptEndpoint, "flashboot">) => flashboot === "PRIORITY_FLASHBOOT";
 
 type Where = Placing & Pick<KeptWorker, "state" | "reason" | "volumes">;
@@ -337,14 +337,14 @@ function mountsOf({ doc }: Item<KeptEndpoint>, { dataCenter }: Place): Pick<Kept
   return volume ? { volumes: [volume.id] } : {};
 }
 
-/** What workers have that end and have nothing left to do: in a moment it is free. */
+/** The places of workers that end and have no jobs left. They will be free in a moment. */
 function endingPlaces({ workers, jobsOf }: Survey): Place[] {
   return [...workers].flatMap(([endpoint, own]) =>
     own.filter(({ id, doc }) => doc.state === "DRAINING" && !jobsOf.get(endpoint)?.get(id)).flatMap(placeOf),
   );
 }
 
-/** A request to a worker counts as a job: those that wait ask for workers in the same way. */
+/** A request to a load-balanced worker counts as a job, and waiting requests ask for workers in the same way. */
 function loadOn(endpoint: string, balancer: Balancer, { demand }: Roll): Demand {
   const { waiting, inFlight } = balancer.demand(endpoint);
   const elsewhere = demand.get(endpoint) ?? { waiting: 0, inFlight: 0 };

@@ -1,4 +1,4 @@
-/** What workers pull their images with. */
+/** The credentials with which workers pull their images. */
 import { expect, test } from "vitest";
 import { setupFleet } from "../../../../tests/fleet-world.ts";
 import { FakeRegistry } from "../../../ports/compute/fake-registry.ts";

@@ -1,4 +1,4 @@
-/** Workers of a load-balancing endpoint on a fake machine: real HTTP over its connections, and a clock that the test moves. */
+/** Workers of a load-balancing endpoint on a fake machine, with real HTTP over its connections and a clock that the test moves. */
 import { createServer, type RequestListener } from "node:http";
 import { describe, expect, test } from "vitest";
 import { idle } from "../../../../tests/idle.ts";
@@ -36,7 +36,7 @@ async function setup(env: Record<string, string> = {}, ports = [80]) {
   const instance = compute.instance("w");
   const listen = (port: number) => instance.listen(port, (connection) => server.emit("connection", connection));
   const join = () => rotation.join({ endpoint: EP, worker: "w", env });
-  /** Lets what was asked be answered: HTTP takes several turns of the event loop. */
+  /** Waits until open requests are answered, since HTTP takes several turns of the event loop. */
   return {
     clock,
     balancer,

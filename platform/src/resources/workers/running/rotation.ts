@@ -1,4 +1,4 @@
-/** Workers of load-balancing endpoints between their start and their end: health-checked, and in the balancer while they are well. */
+/** Workers of load-balancing endpoints from start to end: they are health-checked, and get requests while they are healthy. */
 
 import type { Duplex } from "node:stream";
 import type { Balancer } from "../../../balancing/balancer.ts";
@@ -14,35 +14,35 @@ export interface Joining {
   worker: string;
   /** The environment of this boot, which says where its application listens. */
   env: Readonly<Record<string, string>>;
-  /** Its record says that it was well before this process began. */
+  /** Its record says that it was healthy before this process began. */
   wasReady?: boolean;
 }
 
-/** Why a worker that was well gets no requests. */
+/** Why a worker that was healthy gets no requests. */
 export interface Ailment {
-  /** On the monotonic clock. */
+  /** A time on the monotonic clock. */
   sinceMs: number;
   reason: string;
-  /** It says itself that it gets ready again. */
+  /** The worker reports that it is getting ready again. */
   isOnItsWay: boolean;
 }
 
-/** What the fleet wants to know of a worker. */
+/** Hears what happens to a worker. */
 export interface RotationListener {
-  /** It answered its health check for the first time since it joined. */
+  /** The worker passed its health check for the first time since it joined. */
   ready(worker: string): void;
-  /** It is to be ended, for this reason. */
+  /** The worker has to be ended, for this reason. */
   failed(worker: string, reason: Reason): void;
-  /** It was drained and has answered its last request. */
+  /** The worker was drained and has answered its last request. */
   drained(worker: string): void;
-  /** It ails, for another reason than before, or no longer. */
+  /** The worker is unhealthy, is so for another reason than before, or is healthy again. */
   ailing(worker: string): void;
 }
 
 export interface RotationParts {
   clock: Clock;
   balancer: Balancer;
-  /** A connection to a port of a worker. */
+  /** Opens a connection to a port of a worker. */
   dial(worker: string, port: number): Promise<Duplex>;
   failed: Failed;
   told: RotationListener;
@@ -52,7 +52,7 @@ interface Rotated {
   endpoint: string;
   check: HealthCheck;
   leaving: boolean;
-  /** Null while it is well; undefined until that is known. */
+  /** Null while the worker is healthy; undefined until that is known. */
   ailment: Ailment | null | undefined;
 }
 
@@ -68,7 +68,7 @@ export class Rotation implements Disposable {
     return this.#rotated.has(worker);
   }
 
-  /** From the time at which its program runs, and anew after a thaw. Throws when the environment names a port that is none. */
+  /** Called when the worker's program runs, and again after a thaw. Throws if the environment names an invalid port. */
   join({ endpoint, worker, env, wasReady = false }: Joining): void {
     const { balancer, clock } = this.#parts;
     const dial = (port: number) => this.#parts.dial(worker, port);
@@ -100,7 +100,7 @@ export class Rotation implements Disposable {
     this.#rotated.set(worker, { endpoint, check, leaving: false, ailment: undefined });
   }
 
-  /** Null for a worker that is well; undefined while nobody knows. */
+  /** Null for a healthy worker; undefined while nobody knows. */
   ailmentOf(worker: string): Ailment | null | undefined {
     return this.#rotated.get(worker)?.ailment;
   }
@@ -114,7 +114,7 @@ export class Rotation implements Disposable {
     if (before?.reason !== now?.reason) this.#parts.told.ailing(worker);
   }
 
-  /** It gets no more requests; true while it has some. */
+  /** Sends the worker no more requests. Returns true while it still has some. */
   drain(worker: string): boolean {
     const rotated = this.#rotated.get(worker);
     if (!rotated) return false;
@@ -134,7 +134,7 @@ export class Rotation implements Disposable {
     return isBusy;
   }
 
-  /** It is about to be frozen, and nobody talks to it until it joins again; false, and nothing changed, while it has requests. */
+  /** Takes the worker out of use before it is frozen, until it joins again. Returns false without a change while it has requests. */
   freeze(worker: string): boolean {
     const rotated = this.#rotated.get(worker);
     if (!rotated || this.isBusy(worker)) return false;
@@ -143,14 +143,14 @@ export class Rotation implements Disposable {
     return true;
   }
 
-  /** Whether it has requests, from whichever node. */
+  /** Whether the worker has requests, from any node. */
   isBusy(worker: string): boolean {
     const rotated = this.#rotated.get(worker);
     const occupations = rotated && this.#parts.balancer.occupations(rotated.endpoint);
     return (occupations?.get(worker)?.inFlight ?? 0) > 0;
   }
 
-  /** It has ended, for this reason. */
+  /** The worker has ended, for this reason. */
   leave(worker: string, reason: string): void {
     const rotated = this.#rotated.get(worker);
     if (!rotated) return;
@@ -159,7 +159,7 @@ export class Rotation implements Disposable {
     this.#parts.balancer.remove(rotated.endpoint, worker, reason);
   }
 
-  /** Nobody is asked for its health any more. */
+  /** Stops all health checks. */
   [Symbol.dispose](): void {
     for (const { check } of this.#rotated.values()) check[Symbol.dispose]();
     this.#rotated.clear();

@@ -1,17 +1,17 @@
-/** Plans for many endpoints a few at a time, accounts in turn: an endpoint that is woken meanwhile waits for no more than those few. */
+/** Plans for many endpoints a few at a time, accounts in turn. An endpoint that is woken meanwhile waits for those few only. */
 import type { Item } from "../../../ports/store/collection.ts";
 import type { KeptEndpoint } from "../../endpoints/model.ts";
 import { Agenda } from "./agenda.ts";
 import type { EndpointBook } from "./endpoint-book.ts";
 import type { Planner, Survey, View } from "./planner.ts";
 
-/** Endpoints of one round. Each is a matter of microseconds, unless there is something to write. */
+/** The endpoints of one round. Each takes microseconds, unless there is something to write. */
 const AT_A_TIME = 32;
 
 export interface RoundParts {
   planner: Planner;
   book: EndpointBook;
-  /** These were planned for. */
+  /** Called after these endpoints were planned for. */
   planned: (endpoints: readonly Item<KeptEndpoint>[], survey: Survey) => Promise<void>;
 }
 
@@ -24,25 +24,25 @@ export class Rounds {
     this.#parts = parts;
   }
 
-  /** All that need a look, on a view of this moment. */
+  /** Adds all endpoints that need a look, with a new view. */
   sweep(endpoints: Iterable<string>, survey: Survey): void {
     this.#view = this.#parts.planner.begin(survey);
     for (const id of endpoints) this.#agenda.add(this.#accountOf(id), id);
   }
 
-  /** Something happened to these before the view was taken, which may have made room for others. */
+  /** Adds endpoints that something happened to before the view was taken. That may also have made room for others. */
   wake(endpoints: Iterable<string>, survey: Survey): void {
     this.#view = this.#parts.planner.begin(survey);
     for (const id of endpoints) this.#agenda.wake(this.#accountOf(id), id);
     for (const id of endpointsWithoutRoom(survey)) this.#agenda.add(this.#accountOf(id), id);
   }
 
-  /** Another node plans. */
+  /** Forgets everything, because another node plans. */
   drop(): void {
     this.#agenda.clear();
   }
 
-  /** Plans for the next few; whether there are more. */
+  /** Plans for the next few endpoints. Returns whether there are more. */
   async next(): Promise<boolean> {
     const view = this.#view;
     if (!view) return false;
@@ -56,12 +56,12 @@ export class Rounds {
     return !this.#agenda.isEmpty;
   }
 
-  /** Those of which nothing is known yet, or no longer, share a turn. */
+  /** Endpoints whose account is not known yet, or no longer, share a turn. */
   #accountOf(id: string): string {
     return this.#parts.book.accountOf(id) ?? this.#view!.survey.workers.get(id)?.[0]?.account ?? "";
   }
 }
 
-/** Whatever happened may have made room for their workers. */
+/** The endpoints whose workers wait for room. Anything that happens may have made room for them. */
 const endpointsWithoutRoom = ({ workers }: Survey) =>
   [...workers].filter(([, own]) => own.some(({ doc }) => doc.state === "WANTED")).map(([endpoint]) => endpoint);

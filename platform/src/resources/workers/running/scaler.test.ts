@@ -1,4 +1,4 @@
-/** When workers are added and when idle ones end, alone and over whole traces of load. */
+/** When workers are added and when idle ones end, in single decisions and over whole traces of load. */
 import { describe, expect, test } from "vitest";
 import { SeededRandom } from "../../../kernel/random.ts";
 import type { Scaling } from "../../endpoints/model.ts";
@@ -22,7 +22,7 @@ function policy(changes: Partial<ScalingPolicy> = {}): ScalingPolicy {
   return { min: 0, max: 3, idleTimeoutMs: 10_000, scaling: BY_DELAY, ...changes };
 }
 
-/** Jobs that have waited for so many seconds each. */
+/** Jobs that have waited for this many seconds each. */
 function waited(...seconds: number[]): Workload {
   return { ...NOTHING, waiting: seconds.length, waitingSince: seconds.map((s) => NOW - s * 1000) };
 }
@@ -105,7 +105,7 @@ describe("idle workers", () => {
   });
 });
 
-/** Ticks of a second: jobs come, workers boot for a while, run one job at a time, and are paid for from start to end. */
+/** Simulates seconds: jobs come, workers boot for a while, run one job at a time, and are paid for from start to end. */
 class Trace {
   readonly #random: SeededRandom;
   readonly policy: ScalingPolicy;
@@ -200,9 +200,9 @@ test.each(Array.from({ length: 200 }, (_, i) => SEED + i))(
     expect([trace.done, trace.waiting]).toEqual([trace.jobs, 0]);
     expect(trace.most).toBeLessThanOrEqual(max);
     expect(trace.least).toBeGreaterThanOrEqual(Math.min(min, max));
-    // Nobody is started but for a job of its own, or for min.
+    // A worker is only started for a job of its own, or for `min`.
     expect(trace.starts).toBeLessThanOrEqual(trace.jobs + min);
-    // Beyond its jobs a worker costs its boot and, after each job or boot, at most one idle time with the tick that ends it.
+    // In addition to its jobs a worker costs its boot and, after each job or boot, at most one idle time and the tick that ends it.
     const idleS = idleTimeoutMs / 1000 + 1;
     const bound = trace.busyS + trace.starts * (trace.bootS + idleS) + trace.jobs * idleS + min * seconds;
     expect(trace.paidS).toBeLessThanOrEqual(bound);

@@ -1,4 +1,4 @@
-/** How many workers an endpoint should have, and which idle ones it can do without: pure decisions on queue and headcount. */
+/** Decides how many workers an endpoint should have, and which idle ones can end. Pure functions of queue and headcount. */
 import type { EndpointType, Scaling } from "../../endpoints/model.ts";
 
 export interface ScalingPolicy {
@@ -8,32 +8,32 @@ export interface ScalingPolicy {
   scaling: Scaling;
 }
 
-/** Jobs that ask for workers. Low-priority jobs are content with the workers that are there. */
+/** Jobs that ask for workers. Low-priority jobs only use the workers that exist. */
 export interface Workload {
   waiting: number;
   lowPriorityWaiting: number;
   inProgress: number;
-  /** Since when the oldest of those that ask for workers wait. */
+  /** When the oldest of the jobs that ask for workers began to wait. */
   waitingSince: readonly number[];
 }
 
 export interface Headcount {
-  /** On their way: they will take a job each as soon as they are there. */
+  /** Workers on their way. Each will take a job as soon as it is ready. */
   starting: number;
-  /** Those that ask for work or have some. */
+  /** Workers that ask for work or have some. */
   ready: number;
-  /** Those of them without a job. */
+  /** The ready workers without a job. */
   idle: number;
 }
 
-/** A queue that is scaled by requests idles this long, whatever the endpoint says. */
+/** Workers of a queue that scales by request count idle this long, whatever the endpoint says. */
 const REQUEST_COUNT_IDLE_MS = 5000;
 
 export function idleTimeoutOf(idleTimeoutS: number, scaling: Scaling, type: EndpointType = "QUEUE"): number {
   return type === "QUEUE" && scaling.type === "REQUEST_COUNT" ? REQUEST_COUNT_IDLE_MS : idleTimeoutS * 1000;
 }
 
-/** How many workers there should be now, never below `min` nor above `max`. Fewer come about by idling alone. */
+/** How many workers there should be now, always from `min` to `max`. The number only falls when workers idle. */
 export function wantedWorkers(
   { min, max, scaling }: ScalingPolicy,
   workload: Workload,
@@ -49,8 +49,8 @@ export function wantedWorkers(
 }
 
 /**
- * The first job at zero workers gets one at once. After that, one more for every job that has waited too long and that nobody who
- * is idle or on the way will take.
+ * The first job gets a worker at once if there are none. After that, each job that has waited too long gets one, unless a worker that is
+ * idle or on its way will take it.
  */
 function missingForDelay(
   delayMs: number,
@@ -63,7 +63,7 @@ function missingForDelay(
   return workload.waiting > 0 && starting + ready === 0 ? Math.max(1, missing) : missing;
 }
 
-/** Jobs that nobody who is idle or on the way will take: reason enough to thaw a worker, long before one is started. */
+/** Jobs that no worker that is idle or on its way will take. They are reason enough for a thaw, long before a start. */
 export function unattendedJobs(
   { scaling }: ScalingPolicy,
   { waiting }: Workload,
@@ -77,7 +77,7 @@ export interface Idle {
   since: number;
 }
 
-/** Idle workers whose time is over, the longest idle first; what the work or `min` asks for stays. */
+/** Workers that were idle too long, the longest idle first. Workers that jobs or `min` ask for stay. */
 export function idleTooLong(
   idle: readonly Idle[],
   have: number,

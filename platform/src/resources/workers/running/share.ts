@@ -1,4 +1,4 @@
-/** How much more an account may have of workers, GPUs and vCPU: shared by all of its endpoints, and taken by one plan after the other. */
+/** How many more workers, GPUs and vCPU an account may have. Its endpoints share this, and each plan takes from what is left. */
 import { because, type Reason } from "../../../kernel/reason.ts";
 import type { Held } from "../../../machines/held.ts";
 import type { Place } from "../../../machines/place.ts";
@@ -15,14 +15,14 @@ export class AccountShare {
   #unplaced: number;
   #isShort = false;
 
-  /** `held` is what instances of every kind hold, those of these workers included. */
+  /** `held` is what instances of every kind hold, including these workers. */
   constructor(quotas: Readonly<Shared>, workers: readonly KeptWorker[], held: Readonly<Held>) {
     this.#quotas = quotas;
     this.#used = { workers: workers.filter(takesPlace).length, gpus: held.gpus, vcpu: held.vcpu };
     this.#unplaced = workers.filter(({ state }) => state === "WANTED").length;
   }
 
-  /** Why there cannot be one more worker with so much, undefined when there can. */
+  /** Why the account cannot have one more worker of this size, or undefined if it can. */
   refusal({ gpuCount, vcpu }: Pick<Place, "gpuCount" | "vcpu">): Reason | undefined {
     const more: Shared = { workers: 1, gpus: gpuCount, vcpu };
     const over = NAMES.find((name) => more[name] > 0 && this.#used[name] + more[name] > this.#quotas[name]);
@@ -38,7 +38,7 @@ export class AccountShare {
     this.#used.vcpu += vcpu;
   }
 
-  /** Whether one more may stand in line for a place; that it cannot have one is said by a single one of each endpoint. */
+  /** Whether one more worker may wait for a place. If the quota is reached, one waiting worker per endpoint is enough to say so. */
   get hasLine(): boolean {
     const { workers } = this.#quotas;
     return !this.#isShort && this.#used.workers < workers && this.#unplaced < workers;
@@ -49,5 +49,5 @@ export class AccountShare {
   }
 }
 
-/** Those that run or are about to. Frozen ones are bounded by memory; a thaw takes a place. */
+/** Workers that run or are about to. Frozen workers are bounded by memory instead, and a thaw counts. */
 const takesPlace = ({ state }: KeptWorker) => !["WANTED", "FROZEN", "FAILED"].includes(state);

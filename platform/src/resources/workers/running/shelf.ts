@@ -1,4 +1,4 @@
-/** Frozen workers as a plan sees them: who may stay, who makes room for others, and who is let go first. */
+/** The frozen workers as a plan sees them: which may stay, which make room for others, and which end first. */
 
 import { because, type Reason } from "../../../kernel/reason.ts";
 import { placeOf } from "../../../machines/instances.ts";
@@ -10,14 +10,14 @@ import type { WorkerItem } from "../records.ts";
 export interface ShelfLimits {
   /** How long a worker may stay frozen. */
   forMs: number;
-  /** What the frozen workers of a machine may hold of its memory, by what was measured. */
+  /** How much of a machine's memory its frozen workers may hold, by measurement. */
   memoryMb: (machine: string) => number;
 }
 
 export class Shelf {
   readonly #limits: ShelfLimits;
   readonly #room: Room;
-  /** Workers that end and have no job: their places will be free in a moment. */
+  /** The places of workers that end and have no job. They will be free in a moment. */
   readonly #ending: readonly Place[];
   readonly #frozen: Set<WorkerItem>;
 
@@ -29,8 +29,8 @@ export class Shelf {
   }
 
   /**
-   * Puts an idle worker there, if need be in the place of lesser ones; why not, when there is no memory for it. One that was never frozen gets
-   * its chance: what it holds is measured then, and it is let go if that is too much.
+   * Adds an idle worker, if necessary in place of less valuable ones. Returns the reason if there is no memory for it. A worker that was
+   * never frozen is always tried: its memory is measured then, and it ends if that is too much.
    */
   put(worker: WorkerItem): { reason: Reason } | undefined {
     const machine = worker.doc.machine!;
@@ -52,7 +52,7 @@ export class Shelf {
     return now - (doc.frozenAt ?? now) >= this.#limits.forMs;
   }
 
-  /** Those for which there is no memory any more, with the reason; they are no longer among the others. */
+  /** Removes and returns the workers that memory no longer suffices for, with the reason. */
   letGoOverflow(): { worker: WorkerItem; reason: Reason }[] {
     const machines = new Set([...this.#frozen].map(({ doc }) => doc.machine!));
     const overflow = [...machines].flatMap((machine) =>
@@ -63,8 +63,8 @@ export class Shelf {
   }
 
   /**
-   * Keeps a place for a worker that is needed, which is free once these frozen ones are gone: one of them if that is enough. None for
-   * a place that becomes free anyway; undefined when not even all of them would make room.
+   * Reserves a place that is free once the returned frozen workers are gone. It prefers to end only one. The list is empty if a place
+   * becomes free anyway. Undefined if ending all of them would not make room.
    */
   makeRoom(need: Need): WorkerItem[] | undefined {
     const enough = (gone: readonly WorkerItem[]) =>
@@ -78,7 +78,7 @@ export class Shelf {
     return gone;
   }
 
-  /** Those worth most are kept as long as there is memory for them. */
+  /** The most valuable workers are kept while memory suffices. This returns the others. */
   #tooMany(machine: string): WorkerItem[] {
     let left = this.#limits.memoryMb(machine);
     const here = [...this.#frozen].filter(({ doc }) => doc.machine === machine);
@@ -98,14 +98,17 @@ export class Shelf {
   }
 }
 
-/** Those of PRIORITY_FLASHBOOT last, else the one that has been frozen for longest first; one that is not yet is the newest. */
+/**
+ * The order in which frozen workers end: the longest frozen first, and PRIORITY_FLASHBOOT last. A worker that is not frozen yet counts as
+ * the newest.
+ */
 function lettingGoOrder(workers: Iterable<WorkerItem>): WorkerItem[] {
   const since = ({ doc }: WorkerItem) => (doc.state === "FROZEN" ? (doc.frozenAt ?? 0) : Number.POSITIVE_INFINITY);
   const last = ({ doc }: WorkerItem) => (doc.keptLast ? 1 : 0);
   return [...workers].sort((a, b) => last(a) - last(b) || since(a) - since(b) || 0);
 }
 
-/** The first of them that make room together, without those that are in nobody's way. */
+/** The first workers that make room together, without those that are not in the way. */
 function several(
   order: readonly WorkerItem[],
   enough: (gone: readonly WorkerItem[]) => Place | undefined,

@@ -1,4 +1,4 @@
-/** Workers that were heard of and are silent now: what is shown of them, what waits for them, and what becomes of them. */
+/** Workers that were heard of and are silent now: what is shown of them, what waits for them, and what happens to them. */
 import { describe, expect, test } from "vitest";
 import { type FleetWorld, setupFleet } from "../../../../tests/fleet-world.ts";
 import { setupJobs } from "../../../../tests/job-world.ts";

@@ -1,4 +1,4 @@
-/** Where the time of each start went, in words for the worker's log. */
+/** Reports in the worker's log how long each part of a start took. */
 import type { WorkerItem } from "../records.ts";
 
 interface Times {
@@ -14,7 +14,7 @@ export class StartTimes {
     this.#times.set(id, times);
   }
 
-  /** Its program began later than the driver had accepted it. */
+  /** The driver accepted the program earlier, and it began only now. */
   began(id: string, created: number): void {
     const times = this.#times.get(id);
     if (times) this.#times.set(id, { ...times, created });
@@ -24,7 +24,7 @@ export class StartTimes {
     this.#times.delete(id);
   }
 
-  /** Told once; of a start that another process made only the whole time is known. */
+  /** The text for the log, available once. Only the total time is known of a start that another process made. */
   tell({ id, createdAt, doc }: WorkerItem, readyAt: number): string {
     const times = this.#times.get(id);
     this.#times.delete(id);

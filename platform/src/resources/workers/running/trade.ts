@@ -1,4 +1,4 @@
-/** The trade of workers: what is done with them on the machines of this node. */
+/** The trade of workers: what is done with workers on the machines of this node. */
 
 import { workerOf } from "../../../jobs/holder.ts";
 import type { Reason } from "../../../kernel/reason.ts";
@@ -12,7 +12,7 @@ export interface WorkerTradeParts extends Omit<WorkerHandParts, keyof OfMachine>
   queue: Queue;
 }
 
-/** What a hand knows of its machine. */
+/** The parts that a hand gets from its machine. */
 type OfMachine = Pick<
   WorkerHandParts,
   "machine" | "keeper" | "starter" | "workerLog" | "compute" | "workerUrl" | "site" | "runs" | "bootedAt" | "refusal"
@@ -44,7 +44,7 @@ export class WorkerTrade implements Trade<KeptWorker> {
     for (const hand of this.#hands.values()) await hand.tick(now, heard);
   }
 
-  /** The worker asked for work for the first time, or for the first time after its thaw. */
+  /** The worker asked for work for the first time since its start or its thaw. */
   async answered(worker: string): Promise<void> {
     await Promise.all([...this.#hands.values()].map((hand) => hand.answered(worker)));
   }
@@ -53,14 +53,14 @@ export class WorkerTrade implements Trade<KeptWorker> {
     await Promise.all([...this.#hands.values()].map((hand) => hand.giveUp(worker, reason)));
   }
 
-  /** Thaws a worker before that is on record; false for one of another node's machine. */
+  /** Thaws a worker before that is recorded. Returns false if the worker is on another node's machine. */
   async thaw({ id, doc }: WorkerItem): Promise<boolean> {
     const hand = this.#hands.get(doc.machine ?? "");
     await hand?.thaw(id);
     return hand !== undefined;
   }
 
-  /** Everything of a deleted endpoint that runs on this node ends at once. */
+  /** Ends everything of a deleted endpoint that runs on this node, at once. */
   async endAll(endpoint: string): Promise<void> {
     await Promise.all([...this.#hands.values()].map((hand) => hand.endAll(endpoint)));
   }

@@ -1,11 +1,11 @@
-/** Load-balanced workers that were well and no longer are: no capacity, shown with the reason, and replaced. */
+/** Load-balanced workers that were healthy and no longer are: they do not count, show the reason, and are replaced. */
 import { createServer } from "node:http";
 import { describe, expect, test } from "vitest";
 import { type FleetWorld, setupFleet } from "../../../../tests/fleet-world.ts";
 import type { Answer } from "../../../../tests/world.ts";
 
 const WAIT_FOR_ANY_MS = 120_000;
-/** Three failures in a row, and a moment for the last of them. */
+/** Enough for three failures in a row, and a moment for the last of them. */
 const UNTIL_AILING_S = 16;
 
 interface Shown {
@@ -15,7 +15,7 @@ interface Shown {
 }
 
 interface Balanced extends FleetWorld {
-  /** What the health path of a worker answers from now on; 0 is nothing at all. */
+  /** Sets what the health path of a worker answers from now on; 0 means no answer at all. */
   answerHealth(status: number, worker: string): void;
   ask(path?: string): Promise<Answer>;
   /** Resolves once a request has reached a worker and waits there for good. */
@@ -23,7 +23,7 @@ interface Balanced extends FleetWorld {
   shown(): Promise<Shown[]>;
 }
 
-/** `answers` has what a worker's health path says at first; the last of them stays. */
+/** `answers` are the first answers of a worker's health path; the last one repeats. */
 async function setup(endpoint: object = {}, answers = [200]): Promise<Balanced> {
   const health = new Map<string, number>();
   const stuck = Promise.withResolvers<void>();
@@ -127,7 +127,7 @@ describe("a worker whose health path fails", () => {
 test("a program that is well for a moment only is started ever more slowly", async () => {
   await using world = await setup({ workers: { min: 1, max: 1 } }, [200, 500]);
   await world.pass(720);
-  // Without a brake each would be replaced after three quarters of a minute.
+  // Without a brake each worker would be replaced after three quarters of a minute.
   expect(world.started.length).toBeLessThan(12);
   expect((await world.records()).filter(({ state }) => state === "FAILED").length).toBeGreaterThan(3);
 });

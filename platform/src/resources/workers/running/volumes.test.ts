@@ -1,4 +1,4 @@
-/** Endpoints with network volumes: who may have which, and where their workers run and what they mount. */
+/** Endpoints with network volumes: who may use which, where their workers run, and what they mount. */
 import { describe, expect, test } from "vitest";
 import { type FleetWorld, setupFleet } from "../../../../tests/fleet-world.ts";
 import type { Answer } from "../../../../tests/world.ts";
@@ -8,7 +8,7 @@ const VOLUMES = "/v2/network-volumes";
 const CPU = { name: "e", image: "busybox", cpu: [{ id: "cpu3c", vcpuCount: 2 }] };
 const HERE = "EU-RO-1";
 
-/** The machine stands everywhere: its devices are made up. */
+/** The machine has virtual devices, so it counts as standing in every data center. */
 const EVERYWHERE = { capacity: { ceilings: true } };
 
 async function makeVolume(world: FleetWorld, dataCenter = HERE, key = world.key): Promise<string> {

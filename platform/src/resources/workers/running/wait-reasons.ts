@@ -1,4 +1,4 @@
-/** Why jobs wait, as far as this node can tell from the workers of their endpoint: asked for by callers, and logged when it changes. */
+/** Why jobs wait, as far as this node can tell from the endpoint's workers. Callers can ask, and changes are logged. */
 import { workerOf } from "../../../jobs/holder.ts";
 import { isSilent } from "../../../jobs/silence.ts";
 import type { Workforce } from "../../../jobs/wait-reason.ts";
@@ -15,7 +15,7 @@ export interface WaitReasonParts {
   clock: Clock;
   log: Log;
   refusal: () => Reason | undefined;
-  /** How far the image is that a worker of this machine waits for. */
+  /** The progress of the image that a worker of this machine waits for. */
   progressOf: (worker: string) => Reason | undefined;
   silentSince: SilentSince;
 }
@@ -28,7 +28,7 @@ export class WaitReasons {
     this.#parts = parts;
   }
 
-  /** `jobsOf` has the workers that were heard of lately, and how many jobs each has. */
+  /** `jobsOf` has the number of jobs of each worker that was heard of lately. */
   of(
     { doc }: Item<KeptEndpoint>,
     workers: readonly WorkerItem[],
@@ -54,7 +54,7 @@ export class WaitReasons {
     return withPlacesHidden(reason);
   }
 
-  /** Undefined when nothing waits any more. */
+  /** Logs the reason if it is new. It is undefined when nothing waits any more. */
   say(endpoint: string, reason: Reason | undefined): void {
     const news = reason && newsIn(reason);
     if (news === this.#said.get(endpoint)) return;
@@ -68,7 +68,7 @@ export class WaitReasons {
   }
 }
 
-/** How many jobs each worker is at that is heard of. */
+/** The number of jobs of each worker that is not silent. A lost job that it still works on counts too. */
 export const jobsOf = ({ holders, freedom }: Workforce) =>
   new Map(
     holders

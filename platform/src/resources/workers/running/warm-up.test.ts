@@ -10,7 +10,7 @@ async function statusOf(world: FleetWorld): Promise<string[]> {
   return workers.map(({ status }: { status: string }) => status);
 }
 
-/** A new worker and the job for which it was started. */
+/** A new worker and the job that it was started for. */
 async function started(world: FleetWorld): Promise<{ worker: Program; job: string }> {
   const job = await world.submit();
   await world.settle();

@@ -1,4 +1,4 @@
-/** Warm-ups of the fleet's workers: who needs one, who is at it and how it ended, on the worker's record for every node to see. */
+/** Warm-ups of the fleet's workers: who needs one and how it ended, kept on the worker's record for every node to see. */
 import { workerOf } from "../../../jobs/holder.ts";
 import type { Report } from "../../../jobs/report.ts";
 import type { WarmUps } from "../../../jobs/warm-up.ts";
@@ -15,14 +15,14 @@ export interface WarmUpParts {
   records: WorkerRecords;
   clock: Clock;
   endpoint: (id: string) => Promise<Item<KeptEndpoint> | undefined>;
-  /** A record was written that its machine must act on. */
+  /** Called after a write that the worker's machine has to act on. */
   act: (worker: WorkerItem) => void;
 }
 
-/** Two pings, and a little more: what a worker was just given cannot be in them yet. */
+/** A little more than two pings. A ping cannot include a job that the worker was only just given. */
 const MISSED_AFTER_MS = 20_000;
 const SHOWN_OF_RESULT = 600;
-/** How often a write is tried against others. */
+/** How often a write is retried when others change the record first. */
 const TRIES = 4;
 
 export class FleetWarmUps implements WarmUps {
@@ -32,12 +32,12 @@ export class FleetWarmUps implements WarmUps {
     this.#parts = parts;
   }
 
-  /** Whether it must be warmed up before it counts as ready. */
+  /** Whether the worker has to be warmed up before it counts as ready. */
   async isDue({ doc }: WorkerItem): Promise<boolean> {
     return doc.warmUp?.ended === undefined && (await this.#given(doc.owner)) !== undefined;
   }
 
-  /** Why a boot is given up for its warm-up. */
+  /** Why a boot is given up because of its warm-up. */
   async overdue({ doc }: WorkerItem, now: number): Promise<Reason | undefined> {
     if (doc.state !== "STARTING" || !doc.warmUp || doc.warmUp.ended) return undefined;
     const endpoint = await this.#parts.endpoint(doc.owner);
@@ -46,7 +46,7 @@ export class FleetWarmUps implements WarmUps {
     return because("warm-up-too-slow", { seconds: limitMs / 1000 });
   }
 
-  /** A write that somebody else was faster with is left to the next ask. */
+  /** If somebody else changed the record first, the worker's next request tries again. */
   async begin(call: WorkerCall): Promise<string | "wait" | undefined> {
     const worker = await this.#find(call);
     if (!worker || !isNew(worker)) return undefined;
@@ -67,7 +67,7 @@ export class FleetWarmUps implements WarmUps {
     });
   }
 
-  /** Also of one that was begun by a server before this one, or that nobody knows to have begun. */
+  /** Also works for a warm-up that a previous server began, or that is not known to have begun. */
   async end(call: WorkerCall, report: Extract<Report, { kind: "end" }>): Promise<void> {
     const at = this.#parts.clock.now();
     const ended = { at, failed: report.failed, said: shortened(report.error ?? report.result) };

@@ -1,4 +1,4 @@
-/** What a waiting job is told about the workers of its endpoint. */
+/** What a waiting job reports about the workers of its endpoint. */
 
 import { expect, test } from "vitest";
 import type { GivenWorker } from "../../../../tests/worker-doc.ts";

@@ -11,22 +11,22 @@ import { failuresOf, type WorkerItem } from "./plan.ts";
 export interface WaitFacts {
   endpoint: Pick<KeptEndpoint, "workers" | "release">;
   workers: readonly WorkerItem[];
-  /** Workers that were heard of lately and that nothing keeps from taking work, and how many of them have a job. */
+  /** The workers that were heard of lately and that nothing hinders, and how many of them have a job. */
   live: number;
   busy: number;
-  /** How far an image is on its way to the machine of a worker. */
+  /** The progress of the image that a worker waits for. */
   progressOf: (worker: string) => Reason | undefined;
   silentSince: SilentSince;
-  /** Only jobs wait that start no workers. */
+  /** Only jobs that start no workers wait. */
   onlyLowPriority: boolean;
-  /** How many of those without a job speak to another node, which alone knows what they are at. */
+  /** How many of the workers without a job talk to another node, which alone knows what they are doing. */
   unknown?: number;
-  /** Why no worker is started for anybody. */
+  /** Why no worker is started at all. */
   refusal?: Reason | undefined;
   now: number;
 }
 
-/** Undefined when the workers are not the reason, or nothing is known of them. */
+/** Undefined if the workers are not the reason, or if nothing is known of them. */
 export function workersReason(facts: WaitFacts): Reason | undefined {
   const { live, busy, endpoint } = facts;
   if (live > busy) return whoCouldTakeIt(facts);
@@ -35,14 +35,14 @@ export function workersReason(facts: WaitFacts): Reason | undefined {
   return joined([all, whoIsHindered(facts), whyNotMore(facts)]);
 }
 
-/** The queue counts all that were heard of: it is left to say so while nobody among them is held up. */
+/** The queue counts all workers that were heard of, and reports that itself unless one of them is held up. */
 function whoCouldTakeIt(facts: WaitFacts): Reason | undefined {
   const { workers, live, busy, silentSince, unknown = 0 } = facts;
   if (!workers.some((worker) => isHeldUp(worker, silentSince))) return undefined;
   return joined([because("waits-for-ask", { idle: live - busy, unknown }), whoIsHindered(facts)]);
 }
 
-/** It may have been heard of, and gets no work: not yet, not now or never more. */
+/** The worker may be heard of but gets no work: not yet, not now, or never again. */
 export const isHeldUp = (worker: WorkerItem, silentSince: SilentSince) =>
   ["PLACED", "STARTING", "DRAINING"].includes(worker.doc.state) || hindranceFrom(worker, silentSince) !== undefined;
 
@@ -56,7 +56,7 @@ function whyNone(facts: WaitFacts): Reason | undefined {
   return onlyLowPriority ? because("low-priority") : undefined;
 }
 
-/** Workers that take the places of those that could be started. */
+/** Names the ending workers whose places new workers need. */
 function whoEnds({ endpoint }: WaitFacts, ending: readonly WorkerItem[]): Reason | undefined {
   const [stale, replaced] = [
     ending.filter(({ doc }) => doc.release !== endpoint.release),
@@ -80,12 +80,12 @@ function whoIsHindered({ workers, now, silentSince }: WaitFacts): Reason | undef
   ]);
 }
 
-/** Each reason once, with how many have it. */
+/** Each reason once, with the number of workers that have it. */
 function counted(reasons: readonly Reason[]): [Reason, number][] {
   return [...Map.groupBy(reasons, ({ text }) => text).values()].map((same) => [same[0]!, same.length]);
 }
 
-/** One sentence after the other. The last one says most: what keeps more workers from being there is what can be changed. */
+/** Joins sentences. The last one decides the code, because what keeps more workers from starting can be changed. */
 function joined(parts: readonly (Reason | undefined)[]): Reason | undefined {
   const said = parts.filter((part) => part !== undefined);
   return said.length === 0 ? undefined : together(said, said.at(-1)!);
@@ -106,7 +106,7 @@ function failureIn(workers: readonly WorkerItem[]): Reason | undefined {
   const brake = brakeOf(failuresOf(workers));
   if (!brake) return undefined;
   const { reason, failures } = brake;
-  // There never was a program that could have failed.
+  // The program never ran, so it cannot have failed.
   if (isStartReason(reason)) return reason;
   return failures > 1
     ? because("crash-loop", { cause: reason.code, failures }, reason)

@@ -1,4 +1,4 @@
-/** Bytes of a stream, taken when they are asked for: until then whoever sends them waits. */
+/** Reads the bytes of a stream on demand, so that the sender waits until then. */
 import type { Readable } from "node:stream";
 
 export class Bytes {
@@ -7,16 +7,16 @@ export class Bytes {
 
   constructor(stream: Readable) {
     this.#stream = stream;
-    // For as long as the stream is there: to whoever begins to listen it tells at once of what it told before, again and again.
+    // Listens once, for the lifetime of the stream. A stream repeats its past events to every new listener.
     for (const event of ["readable", "end", "close", "error"]) stream.on(event, () => this.#wake());
   }
 
-  /** So many; fewer at the end of the stream alone. */
+  /** Takes this many bytes; fewer only at the end of the stream. */
   async take(length: number): Promise<Buffer> {
     return (await this.#read(length)) ?? Buffer.alloc(0);
   }
 
-  /** Whatever has come; undefined at the end. */
+  /** Takes whatever has arrived, or undefined at the end. */
   next(): Promise<Buffer | undefined> {
     return this.#read();
   }

@@ -1,4 +1,4 @@
-/** What did not come of something that a client asked for: the protocol's word for it, and why. */
+/** Why a client's request failed: the protocol's status for it, and the reason. */
 import type { Status } from "./packets.ts";
 
 export class Failure extends Error {
@@ -10,7 +10,7 @@ export class Failure extends Error {
   }
 }
 
-/** From the words of the programs that were run for it. */
+/** Derived from the output of the programs that were run for the request. */
 export function failureFrom(output: string): Failure {
   const words = output.trim().split("\n").at(-1) ?? "";
   if (/no such file|does not exist|nonexistent/i.test(words)) return new Failure("missing", words);

@@ -1,4 +1,4 @@
-/** Files over SFTP, by way of programs that every image with a shell has: here those of this machine. */
+/** Files over SFTP, using only programs that every image with a shell has. The tests use those of this machine. */
 import { chmod, mkdir, readFile, statfs, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Client, SFTPWrapper } from "ssh2";
@@ -9,7 +9,7 @@ import { setupSsh } from "../../../../tests/ssh-world.ts";
 import { writeTo } from "../../../ports/compute/execution.ts";
 import type { FakeExecution } from "../../../ports/compute/fake-execution.ts";
 
-/** The shell of this machine plays what is run in the Pod, without a server of its own for files. */
+/** The shell of this machine runs what would run in the Pod, without an SFTP server of its own. */
 async function play(program: FakeExecution, cwd: string): Promise<void> {
   const cmd = program.spec.cmd.map((word) => word.replaceAll("/sftp-server", "/none-such"));
   const here = await executeHere({ cmd }, cwd);
@@ -35,7 +35,7 @@ async function setup() {
 const sftpOn = (client: Client) =>
   new Promise<SFTPWrapper>((resolve, reject) => client.sftp((error, sftp) => (error ? reject(error) : resolve(sftp))));
 
-/** A call of the client, as a promise. */
+/** Turns a call of the client into a promise. */
 const ask = <T = void>(call: (done: (error: Error | null | undefined, value: T) => void) => void) =>
   new Promise<T>((resolve, reject) => call((error, value) => (error ? reject(error) : resolve(value))));
 

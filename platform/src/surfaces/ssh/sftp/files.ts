@@ -1,4 +1,4 @@
-/** The files in a Pod, by way of programs that every image with a shell has. */
+/** The files in a Pod, accessed with programs that every image with a shell has. */
 import { timestamp } from "../../../kernel/clock.ts";
 import { Failure, failureFrom } from "./failure.ts";
 import { type Begin, OpenFile } from "./open-file.ts";
@@ -11,7 +11,7 @@ const STAT_DISK = "%s %S %b %f %a %c %d %l 0x%i";
 const STATED_DISK = /^(?:\d+ ){8}0x[0-9a-f]+$/;
 const PERMISSIONS = 0o7777;
 
-/** Without a folder before it a name might be taken for an option. */
+/** Without a folder before it, a name might be taken for an option. */
 const fileAt = (path: string) => (path.startsWith("/") ? path : `./${path}`);
 
 export class FilesInPod {
@@ -28,7 +28,7 @@ export class FilesInPod {
     return stated(output).attributes;
   }
 
-  /** Of the disk that it is on. */
+  /** Facts about the disk that the file is on. */
   async disk(path: string): Promise<Disk> {
     const output = await this.#do(`stat -f -c '${STAT_DISK}' "$1"`, fileAt(path));
     return diskIn(output);
@@ -44,7 +44,7 @@ export class FilesInPod {
 
   async list(path: string): Promise<Entry[]> {
     const output = await this.#do(LIST, fileAt(path));
-    // A name may have a newline in it: what does not begin as an entry does belongs to the one before.
+    // A name may contain a newline. A line that does not start like an entry belongs to the one before.
     const lines = output.split("\n").reduce<string[]>((all, line) => {
       if (STATED.test(line) || all.length === 0) all.push(line);
       else all[all.length - 1] += `\n${line}`;
@@ -75,7 +75,7 @@ export class FilesInPod {
     if (mode !== undefined) await this.allow(path, mode);
   }
 
-  /** What is new has what was asked for, less what its maker is not to give. */
+  /** Gives a new file the requested mode, less the bits of the umask. */
   async allow(path: string, mode: number): Promise<void> {
     await this.#do('chmod "$(printf %o "$((0$2 & ~0$(umask)))")" "$1"', fileAt(path), octal(mode));
   }
@@ -88,7 +88,7 @@ export class FilesInPod {
     await this.#do('rmdir "$1"', fileAt(path));
   }
 
-  /** `replacing` takes the place of what is there, unless that is a folder. */
+  /** With `replacing`, an existing target is replaced, unless it is a folder. */
   async rename(from: string, to: string, { replacing }: { replacing: boolean }): Promise<void> {
     await this.#do(RENAME, fileAt(from), fileAt(to), replacing ? "f" : "n");
   }
@@ -110,7 +110,7 @@ export class FilesInPod {
 }
 
 const OPEN_TO_READ = '[ ! -d "$1" ] || { echo "is a folder"; exit 1; }; : <"$1"';
-/** The second word says what is to become of a file that is there, and of one that is not. */
+/** The second word says what happens to an existing file, and to a missing one. */
 const OPEN_TO_WRITE = `
   [ ! -d "$1" ] || { echo "is a folder"; exit 1; }
   case "$2" in
@@ -122,7 +122,7 @@ const OPEN_TO_WRITE = `
 const LIST = `cd "$1" && if command -v find >/dev/null 2>&1
   then find . -maxdepth 1 -exec stat -c '${STAT} %n' {} +
   else stat -c '${STAT} %n' ./* ./.[!.]* 2>/dev/null; : ; fi`;
-/** `readlink -f` is not everywhere, nor is it the same everywhere for what is not there. */
+/** `readlink -f` is not available everywhere, and systems differ in how it treats missing files. */
 const REAL = `readlink -f "$1" 2>/dev/null || if [ -d "$1" ]; then cd "$1" && pwd -P
   else d=$(dirname "$1") && b=$(basename "$1") && cd "$d" && printf '%s/%s\\n' "$(pwd -P)" "$b"; fi`;
 const REMOVE = `if [ -d "$1" ] && [ ! -L "$1" ]; then echo "is a folder"; exit 1; fi

@@ -1,4 +1,4 @@
-/** A file in a Pod that is open: what is read or written in a row goes through one program, and another one for each jump. */
+/** An open file in a Pod. Sequential reads or writes go through one program; each jump starts another. */
 import { text } from "node:stream/consumers";
 import { type ExecSpec, type Execution, writeTo } from "../../../ports/compute/execution.ts";
 import { Bytes } from "./bytes.ts";
@@ -6,12 +6,12 @@ import { Failure, failureFrom } from "./failure.ts";
 
 export type Begin = (spec: ExecSpec) => Promise<Execution>;
 
-/** `dd` moves the place in the file that `cat` goes on from: they have it open as one. */
+/** `dd` moves the position from which `cat` goes on, since both share one open file. */
 const READ = '{ [ "$2" = 0 ] || dd bs=1 "skip=$2" count=0 2>/dev/null; exec cat; } <"$1"';
 const WRITE = '{ [ "$2" = 0 ] || dd bs=1 "seek=$2" count=0 conv=notrunc 2>/dev/null </dev/null; exec cat; } 1<>"$1"';
 const APPEND = 'exec cat >>"$1"';
 
-/** A program at work on the file, and how far it has come. */
+/** A program that works on the file, and its position. */
 interface Pass {
   execution: Execution;
   at: number;
@@ -31,7 +31,7 @@ export class OpenFile {
     this.#appends = appends;
   }
 
-  /** Fewer bytes than asked for at the end alone; none beyond it. */
+  /** Returns fewer bytes than asked for only at the end of the file, and none beyond it. */
   async read(at: number, length: number): Promise<Buffer> {
     await this.settle();
     if (this.#reading?.at !== at) {
@@ -47,7 +47,7 @@ export class OpenFile {
     return bytes;
   }
 
-  /** Resolves when the program has room for more: one that is slow is waited for. */
+  /** Resolves when the program can take more, so a slow one is waited for. */
   async write(at: number, bytes: Buffer): Promise<void> {
     if (!this.#writing || (this.#writing.at !== at && !this.#appends)) {
       await this.settle();
@@ -60,7 +60,7 @@ export class OpenFile {
     if (execution.stdin.destroyed) await ended(execution, errors, "it was not written to its end");
   }
 
-  /** All that was written is in the file. */
+  /** Resolves when everything written is in the file. */
   async settle(): Promise<void> {
     const writing = this.#writing;
     if (!writing) return;
@@ -74,7 +74,7 @@ export class OpenFile {
     await this.settle();
   }
 
-  /** Nobody waits for it any more. */
+  /** Ends the programs, since no one waits for them any more. */
   abandon(): void {
     for (const pass of [this.#reading, this.#writing]) pass?.execution.close();
   }
@@ -87,7 +87,7 @@ export class OpenFile {
   }
 }
 
-/** Throws unless the program came to its end well: one that was broken off has not told all. */
+/** Throws unless the program ended well: a program that was cut off has not delivered everything. */
 async function ended({ exit }: Execution, errors: Promise<string>, otherwise = "it broke off"): Promise<void> {
   const { code, reason } = await exit;
   if (code === 0) return;

@@ -1,4 +1,4 @@
-/** The packets of SFTP, version 3, as far as a server has to do with them. */
+/** The packets of SFTP version 3, as far as a server needs them. */
 import type { Readable } from "node:stream";
 import { Bytes } from "./bytes.ts";
 
@@ -32,27 +32,27 @@ const answers = { version: 2, status: 101, handle: 102, data: 103, name: 104, at
 const statuses = { ok: 0, eof: 1, missing: 2, denied: 3, failure: 4, malformed: 5, unknown: 8 } as const;
 export type Status = keyof typeof statuses;
 
-/** How a file is to be opened. */
+/** The flags for opening a file. */
 export const flags = { read: 1, write: 2, append: 4, create: 8, truncate: 16, exclusive: 32 } as const;
 
-/** What is known, or to be changed, of a file. Times are in seconds. */
+/** Attributes of a file, known or to be set. Times are in seconds. */
 export interface Attributes {
   size?: number;
   uid?: number;
   gid?: number;
-  /** With the bits that say what sort of file it is. */
+  /** Includes the bits for the type of file. */
   mode?: number;
   atime?: number;
   mtime?: number;
 }
 
-/** What is known of the disk that a file is on. Sizes are in fragments, of `fragment` bytes each. */
+/** Facts about a file's disk. Sizes are counted in fragments of `fragment` bytes. */
 export interface Disk {
   block: bigint;
   fragment: bigint;
   blocks: bigint;
   free: bigint;
-  /** Free for who is not root. */
+  /** Free for users other than root. */
   available: bigint;
   files: bigint;
   freeFiles: bigint;
@@ -62,19 +62,19 @@ export interface Disk {
 
 export interface Entry {
   name: string;
-  /** As `ls -l` shows it. */
+  /** The line that `ls -l` would show. */
   long: string;
   attributes: Attributes;
 }
 
 const has = { size: 1, owner: 2, mode: 4, times: 8, extended: 0x80000000 };
 
-/** As large as clients send them; what is read at once is bounded by it too. */
+/** The size of the packets that clients send. It also limits one read. */
 export const LARGEST_PACKET = 262_144;
 
 export class Malformed extends Error {}
 
-/** What is left of a packet. Reading beyond its end is the sender's mistake. */
+/** The unread rest of a packet. Reading beyond its end is the sender's mistake. */
 export class PacketReader {
   readonly #bytes: Buffer;
   #at = 0;
@@ -91,7 +91,7 @@ export class PacketReader {
     return this.#take(4).readUInt32BE();
   }
 
-  /** Up to what a number holds exactly, beyond which there are no files. */
+  /** Numbers are limited to what is exact. No file is larger. */
   large(): number {
     const value = this.#take(8).readBigUInt64BE();
     if (value > BigInt(Number.MAX_SAFE_INTEGER)) throw new Malformed("a position beyond all files");
@@ -125,7 +125,7 @@ export class PacketReader {
   }
 }
 
-/** The packets that arrive, one after the other; the next is read when the one before was dealt with. */
+/** Yields the packets as they arrive. The next one is read when the one before is done. */
 export async function* packetsFrom(stream: Readable): AsyncGenerator<PacketReader> {
   const bytes = new Bytes(stream);
   for (;;) {
@@ -147,7 +147,7 @@ export const answer = {
   handle: (id: number, handle: string) => packet(answers.handle, number(id), text(handle)),
   data: (id: number, bytes: Buffer) => packet(answers.data, number(id), text(bytes)),
   attributes: (id: number, attributes: Attributes) => packet(answers.attrs, number(id), attributesOf(attributes)),
-  /** In the order of `statvfs`; nothing is told of how it is mounted. */
+  /** In the order of `statvfs`. The mount flags are not filled in. */
   disk: (id: number, { block, fragment, blocks, free, available, files, freeFiles, id: disk, longestName }: Disk) => {
     const inOrder = [block, fragment, blocks, free, available, files, freeFiles, freeFiles, disk, 0n, longestName];
     return packet(answers.extended, number(id), ...inOrder.map(large));

@@ -1,4 +1,4 @@
-/** Serves SFTP on a channel: one request after the other, so that whoever sends more waits. */
+/** Serves SFTP on a channel, one request after another, so that a client that sends more has to wait. */
 import { isProblem } from "../../../kernel/problem.ts";
 import type { Line } from "../line.ts";
 import { Failure } from "./failure.ts";
@@ -9,11 +9,11 @@ import { answer, asks, type Entry, LARGEST_PACKET, Malformed, type PacketReader,
 const POSIX_RENAME = "posix-rename@openssh.com";
 const STATVFS = "statvfs@openssh.com";
 const FSTATVFS = "fstatvfs@openssh.com";
-/** Each with the version that clients know it by. */
+/** Each extension with the version that clients know. */
 const EXTENSIONS = { [POSIX_RENAME]: "1", [STATVFS]: "2", [FSTATVFS]: "2" };
-/** Each may have a program at work in the Pod. */
+/** Each open handle may have a program running in the Pod. */
 const MOST_HANDLES = 16;
-/** Entries in one answer, so that it is no larger than clients take. */
+/** The most entries in one answer, so that it is not too large for clients. */
 const ENTRIES_AT_ONCE = 100;
 const ROOM_FOR_HEAD = 1024;
 
@@ -21,7 +21,7 @@ interface OpenFolder {
   left: Entry[];
 }
 
-/** Until the client is done, or gone. Throws ShellGone when the Pod is. */
+/** Resolves when the client is done or gone. Throws ShellGone when the Pod is gone. */
 export async function serveFiles(line: Line, files: FilesInPod): Promise<void> {
   const served = new ServedFiles(line, files);
   try {
@@ -39,7 +39,7 @@ class ServedFiles {
   readonly #files: FilesInPod;
   readonly #handles = new Map<string, OpenFile | OpenFolder>();
   #made = 0;
-  /** Clients ask for much ahead: what is wrong with all of it is said once. */
+  /** The last error shown. Clients send many requests ahead, and their common error is shown once. */
   #said = "";
 
   constructor(line: Line, files: FilesInPod) {
@@ -63,7 +63,7 @@ class ServedFiles {
     this.#handles.clear();
   }
 
-  /** Clients show the status alone: what it does not tell goes beside it. */
+  /** Clients show only the status, so the message also goes to the error stream. */
   async #refusal(id: number, error: unknown): Promise<Buffer> {
     if (isProblem(error)) return this.#refusal(id, new Failure("failure", error.message));
     if (!(error instanceof Failure)) throw error;
@@ -114,7 +114,7 @@ class ServedFiles {
         return ok(files.change(packet.text(), packet.attributes()));
       case asks.fsetstat: {
         const file = this.#file(packet.text());
-        // What is written later would change it again.
+        // Pending writes would change the attributes again, so they are finished first.
         await file.settle();
         return ok(files.change(file.path, packet.attributes()));
       }

@@ -1,18 +1,18 @@
-/** A shell in a Pod that does one thing after the other, and tells what came of each. */
+/** A shell in a Pod that runs one command after another and reports the result of each. */
 import { MIB } from "../../../kernel/operation.ts";
 import type { Execution } from "../../../ports/compute/execution.ts";
 import type { Bytes } from "./bytes.ts";
 
-/** What a command wrote, of both streams, and how it ended. */
+/** The output of a command, from both streams, and its exit code. */
 export interface Done {
   code: number;
   output: string;
 }
 
-/** Of the output of one command: beyond it nothing is kept, and the command has failed. */
+/** The most output of one command. If there is more, it is dropped and the command counts as failed. */
 const MOST_OUTPUT = 4 * MIB;
 
-/** The Pod, or its shell, is gone. */
+/** The Pod or its shell is gone. */
 export class ShellGone extends Error {}
 
 export class ShellInPod {
@@ -20,10 +20,10 @@ export class ShellInPod {
   readonly #output: Bytes;
   readonly #mark: string;
   #last: Promise<unknown> = Promise.resolve();
-  /** Arrived, and not yet part of what a command wrote. */
+  /** Bytes that have arrived and belong to no finished command yet. */
   #rest = Buffer.alloc(0);
 
-  /** `mark` stands behind all that a command writes: no file has a name with it. */
+  /** `mark` follows the output of each command. It is random, so no file name contains it. */
   constructor(execution: Execution, output: Bytes, mark: string) {
     this.#execution = execution;
     this.#output = output;
@@ -32,7 +32,7 @@ export class ShellInPod {
     execution.stdin.on("error", () => {});
   }
 
-  /** Runs a command with words that stand in it as `"$1"`, `"$2"`. Throws ShellGone. */
+  /** Runs a command whose words are `"$1"`, `"$2"` and so on. Throws ShellGone. */
   do(command: string, ...words: string[]): Promise<Done> {
     const done = this.#last.then(() => this.#do(command, words));
     this.#last = done.catch(() => {});
@@ -75,5 +75,5 @@ export class ShellInPod {
   }
 }
 
-/** As one word of a shell, whatever is in it. */
+/** Quotes any text as one word for the shell. */
 const quoted = (word: string) => `'${word.replaceAll("'", "'\\''")}'`;
