@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the bench; its packages are its own and are installed at the first use.
+# Runs the bench. It has its own packages, which are installed at the first use.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -7,7 +7,7 @@ if [ ! -e node_modules/.package-lock.json ]; then npm ci --no-fund --no-audit --
 if [ ! -e bench/node_modules/.package-lock.json ] || [ bench/package-lock.json -nt bench/node_modules/.package-lock.json ]; then
   npm ci --prefix bench --ignore-scripts --no-fund --no-audit --loglevel=error
 fi
-# Some rows need other programs; whoever may install packages gets them, others are told by the bench itself.
+# Some rows need other programs. They are installed if this user may do that. Otherwise the bench says what is missing.
 rows=$(sed -n 's/.* --rows[ =]\([^ ]*\).*/\1/p' <<<" $*")
 case " $* " in *" --check "*) rows=13 ;; esac
 install() { # program, package, rows that need it

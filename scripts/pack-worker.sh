@@ -1,5 +1,5 @@
 #!/bin/sh
-# Packs the worker library into the folder that is named, or this one: with the pinned Node, whatever Node the machine has.
+# Packs the worker library into the given folder, or this one, with the pinned Node, whatever Node the machine has.
 set -eu
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The test commands: install what is missing, then run every stage and say how long each took. With `--all`, every test there is.
+# The test commands: installs what is missing, then runs every stage and says how long each took. With `--all`, runs every test there is.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -9,11 +9,20 @@ if [ ! -x node_modules/.bin/vitest ] || [ package-lock.json -nt node_modules/.pa
   echo "stage install: $((SECONDS - started)) s"
 fi
 sh scripts/sandbox.sh
-# Pods are reached by the programs that people have.
-if [ "${1:-}" = --all ] && ! command -v sftp >/dev/null && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
-  patient="-o DPkg::Lock::Timeout=300 -o Acquire::Retries=5"
-  apt-get $patient update -qq
-  DEBIAN_FRONTEND=noninteractive apt-get $patient install -qq -y --no-install-recommends openssh-client >/dev/null
+# The tests reach Pods with the programs that people use, such as sftp, and the console with a real browser.
+if [ "${1:-}" = --all ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+  wanted=
+  command -v sftp >/dev/null || wanted="$wanted openssh-client"
+  command -v chromium >/dev/null || wanted="$wanted chromium"
+  if [ -n "$wanted" ]; then
+    patient="-o DPkg::Lock::Timeout=300 -o Acquire::Retries=5"
+    apt-get $patient update -qq
+    # A system without one of them goes on without it, and its tests say why they do not run.
+    for package in $wanted; do
+      DEBIAN_FRONTEND=noninteractive apt-get $patient install -qq -y --no-install-recommends "$package" >/dev/null ||
+        echo "$package could not be installed: tests that need it do not run" >&2
+    done
+  fi
 fi
 export PATH="$PWD/node_modules/.bin:$PATH"
 exec node --disable-warning=ExperimentalWarning scripts/test.ts "$@"

@@ -1,6 +1,6 @@
 /**
- * Loaded into a real server before anything else: measures for how long its main thread lets nobody else come to their turn, in
- * time of the processor, which other programs on a busy machine do not lengthen. Whoever connects is told, and it begins anew.
+ * Loaded into a real server before anything else. It measures how long one turn of the main thread blocks all others, in processor time,
+ * which other programs on a busy machine do not lengthen. Each connection gets the longest turn since the last one.
  */
 import { createServer } from "node:net";
 import { isMainThread } from "node:worker_threads";

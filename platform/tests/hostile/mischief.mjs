@@ -1,4 +1,4 @@
-/** Loaded into a real server before anything else: makes it fail in ways that reach nobody, when it gets a signal. */
+/** Loaded into a real server before anything else. On a signal it causes errors that nobody handles. */
 import { createRequire, syncBuiltinESMExports } from "node:module";
 import { isMainThread } from "node:worker_threads";
 

@@ -1,9 +1,9 @@
 #!/bin/sh
 # Runs one more program inside an instance, and hangs it up when its caller is gone.
 #   exec.sh FOLDER LAUNCHER CGROUPS STEPS COMMAND...
-# FOLDER is the instance's, LAUNCHER the number of the process that runs its own program, CGROUPS are folders with a colon between them. The
-# program is STEPS processes below COMMAND. Descriptor 6 is a pipe that nobody writes to: the server closes it when the caller goes away, and
-# the kernel when the server dies.
+# FOLDER is the instance's folder. LAUNCHER is the number of the process that runs the instance's own program. CGROUPS are folders,
+# separated by colons. The program is STEPS processes below COMMAND. Descriptor 6 is a pipe that nobody writes to: the server closes it when
+# the caller goes away, and the kernel closes it when the server dies.
 set -u
 folder=$1 launcher=$2 cgroups=$3 steps=$4
 shift 4
@@ -11,22 +11,24 @@ shift 4
 IFS=:
 for cgroup in $cgroups; do echo 0 >"$cgroup/cgroup.procs" || exit 125; done
 unset IFS
-# Who ends an instance ends what is in its groups after that has been written: this came too late to be seen, or is ended with the rest.
+# The end of an instance is recorded first, and then everything in its groups is killed. So this process either sees the record or is
+# killed.
 [ ! -e "$folder/exit" ] && [ -d "/proc/$launcher" ] || exit 137
-# As in `launch.sh`.
+# The same limits as in `launch.sh`.
 ulimit -c 0
 ulimit -S -n 65536 2>/dev/null || true
 umask 022
 echo 500 >/proc/self/oom_score_adj 2>/dev/null || true
 
-# The first child of a process, or the second.
+# The first or second child of a process.
 child_of() {
   set -- "$2" $(cat "/proc/$1/task/$1/children")
   shift "$1"
   echo "${1:-}"
 }
 
-# The program, or what is about to become it. Of the children of this shell the first is who waits for the caller to go.
+# The program, or the process that is about to become it. The first child of this shell waits for the caller to go; the second runs the
+# command.
 program() {
   next=$(child_of "$$" 2)
   for step in - $(seq "$steps"); do
@@ -48,9 +50,9 @@ hang_up() {
   kill -KILL "$(program)"
 }
 
-# The program alone writes there: this shell would tell of its end.
+# Only the program writes to standard error. This shell would report the program's end there.
 exec 7>&2 2>/dev/null
-# Beside it, not the program: a shell makes what it runs in the background deaf to the keys that interrupt.
+# The waiting process runs in the background, not the program: a shell makes background processes ignore the interrupt keys.
 hang_up </dev/null >/dev/null 3<&- 4<&- 5<&- 7>&- &
 waiting=$!
 (

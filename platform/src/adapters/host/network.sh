@@ -1,9 +1,8 @@
 #!/bin/sh
-# Gives the network namespace that it runs in a link to the machine's bridge, and one to that of a group where it has one, and runs the
-# command in it.
+# Links its network namespace to the machine's bridge, and to a group's bridge if there is one, and runs the command in it.
 #   network.sh BRIDGE LINK HARDWARE-ADDRESS ADDRESS/BITS GATEWAY GROUP-BRIDGE GROUP-LINK GROUP-ADDRESS/BITS COMMAND...
-# Its parent is still in the machine's own network namespace. The command begins at once, since a sandbox takes as long to build as a
-# network; before it comes to the program it reads a line from descriptor 5, which is there when the network is.
+# Its parent is still in the machine's own network namespace. The command starts at once, since building a sandbox takes as long as building
+# a network. Before the command runs the program it reads a line from descriptor 5, which arrives when the network is ready.
 set -eu
 bridge=$1 link=$2 hardware=$3 address=$4 gateway=$5 group=$6 group_link=$7 group_address=$8
 shift 8
@@ -14,7 +13,8 @@ link add name $link master $bridge up type veth peer name eth0 address $hardware
 link set dev $link type bridge_slave isolated on
 ${group:+link add name $group_link master $group up type veth peer name ens1 address 06${hardware#02} netns $$}
 END
-  # No second protocol by which the machine or a neighbour could be reached, and any port may be listened on: they are all its own.
+  # IPv6 is disabled, so that neither the machine nor a neighbour is reached that way. The program may listen on any port, since all ports
+  # are its own.
   echo 1 >/proc/sys/net/ipv6/conf/all/disable_ipv6 2>/dev/null || true
   echo 0 >/proc/sys/net/ipv4/ip_unprivileged_port_start 2>/dev/null || true
   ip -batch - <<END

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Ends the workers of a data folder when its server is gone and none comes back in time. Pods are left alone.
+# Ends the workers of a data folder when its server is gone and none comes back in time. It leaves Pods alone.
 #   watchdog.sh FOLDER SECONDS BRIDGE TABLE CGROUPS...
-# FOLDER holds `.server`, the line of /proc/<pid>/stat by which the server is known, and a folder for each instance.
+# FOLDER holds a folder for each instance, and `.server`, the line of /proc/<pid>/stat that identifies the server.
 set -u
 folder=$1 patience=$2 bridge=$3 table=$4
 shift 4
@@ -11,7 +11,7 @@ step=2
 read -r stat <"/proc/$$/stat"
 echo "$stat" >"$folder/.watchdog" || exit 1
 
-# The start of a process, which tells it from a later one with the same number: the 20th word after the name in brackets.
+# A process's start time, which distinguishes it from a later one with the same number: the 20th word after the name in brackets.
 start_of() {
   set -- ${1##*) }
   echo "${20:-}"
@@ -22,14 +22,14 @@ server_lives() {
   [ "$(start_of "$kept")" = "$(start_of "$now")" ]
 }
 
-# Folders of instances that still run: all of them, or those with a file of that name.
+# Folders of instances that still run: all of them, or only those that contain the named file.
 running() {
   for instance in "$folder"/*/; do
     [ -f "$instance/${1:-identity}" ] && [ ! -e "$instance/exit" ] && echo "$instance"
   done
 }
 
-# Folders of instances whose launcher, if the server came to starting it, has not begun yet.
+# Folders of instances whose launcher has not begun yet, if the server started it at all.
 starting() {
   for instance in "$folder"/*/; do
     [ -e "$instance/spec.json" ] && [ ! -e "$instance/identity" ] && echo "$instance"
@@ -51,7 +51,7 @@ end_group() {
   if [ -e "$1/cgroup.kill" ]; then
     echo 1 >"$1/cgroup.kill"
   elif [ -e "$1/freezer.state" ]; then
-    # Frozen, it starts nothing while signals are sent; what is frozen ends once it is thawed.
+    # A frozen group starts nothing while signals are sent. Its processes end once it is thawed.
     echo FROZEN >"$1/freezer.state"
     kill_all $(cat "$1/cgroup.procs")
     echo THAWED >"$1/freezer.state"
@@ -68,12 +68,12 @@ end_instance() {
     kill_all $(below "${launcher%% *}")
     sleep 0.1
   done
-  # On a busy machine the shell that would have written it was ended before it came to that.
+  # On a busy machine the launcher may have been killed before it could record the exit.
   [ -e "$1/exit" ] || [ -d "/proc/${launcher%% *}" ] || echo 137 >"$1/exit"
   while read -r group; do rmdir "$group"; done <"$1/cgroups" 2>/dev/null
 }
 
-# Every group in these, whether or not a folder tells of its instance.
+# Ends every group in these folders, whether or not an instance's folder names it.
 end_groups() {
   for base in "$@"; do
     for group in "$base"/*/; do
@@ -89,7 +89,7 @@ end_groups() {
 
 waited=0
 while sleep "$step"; do
-  # Somebody removed it, and with it all that could be known: nothing goes on unknown.
+  # Somebody removed the folder and all records in it. Nothing may go on without a record.
   if [ ! -d "$folder" ]; then
     end_groups "$@"
     break
@@ -105,12 +105,12 @@ while sleep "$step"; do
   break
 done
 
-# With nothing left running, nothing is left of the machine's either. A server that comes now must find who is at it, and end him first:
-# until all is done the watchdog is known by its file.
+# When nothing runs any more, the watchdog removes everything else from the machine too. Its file stays until all is done, so that a server
+# that starts now finds the watchdog and ends it first.
 if [ -z "$(running)" ] && ! server_lives; then
   for base in "$@"; do rmdir "$base"/*/ "$base"; done
   if [ -n "$bridge" ]; then
-    # Asked of the kernel: /sys may show the links of another network namespace.
+    # Reads the kernel's list, since /sys may show the links of another network namespace.
     sed -n "s/^ *\(${bridge}g[0-9]*\):.*/\1/p" /proc/self/net/dev | while read -r group; do
       ip link delete "$group"
       rm -f "/run/millrace-groups/$group"

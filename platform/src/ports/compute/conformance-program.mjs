@@ -1,9 +1,9 @@
-/** The program of the conformance suite on a real machine: does the steps that its argument lists. */
+/** The program that the conformance suite runs on a real machine: it does the steps that its argument lists. */
 import { spawn } from "node:child_process";
 import { appendFileSync, existsSync, readFileSync, writeFileSync, writeSync } from "node:fs";
 import { connect, createServer } from "node:net";
 
-/** Listened to from the beginning: a test may ask as soon as it has read a line. */
+/** Registered at once, since a test may ask the program to end as soon as it has read a line. */
 const asked = new Promise((resolve) => process.on("SIGTERM", resolve));
 const stay = () => new Promise(() => setInterval(() => {}, 60_000));
 const kept = [];
@@ -73,7 +73,7 @@ const acts = {
   exit: (code) => process.exit(code),
 };
 
-/** Long enough for a slow machine: whoever is not to be reached is refused at once or never answers. */
+/** Long enough for a slow machine. A peer that cannot be reached refuses at once or never answers. */
 const ANSWER_MS = 1_500;
 
 function answers(host, port) {

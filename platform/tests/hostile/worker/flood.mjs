@@ -1,4 +1,4 @@
-/** A program that does all it can to make its output large, and never ends by itself. */
+/** A program that does everything to make its output large and never ends by itself. */
 import { ftruncateSync, openSync, writeSync } from "node:fs";
 
 const tries = [
@@ -10,6 +10,6 @@ for (const attempt of tries)
   try {
     attempt();
   } catch {
-    // What is refused is as it should be.
+    // The system should refuse these attempts.
   }
 for (const text = "y\n".repeat(32_768); ; ) writeSync(1, text);

@@ -1,4 +1,4 @@
-/** A worker whose every job has the longest result that is kept in its record. */
+/** A worker whose jobs all have the longest result that fits into a record. */
 const env = process.env;
 const headers = { authorization: env.RUNPOD_AI_API_KEY };
 const result = JSON.stringify({ output: "x".repeat(19_000_000) });

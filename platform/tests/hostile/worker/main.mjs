@@ -1,2 +1,2 @@
-/** A worker with a behaviour, which is a file beside this one: `node main.mjs <behaviour>`. */
+/** Runs the behaviour in a file beside this one: `node main.mjs <behaviour>`. */
 await import(`./${process.argv[2]}.mjs`);

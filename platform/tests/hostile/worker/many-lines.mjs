@@ -1,4 +1,4 @@
-/** Tells its server of as many jobs that are none as fit into a request, again and again, while it does its own. */
+/** Reports as many jobs that do not exist as fit into a request, again and again, while it does its own jobs. */
 const env = process.env;
 const headers = { authorization: env.RUNPOD_AI_API_KEY };
 const exchange = `${env.RUNPOD_WEBHOOK_PING.replace("/ping/", "/job-exchange/")}&take=0`;

@@ -1,10 +1,10 @@
-/** An application that answers with what HTTP does not allow, in the words of its request's path. */
+/** An application that gives answers that HTTP does not allow. The path of a request chooses the answer. */
 import { createServer } from "node:net";
 
 const OK = "HTTP/1.1 200 OK\r\n";
 const CHUNKED = `${OK}Transfer-Encoding: chunked\r\n\r\n`;
 
-/** What is said before the connection is closed. */
+/** Sent before the connection is closed. */
 const SAID = {
   latin: "HTTP/1.1 200 caf\xe9\r\nContent-Length: 2\r\n\r\nok",
   control: "HTTP/1.1 200 a\0\x01b\r\nContent-Length: 2\r\n\r\nok",
@@ -35,7 +35,7 @@ const SAID = {
   half: "HTTP/1.1 200 OK\r\nContent-",
 };
 
-/** What is done with the connection. */
+/** Actions on the connection. */
 const DONE = {
   reset: (socket) => socket.resetAndDestroy(),
   endless(socket) {
@@ -51,7 +51,7 @@ const DONE = {
 
 createServer({ allowHalfOpen: true }, (socket) => {
   socket.on("error", () => {});
-  // Also answered before all of the request was read.
+  // Also answers before the whole request was read.
   socket.once("data", (data) => {
     const path = data.toString("latin1").split(" ")[1].slice(1);
     if (DONE[path]) DONE[path](socket);

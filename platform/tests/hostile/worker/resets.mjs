@@ -1,4 +1,4 @@
-/** An application on its own loopback that breaks most connections, each at another moment. */
+/** An application on its own loopback that breaks most connections, each at a different moment. */
 import { createServer } from "node:net";
 
 const OK = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\n";

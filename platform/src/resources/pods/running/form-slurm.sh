@@ -1,5 +1,6 @@
-# Starts Slurm inside a member of a cluster: the controller on rank 0, and what runs jobs on all. What runs is left alone. Members know each other
-# by a key that rank 0 makes, and that the others are given on their input, after its host name. MEMBER_ADDRS says where they are, by rank.
+# Starts Slurm inside a member of a cluster: the controller on rank 0, and the daemon that runs jobs on all. Daemons that already run are
+# left alone. Members trust each other by a key that rank 0 makes. The others get its host name and then the key on their input.
+# MEMBER_ADDRS lists the addresses by rank.
 runs() {
   for name in /proc/[0-9]*/comm; do [ "$(cat "$name" 2>/dev/null)" = "$1" ] && return 0; done
   return 1
@@ -23,12 +24,12 @@ if [ "$NODE_RANK" = 0 ]; then
     mv "$key.new" "$key"
   }
 else
-  # The controller may come later.
+  # The controller may start later, so this asks to be run again.
   read -r controller || exit 75
   base64 -d >"$key.new"
   mv "$key.new" "$key"
 fi
-# Of an image that has users of its own, munged runs as whoever owns its files.
+# munged must own its files, and the image may have given them to a user of its own.
 chown -R "$(id -u):$(id -g)" /etc/munge /run/munge /var/log/munge /var/lib/munge
 runs munged || munged --force --key-file="$key"
 
@@ -63,7 +64,7 @@ conf=/etc/slurm/slurm.conf
 mv "$conf.new" "$conf"
 chmod 644 "$conf"
 
-# Starts one that runs in the background, and says when it does not stay.
+# Starts a daemon in the background, and reports it if the daemon ends at once.
 start() {
   runs "$1" && return
   "$@"
