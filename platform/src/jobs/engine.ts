@@ -15,16 +15,17 @@ import { workerOf } from "./holder.ts";
 import { DEFAULT_TTL_MS } from "./model.ts";
 import { cancelling, givingUpHolder, retrying, shortening, timingOut } from "./moves.ts";
 import type { RequestTerms } from "./request.ts";
+import type { JobTally } from "./tally.ts";
 import { type Ended, type Wait, Waiters } from "./waiters.ts";
 
 const MINUTE_MS = 60_000;
 
-/** How long results are kept after the end. */
+/** How long results are kept after the job ended. */
 export const RETENTION_MS = {
   run: 30 * MINUTE_MS,
   runsync: MINUTE_MS,
   runsyncWithWait: 5 * MINUTE_MS,
-  /** Longer than any batch takes; when it has ended, its results are let go as those of /run. */
+  /** This is longer than any batch takes. Once the batch has ended, its results expire like those of /run. */
   batch: 30 * 24 * 60 * MINUTE_MS,
 };
 
@@ -35,7 +36,7 @@ const KEPT = {
   runsync: `results of /runsync are kept for ${inMinutes(RETENTION_MS.runsync)} after the end, ${inMinutes(RETENTION_MS.runsyncWithWait)} with 'wait'`,
 };
 
-/** What an endpoint's jobs are held to when they say nothing themselves. */
+/** The limits that apply to jobs that set none themselves. */
 export interface EndpointTerms {
   id: string;
   executionTimeoutMs: number;
@@ -56,19 +57,21 @@ export interface EngineParts {
   clock: Clock;
   random: Random;
   failed: Failed;
-  /** A job came into the queue of this endpoint: the fleet may want to start a worker. On the way of every job. */
+  /** Reports a new job in this endpoint's queue, so that the fleet can start a worker. Runs for every job, so it must be fast. */
   wanted?: (endpoint: string) => void;
+  /** Counts ended jobs. Without it, nothing is counted. */
+  tally?: JobTally;
 }
 
-/** Somebody who waits for a job's end. */
+/** A request that waits for a job's end. */
 export interface Waiting {
   waitMs: number;
   gone: Gone;
-  /** Told the job's id once it is known to be there. */
+  /** Called with the job's id once the job exists. */
   known?: (id: string) => void;
-  /** Asked before a long result is loaded. */
+  /** Called before a long result is loaded. */
   admit?: Admit;
-  /** Told of a long result that is at hand. */
+  /** Called with the size of a long result that is already in memory. */
   note?: (bytes: number) => void;
 }
 
@@ -93,7 +96,7 @@ export class Engine implements AsyncDisposable {
     return jobId(this.#clock.now(), this.#random, { sync: mode === "runsync" || mode === "runsyncWithWait" });
   }
 
-  /** Accepted means durable: when this resolves, nothing can lose the job. */
+  /** A submitted job is durable: once this resolves, nothing can lose the job. */
   async submit(submission: Submission, id = this.newId(submission.mode)): Promise<Job> {
     const [enqueued] = await this.#queue.enqueue([newJob(submission, id, this.#clock.now())]);
     const { known, digest, job: accepted } = enqueued!;
@@ -104,7 +107,7 @@ export class Engine implements AsyncDisposable {
     return accepted;
   }
 
-  /** Many of one endpoint, in their order; those that were submitted before under the same key are left as they are. */
+  /** Submits many jobs of one endpoint in their order. Jobs already submitted under the same key are unchanged. */
   async submitAll(endpoint: EndpointTerms, submissions: readonly (Submission & { id: string })[]): Promise<void> {
     const now = this.#clock.now();
     await this.#queue.enqueue(submissions.map((submission) => newJob(submission, submission.id, now)));
@@ -112,8 +115,8 @@ export class Engine implements AsyncDisposable {
   }
 
   /**
-   * The job at its end, or as it is when the time is up. Listening begins before the job exists, so no end is missed. The submission
-   * loses its body when that is durable: the wait may take minutes, through which nobody needs it.
+   * Returns the job when it has ended, or as it is when the time is up. Listening begins before the job exists, so no end is missed. The
+   * submission's body is dropped once it is durable, because nobody needs it during a wait that can take minutes.
    */
   async submitAndWait(submission: Submission, waiting: Waiting, id: string): Promise<Ended> {
     const endpoint = submission.endpoint.id;
@@ -129,7 +132,7 @@ export class Engine implements AsyncDisposable {
     }
   }
 
-  /** The same for a job that is there already. */
+  /** Does the same for a job that already exists. */
   async waitFor(endpoint: string, id: string, waiting: Waiting): Promise<Ended> {
     const wait = this.#waiting(endpoint, id, waiting);
     try {
@@ -149,7 +152,7 @@ export class Engine implements AsyncDisposable {
     return reading;
   }
 
-  /** An end that came first stays: cancelling a finished job changes nothing and tells its real state. */
+  /** The first end wins: cancelling a finished job changes nothing and returns its real state. */
   async cancel(endpoint: string, id: string): Promise<Job> {
     const { job } = await this.read(endpoint, id);
     const [outcome] = await this.#queue.apply([cancelling(job, this.#clock.now())]);
@@ -158,7 +161,7 @@ export class Engine implements AsyncDisposable {
     return told;
   }
 
-  /** Many at once, of which those that have begun meanwhile go on. */
+  /** Cancels many jobs at once. Jobs that have started meanwhile continue. */
   async cancelWaiting(jobs: readonly Job[]): Promise<void> {
     const now = this.#clock.now();
     const outcomes = await this.#queue.apply(
@@ -177,7 +180,7 @@ export class Engine implements AsyncDisposable {
     }
     const [outcome] = await this.#queue.apply([retrying(job, this.#clock.now())]);
     if (!outcome!.applied) throw problem("wrong-state", "job is not in a retryable state: it was changed a moment ago");
-    this.#queued(endpoint);
+    this.#returned(endpoint);
     return outcome!.job;
   }
 
@@ -193,7 +196,7 @@ export class Engine implements AsyncDisposable {
     await this.#queue.apply(shortening(job, ttlMs, this.#clock.now()));
   }
 
-  /** Notes how far a stream was given out; the next reader goes on from there. */
+  /** Stores how far a stream was read, so that the next reader continues from there. */
   async moveCursor(
     { id, attempt: current }: Job,
     { attempt, sequence }: { attempt: number; sequence: number },
@@ -206,13 +209,13 @@ export class Engine implements AsyncDisposable {
     return this.#queue.counts(endpoint);
   }
 
-  /** Everything the endpoint's jobs left behind is removed; requests that wait for one learn that it is gone. */
+  /** Removes everything that the endpoint's jobs left behind. Requests that wait for one of them learn that it is gone. */
   async removeEndpoint(endpoint: string): Promise<void> {
     await this.#queue.removeEndpoint(endpoint);
     this.#signals.emit(`removed:${endpoint}`);
   }
 
-  /** What happens to jobs that ran out of something. Safe to repeat, and safe when two nodes do it at once. */
+  /** Ends or returns jobs that exceeded a limit. This is safe to repeat, and safe when two nodes do it at once. */
   async settleDue(due: Due[]): Promise<void> {
     if (due.length === 0) return;
     const now = this.#clock.now();
@@ -221,7 +224,7 @@ export class Engine implements AsyncDisposable {
       this.#told(outcome);
       const { job } = due[i]!;
       if (!outcome.applied) continue;
-      if (outcome.job.state === "IN_QUEUE") this.#queued(job.endpoint);
+      if (outcome.job.state === "IN_QUEUE") this.#returned(job.endpoint);
       else if (job.holder) this.#signals.emit(`stop:${job.holder}`);
     }
   }
@@ -231,12 +234,18 @@ export class Engine implements AsyncDisposable {
   }
 
   #queued(endpoint: string): void {
-    // Asked before a worker is called for this job: afterwards nobody could tell whether one had waited for it.
+    // The fleet is asked before a waiting worker is called for this job. Afterwards nobody could tell whether one had been waiting.
     this.#wanted(endpoint);
     this.#signals.emit(`work:${endpoint}`);
   }
 
-  /** Tells of an end that was just made, and returns the job as it now is. */
+  /** Does the same for a job that comes back for another attempt. */
+  #returned(endpoint: string): void {
+    this.#wanted(endpoint);
+    this.waiters.returned(endpoint);
+  }
+
+  /** Announces an end that was just made, and returns the job as it now is. */
   #told(outcome: Outcome): Job | undefined {
     if (!outcome.applied) return outcome.now;
     const { job } = outcome;
@@ -247,8 +256,8 @@ export class Engine implements AsyncDisposable {
   }
 
   /**
-   * Nothing is kept of a job that expired, but its id says when it was made. The id alone decides what is said: a client that asks for a job of
-   * others learns nothing of it.
+   * An expired job leaves nothing behind, but its id says when it was made. The message depends on the id alone, so clients learn nothing
+   * about the jobs of other accounts.
    */
   #absent(id: string): Problem {
     const made = jobIdParts(id);
@@ -258,7 +267,7 @@ export class Engine implements AsyncDisposable {
     return problem("not-found", `job not found: it is unknown here, or it has expired: ${kept}, ${less}`);
   }
 
-  /** Waits for an end, or for the end of everything that the endpoint has. */
+  /** Waits for the job's end or for the removal of its endpoint. */
   #waiting(endpoint: string, id: string, { waitMs, gone }: Waiting): Wait {
     const stopListening = this.#signals.listen(`removed:${endpoint}`, () =>
       this.waiters.tell({ job: removedJob(id, endpoint, this.#clock.now()), result: undefined }),
@@ -273,14 +282,14 @@ export class Engine implements AsyncDisposable {
     return ended;
   }
 
-  /** A job that was there and is no more was purged, or went with its endpoint. */
+  /** A job that existed and no longer does was purged or removed with its endpoint. */
   async #now(endpoint: string, id: string, admit: Admit | undefined): Promise<Ended> {
     const reading = await this.#queue.read(id, this.#clock.now(), ["result"], admit);
     if (typeof reading === "object") return { job: reading.job, result: reading.result };
     return { job: removedJob(id, endpoint, this.#clock.now()), result: undefined };
   }
 
-  /** For a waiter: the end of a job that ended somewhere else. */
+  /** Reads for a waiter the end of a job that ended on another node. */
   async #ended(id: string): Promise<Ended | undefined> {
     const reading = await this.#queue.read(id, this.#clock.now());
     if (reading === "purged") return { job: removedJob(id, "", this.#clock.now()), result: undefined };
@@ -319,7 +328,7 @@ function changeFor({ job, why }: Due, now: number): JobChange {
   }
 }
 
-/** A removed job has no record any more; requests that wait for it are told that it was cancelled. */
+/** A removed job has no record any more. Requests that wait for it are told that it was cancelled. */
 function removedJob(id: string, endpoint: string, now: number): Job {
   const policy = { ttlMs: 0, executionTimeoutMs: 0, retentionMs: 0, errorRetries: 0, lowPriority: false };
   const times = { createdAt: now, ttlAt: now, queuedAt: now, endedAt: now };

@@ -1,4 +1,4 @@
-/** Jobs as clients send and read them: the shapes, and the bounds that the surface holds requests to. */
+/** The shapes of jobs as clients send and read them, and the bounds on requests. */
 import { dateTime, oneOf, type TProperties, t } from "../kernel/schema.ts";
 import { jobLifecycle } from "../ports/queue/job.ts";
 
@@ -9,17 +9,17 @@ export interface Range {
   most: number;
 }
 
-/** How long a client waits for a job's end. */
+/** How long a client may wait for a job's end. */
 export const WAIT = { least: 1000, most: 300_000, standard: 90_000 };
-/** How long it waits for something of a stream. */
+/** How long a client may wait for the next part of a stream. */
 export const STREAM_WAIT = { ...WAIT, standard: 10_000 };
-/** For how long a result is kept that its reader lets go early. */
+/** How long a result is kept when its reader shortens that time. */
 export const RESULT_TTL = { least: 1, most: 7 * DAY_MS };
 export const TTL_RANGE = { least: 10_000, most: 7 * DAY_MS };
 export const DEFAULT_TTL_MS = DAY_MS;
 export const EXECUTION_TIMEOUT_RANGE = { least: 5000, most: 7 * DAY_MS };
 export const RETRIES_RANGE = { least: 0, most: 10 };
-/** Every database can have an index of what is no longer. */
+/** Every supported database can index values of this length. */
 export const WEBHOOK_BYTES = 2000;
 export const IDEMPOTENCY_KEY_LENGTH = 255;
 export const PAGE_LIMIT = { least: 1, most: 1000, standard: 100 };
@@ -37,7 +37,7 @@ export const text = (description: string, maxLength = 512) => t.String({ maxLeng
 
 const count = (description: string) => t.Integer({ minimum: 0, description });
 
-/** What clients do not know yet may be added. */
+/** Objects of this kind may get more fields later, which clients must ignore. */
 export const open = <P extends TProperties>(properties: P, options: object = {}) =>
   t.Object(properties, { additionalProperties: true, ...options });
 
@@ -78,7 +78,7 @@ const S3Config = open(
   { description: "For a handler that uploads its results; handed to it as it is." },
 );
 
-/** Other keys are handed to the worker as they are. */
+/** Other keys are passed to the worker unchanged. */
 export const JobRequest = open(
   {
     input: open({}, { description: "What the handler is given." }),
@@ -155,7 +155,7 @@ export const JobStream = t.Object(
   { $id: "JobStream" },
 );
 
-/** What a page of a list says of the whole. */
+/** The fields in which a page describes the whole list. */
 const page = {
   total: count("How many there are."),
   offset: count("As asked for."),
@@ -172,6 +172,27 @@ const ListedJob = open(
     actions: t.Array(oneOf(jobLifecycle.asked), { description: "What can be done with it now." }),
   },
   { $id: "ListedJob", description: "A job without its output." },
+);
+
+/** What was asked of a job and how it came to its state, beside what lists show. */
+export const JobDetails = open(
+  {
+    ...ListedJob.properties,
+    queuedAt: dateTime("When it last entered the queue."),
+    attempts: count("Runs that have begun, also those that were lost."),
+    lastLoss: t.Optional(t.String({ description: "Why its last run was lost, while it waits for or has another." })),
+    endsBy: t.Optional(dateTime("When it times out, if it has not ended by then.")),
+    keptUntil: t.Optional(dateTime("When the record and the result of an ended job go.")),
+    policy: t.Object({
+      executionTimeout: count("Milliseconds that one run may take."),
+      ttl: count("Milliseconds of the whole life."),
+      retries: count("How often a run that ended with the handler's own error is repeated."),
+      lowPriority: t.Boolean(),
+    }),
+    webhooks: t.Optional(t.Array(t.String(), { description: "Who is told about its end." })),
+    input: t.Unknown({ description: "What the handler is given, as it was sent." }),
+  },
+  { $id: "JobDetails", description: "A job with its input, and without its output." },
 );
 
 export const JobList = t.Object({ requests: t.Array(ListedJob), ...page }, { $id: "JobList" });

@@ -1,10 +1,11 @@
-/** What clients of a queue-based endpoint can ask for. */
+/** The operations that clients of a queue-based endpoint can call. */
 import { EVENT_MEDIA, inJson, type RawAnswer, type RawOperations } from "../kernel/raw-operation.ts";
 import { t } from "../kernel/schema.ts";
 import {
   Health,
   IDEMPOTENCY_KEY_LENGTH,
   integerIn,
+  JobDetails,
   JobList,
   JobRecord,
   JobRequest,
@@ -256,6 +257,32 @@ export const jobOperations = {
       },
     },
     refuses: [400, 404],
+    key: "caller",
+    scope: "serverless:read",
+  },
+  getJobDetails: {
+    method: "GET",
+    path: at("/requests/{job_id}"),
+    summary: "Read what was asked of a job",
+    description:
+      "Its input, its terms and its times. Other parts of the body that was sent, such as credentials, are not shown.",
+    tag,
+    answers: {
+      200: {
+        description: "The job with its input.",
+        content: inJson(JobDetails, {
+          ...WAITING,
+          createdAt: "2026-01-01T00:00:00.000Z",
+          actions: ["cancel"],
+          queuedAt: "2026-01-01T00:00:00.000Z",
+          attempts: 0,
+          endsBy: "2026-01-02T00:00:00.000Z",
+          policy: { executionTimeout: 300_000, ttl: 86_400_000, retries: 0, lowPriority: false },
+          input: REQUEST.input,
+        }),
+      },
+    },
+    refuses: [404],
     key: "caller",
     scope: "serverless:read",
   },

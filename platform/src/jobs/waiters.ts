@@ -1,4 +1,4 @@
-/** Requests that wait for a job's end: they wait on an event, never by polling, and are forgotten when the client hangs up. */
+/** Requests that wait for a job's end. They wait on an event, never by polling, and are removed when the client hangs up. */
 
 import { every } from "../kernel/background.ts";
 import type { Clock } from "../kernel/clock.ts";
@@ -8,24 +8,25 @@ import type { Gone } from "../kernel/gone.ts";
 import { wait } from "../kernel/wait.ts";
 import type { Job, Payload } from "../ports/queue/job.ts";
 import type { Signals } from "../ports/signals/signals.ts";
+import type { JobTally } from "./tally.ts";
 
 export interface Ended {
   job: Job;
   result: Payload | undefined;
-  /** The job ended elsewhere, and its result was not read: the waiting request reads it, when there is room for it. */
+  /** The job ended elsewhere and its result was not read. The waiting request reads it once there is memory for it. */
   isUnread?: true;
 }
 
-/** Someone who waits for a job's end. */
+/** One wait for a job's end. */
 export interface Wait {
   ended: Promise<Ended | undefined>;
-  /** Gives up waiting; after the end it changes nothing. */
+  /** Stops waiting. After the end this has no effect. */
   leave(): void;
 }
 
 type Heard = (ended: Ended | undefined) => void;
 
-/** Where signals may be lost, each waiting request looks into the queue this often. */
+/** Where signals can be lost, each waiting request checks the queue this often. */
 const LOOK_EVERY_MS = 2000;
 
 export class Waiters implements AsyncDisposable {
@@ -35,18 +36,21 @@ export class Waiters implements AsyncDisposable {
   readonly #look: (id: string) => Promise<Ended | undefined>;
   readonly #failed: Failed;
   readonly #looking: AsyncDisposable | undefined;
+  readonly #tally: JobTally | undefined;
 
-  /** `look` reads a job that ended elsewhere; undefined while it has not ended. */
+  /** `look` reads a job that ended elsewhere, and returns undefined while it has not ended. */
   constructor(parts: {
     signals: Signals;
     clock: Clock;
     look: (id: string) => Promise<Ended | undefined>;
     failed: Failed;
+    tally?: JobTally | undefined;
   }) {
     this.#signals = parts.signals;
     this.#clock = parts.clock;
     this.#look = parts.look;
     this.#failed = parts.failed;
+    this.#tally = parts.tally;
     if (!parts.signals.reliable)
       this.#looking = every(
         parts.clock,
@@ -60,7 +64,9 @@ export class Waiters implements AsyncDisposable {
     return this.#waiting.size;
   }
 
-  /** The wait ends with the job's end, or with undefined when the time is up, the client is gone, or the server closes; `over` is called then. */
+  /**
+   * The wait ends with the job's end, or with undefined if the time is up, the client is gone or the server closes. Then it calls `over`.
+   */
   wait(id: string, waitMs: number, gone: Gone, over?: () => void): Wait {
     const ending = () => {
       over?.();
@@ -69,7 +75,7 @@ export class Waiters implements AsyncDisposable {
     };
     const waited = wait<Ended | undefined>({ clock: this.#clock, ms: waitMs, gone, late: undefined, over: ending });
     const { ended, end: heard, leave } = waited;
-    // Where every end is made in this process, the engine and the desk tell of it; with other nodes it is heard of by signals.
+    // If every end is made in this process, the engine and the worker desk announce it. With several nodes, signals do.
     const stopListening = this.#signals.reliable
       ? () => undefined
       : this.#signals.listen(`ended:${id}`, () =>
@@ -80,11 +86,18 @@ export class Waiters implements AsyncDisposable {
     return { ended, leave };
   }
 
-  /** Tells everyone here who waits, with the result at hand, and everyone elsewhere that there is one. */
+  /** Gives the result to all waiters on this node and signals to other nodes that there is one. */
   tell(ended: Ended): void {
     for (const heard of [...(this.#waiting.get(ended.job.id) ?? [])]) heard(ended);
     this.#signals.emit(`ended:${ended.job.id}`);
     if (ended.job.webhooks) this.#signals.emit("outbox");
+    this.#tally?.ended(ended.job);
+  }
+
+  /** Counts a job that went back to the queue, and wakes the workers that wait for work. */
+  returned(endpoint: string): void {
+    this.#tally?.retried(endpoint);
+    this.#signals.emit(`work:${endpoint}`);
   }
 
   async lookAgain(): Promise<void> {

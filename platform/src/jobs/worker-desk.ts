@@ -26,25 +26,25 @@ export type { WorkerCall };
 export interface Reported {
   id: string;
   report: Report;
-  /** Our own worker library says which attempt it reports; others cannot. */
+  /** Only our own worker library says which attempt it reports. */
   attempt?: number;
 }
 
-/** A post of a streaming job. Our own worker library says which of an attempt's posts it is, counted from 1; others cannot. */
+/** A post of a streaming job. Only our own worker library numbers the posts of an attempt, from 1. */
 export interface Streamed {
   id: string;
-  /** The chunks that it becomes. */
+  /** The chunks made from this post. */
   chunks: readonly string[];
   numbered?: { attempt: number; sequence: number };
 }
 
-/** A drained worker asks again at once whenever it is answered; it is about to be ended, and must not be kept waiting for long. */
+/** A drained worker asks again as soon as it is answered, so it is held for a while. It is about to end, so it must not wait long. */
 const DRAINED_HOLD_MS = 1000;
 
-/** Jobs that this node does not remember are looked for on the disk, so many before everybody else gets their turn. */
+/** Jobs that this node does not remember are read from disk. After this many, other work gets its turn. */
 const LOOKED_FOR_AT_ONCE = 50;
 
-/** How often a report is tried against a job that changes under it. */
+/** How often a report is retried against a job that changes meanwhile. */
 const TRIES = 4;
 
 export class WorkerDesk {
@@ -75,7 +75,7 @@ export class WorkerDesk {
     this.#warmUps = parts.warmUps ?? nobodyWarmsUp;
   }
 
-  /** Up to `limit` jobs, waiting up to `waitMs` for the first. A worker that is gone by then costs the job nothing. */
+  /** Returns up to `limit` jobs and waits up to `waitMs` for the first. If the worker is gone by then, the job loses no attempt. */
   async take(call: WorkerCall, { limit, waitMs, gone, admit }: Taking): Promise<Claimed[]> {
     const session = this.#heard(call);
     const { round } = session;
@@ -95,11 +95,11 @@ export class WorkerDesk {
       }
       const claimed = first ? [first] : await this.#claim(call, session, { limit, admit });
       if (claimed.length === 0) {
-        // What it was called for may be something that it must not have: then others are.
+        // The worker may have been called for a job that it must not have. Then another worker is called.
         if (session.listed.size > 0) place.passOn();
         continue;
       }
-      // It may have waited for longer than a silent worker is believed to live.
+      // The worker may have waited for longer than a silent worker counts as alive.
       this.#heard(call);
       if (!gone.aborted && session.round === round) return claimed;
       const jobs = claimed.map(({ job }) => job);
@@ -109,7 +109,7 @@ export class WorkerDesk {
     return [];
   }
 
-  /** Returns jobs that the worker never got to see. */
+  /** Returns jobs that never reached the worker. */
   async handBack(call: WorkerCall, handed: Job[]): Promise<void> {
     const { endpoint, worker } = call;
     const session = this.#sessions.of(worker, endpoint, this.#clock.monotonic());
@@ -121,13 +121,13 @@ export class WorkerDesk {
     if (returned > 0) this.#signals.emit(`work:${endpoint}`, returned);
   }
 
-  /** Ends a job that was taken and cannot be handed to any worker. */
+  /** Fails a job that was taken and cannot be handed to any worker. */
   async fail({ endpoint, worker }: WorkerCall, job: Job, reason: Reason): Promise<void> {
     const session = this.#sessions.of(worker, endpoint, this.#clock.monotonic());
     await this.#endOrReturn(session, [failing(job, undefined, this.#clock.now(), { reason })]);
   }
 
-  /** Results and progress. A report that comes late, twice or from someone else changes nothing. */
+  /** Accepts results and progress. A report that is late, repeated or from another worker changes nothing. */
   async report(call: WorkerCall, given: Reported[]): Promise<void> {
     const session = this.#heard(call);
     const reports = session.isWarm ? given : await reportWarmUp(this.#warmUps, call, given);
@@ -147,21 +147,21 @@ export class WorkerDesk {
         session.activeAt = now;
       } else session.seen.add(one.id);
       if (outcome?.applied) {
-        // It is no longer busy with this one, whatever its last ping said.
+        // The worker is no longer busy with this job, whatever its last ping said.
         if (isEnd) session.listed.delete(one.id);
         this.#tell(outcome.job, one.report);
       } else others.push({ one, refused: outcome });
     }
-    // Last, since they take more writes: nobody who waits for one of the others waits for that too.
+    // These come last because they take more writes, and requests that wait for the other jobs must not wait for them.
     await inSlices(others, LOOKED_FOR_AT_ONCE, async ({ one, refused }) => {
       await this.#reportAnew(call, session, one, refused);
-      // Nor with these; where one waits for a worker, it may now be for this one.
+      // The worker is no longer busy with these either, so it may now take one that waits in the queue.
       if (one.report.kind === "end" && session.listed.delete(one.id)) this.#signals.emit(`work:${call.endpoint}`);
     });
     if (reports.some(({ report }) => report.kind === "end" && report.refresh)) this.#events.tired(call);
   }
 
-  /** Chunks of a streaming job, in the order in which they come. A numbered post that comes twice is kept once. */
+  /** Stores the chunks of a streaming job in the order they arrive. A numbered post that arrives twice is stored once. */
   async stream(call: WorkerCall, { id, chunks: posted, numbered }: Streamed): Promise<void> {
     const session = this.#heard(call);
     const isMeant = (begun: Begun | undefined) => !numbered || begun?.job.attempt === numbered.attempt;
@@ -170,7 +170,7 @@ export class WorkerDesk {
     if (!begun || !isMeant(begun)) return;
     if (begun.nextChunk === undefined) {
       const last = await lastSequence(this.#queue, id, begun.job.attempt);
-      // Asked again, since two posts may have looked at once: the second goes on behind the first.
+      // Two posts may have looked at once. The check makes the second continue behind the first.
       begun.nextChunk ??= last + 1;
     }
     session.seen.add(id);
@@ -184,7 +184,7 @@ export class WorkerDesk {
     this.#signals.emit(`chunk:${id}`);
   }
 
-  /** Alive, and busy with the jobs it lists; those it should have and does not list twice in a row go to others. */
+  /** The worker is alive and runs the jobs it lists. Jobs that it holds but leaves out twice in a row go to others. */
   async ping(call: WorkerCall, listed: ReadonlySet<string>, sdkVersion?: string): Promise<void> {
     const session = this.#heard(call);
     session.told.clear();
@@ -199,14 +199,14 @@ export class WorkerDesk {
     const holds = new Set(held.map(({ id }) => id));
     const others = [...listed].filter((id) => !holds.has(id));
     await inSlices(others, LOOKED_FOR_AT_ONCE, (id) => this.#claimBack(call, session, id));
-    // A job that waits, and that this worker could not have while it listed it, may now be for it.
+    // A waiting job that this worker could not take while it listed it may now be taken.
     if ([...listedBefore].some((id) => !listed.has(id))) this.#signals.emit(`work:${call.endpoint}`);
     const stops = await this.overruns.toStop(call, session);
     if (stops.length > 0) this.#signals.emit(`stop:${call.worker}`);
     if (isStuck(session, stops.length > 0 && holds.size === 0, this.#clock.monotonic())) this.#events.stuck(call);
   }
 
-  /** Jobs that the worker must stop, waiting up to `waitMs` for the first. */
+  /** Returns the jobs that the worker must stop, and waits up to `waitMs` for the first. */
   async stops(call: WorkerCall, { waitMs, gone }: { waitMs: number; gone: Gone }): Promise<string[]> {
     const session = this.#heard(call);
     const untilMs = this.#clock.monotonic() + holdOf(session, waitMs);
@@ -226,14 +226,14 @@ export class WorkerDesk {
     }
   }
 
-  /** Results from workers that did not have the job, counted since this node started. */
+  /** Counts the results, since this node started, from workers that did not hold the job. */
   staleReports(endpoint: string): number {
     return this.#stale.get(endpoint) ?? 0;
   }
 
   /**
-   * The worker's process has ended, or will do nothing more: nobody waits for its silence. `orderly` means that it was not its jobs'
-   * fault: they go back as if they had never begun.
+   * The worker's process has ended or will do nothing more, so nobody waits until it counts as silent. `orderly` means that its jobs did
+   * not cause this: they go back to the queue as if they had never begun.
    */
   async ended(call: WorkerCall, how = "was lost", orderly = false): Promise<void> {
     const { worker, endpoint } = call;
@@ -255,22 +255,22 @@ export class WorkerDesk {
     return this.withheld.drain(call);
   }
 
-  /** What is known of this worker has changed: what it asked for is looked at once more. */
+  /** Something about this worker has changed, so its open request is checked again. */
   lookAgain({ endpoint, worker }: WorkerCall): void {
     this.#pollers.call(endpoint, worker);
   }
 
-  /** Whether a worker of this endpoint waits here, and was called for no job yet. */
+  /** Reports whether a worker of this endpoint waits here and was not called for a job yet. */
   hasFree(endpoint: string): boolean {
     return this.#pollers.hasFree(endpoint);
   }
 
-  /** When the worker last took or ended a job here; undefined for one that was never heard of. */
+  /** When the worker last took or ended a job here, or undefined if this node never heard from it. */
   activeAt(worker: string): number | undefined {
     return this.#sessions.find(worker)?.activeAt;
   }
 
-  /** From now on nothing is handed out, and everyone who waits is let go. */
+  /** Hands out no more jobs and releases everyone who waits. */
   close(): void {
     this.#pollers.close();
     this.#stopCalls.close();
@@ -298,7 +298,7 @@ export class WorkerDesk {
     }
   }
 
-  /** With several workers waiting, one that asks for many gets its share and not everything. */
+  /** If several workers wait, one that asks for many jobs gets its share and not all of them. */
   async #fairShare(endpoint: string, limit: number): Promise<number> {
     const workers = this.#pollers.workers(endpoint);
     if (workers <= 1) return limit;
@@ -307,7 +307,7 @@ export class WorkerDesk {
   }
 
   #renew({ worker, endpoint }: WorkerCall): void {
-    // Not awaited: being alive is worth nothing on the disk.
+    // This is not awaited, because a sign of life need not be durable.
     this.#queue.renew(worker, endpoint, LOST_AFTER_MS).catch(() => undefined);
   }
 
@@ -320,13 +320,13 @@ export class WorkerDesk {
     return session;
   }
 
-  /** The job as it was handed out here, when this report can be about that. */
+  /** Returns the job as it was handed out here, if this report can be about that run. */
   #begun(session: Session, worker: string, { id, attempt }: Reported): Job | undefined {
     const job = session.begun.get(id)?.job;
     return job?.holder === worker && (attempt === undefined || attempt === job.attempt) ? job : undefined;
   }
 
-  /** The slow way, for reports about jobs that are not as this node remembers them. */
+  /** Handles, more slowly, reports about jobs that are not as this node remembers them. */
   async #reportAnew(
     call: WorkerCall,
     session: Session,
@@ -347,13 +347,13 @@ export class WorkerDesk {
         const [outcome]: Outcome[] = await this.#queue.apply([back]);
         mine = outcome!.applied;
         job = outcome!.applied ? outcome!.job : outcome!.now;
-        // What is remembered of an earlier hold is out of date, even when both are the same attempt.
+        // The remembered earlier hold is out of date, even if both are the same attempt.
         if (mine && report.kind === "progress") session.begun.set(id, { job: job!, nextChunk: undefined });
       }
     }
   }
 
-  /** The holder's own result that comes again is nothing new; one from anybody else, or of an earlier attempt, is counted. */
+  /** A repeated result from the holder is nothing new. A result from another worker or an earlier attempt is counted. */
   #dropped({ endpoint, worker }: WorkerCall, { report, attempt }: Reported, job: Job): void {
     const isOwn = job.holder === worker && (attempt === undefined || attempt === job.attempt);
     if (report.kind === "end" && !isOwn) this.#stale.set(endpoint, this.staleReports(endpoint) + 1);
@@ -361,7 +361,7 @@ export class WorkerDesk {
 
   #tell(job: Job, report: Report): void {
     if (jobLifecycle.isFinal(job.state) && report.kind === "end") this.#waiters.tell({ job, result: report.result });
-    else if (job.state === "IN_QUEUE") this.#signals.emit(`work:${job.endpoint}`);
+    else if (job.state === "IN_QUEUE") this.#waiters.returned(job.endpoint);
   }
 
   async #claimBack(call: WorkerCall, session: Session, id: string, attempt?: number): Promise<void> {
@@ -372,7 +372,7 @@ export class WorkerDesk {
     if (outcome!.applied) session.begun.set(id, { job: outcome!.job, nextChunk: undefined });
   }
 
-  /** A streaming job that began before this node did, or on another one. */
+  /** Resumes a streaming job that began on another node or before this node started. */
   async #resume(call: WorkerCall, session: Session, id: string, attempt?: number): Promise<Begun | undefined> {
     const job = await this.#read(call, id);
     if (job?.state !== "IN_PROGRESS" || job.holder !== call.worker) await this.#claimBack(call, session, id, attempt);
@@ -380,13 +380,13 @@ export class WorkerDesk {
     return session.begun.get(id);
   }
 
-  /** Takes jobs from a worker that is not at them, however many it had in one write. */
+  /** Takes any number of jobs in one write from a worker that is not running them. */
   async #endOrReturn(session: Session, changes: JobChange[]): Promise<void> {
     for (const { id } of changes) session.begun.delete(id);
     for (const outcome of changes.length > 0 ? await this.#queue.apply(changes) : []) {
       if (!outcome.applied) continue;
       const { job } = outcome;
-      if (job.state === "IN_QUEUE") this.#signals.emit(`work:${job.endpoint}`);
+      if (job.state === "IN_QUEUE") this.#waiters.returned(job.endpoint);
       else this.#waiters.tell({ job, result: undefined });
     }
   }

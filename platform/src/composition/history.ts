@@ -1,0 +1,30 @@
+/** Opens the recorder of metrics, and the service that reads their history. */
+import { Recorder } from "../resources/history/recorder.ts";
+import { HistoryService } from "../resources/history/service.ts";
+import { MetricSources } from "../resources/history/sources.ts";
+import type { Access } from "./access.ts";
+import { leaseOf } from "./app-parts.ts";
+import type { Ground } from "./ground.ts";
+import type { Jobs } from "./jobs.ts";
+import type { Keeping } from "./keeping.ts";
+import type { Services } from "./services.ts";
+
+/** Longer than the time between two samples, so that the same node keeps sampling. */
+const LEASE_MS = 30_000;
+
+export function openHistory(
+  ground: Ground,
+  services: Services,
+  { tally, book }: Jobs,
+  { figures }: Keeping,
+  { workers }: Access,
+) {
+  const sources = new MetricSources({
+    ...{ ...ground, ...services, tally, workers },
+    figuresOf: (instance) => figures.of(instance),
+    endpoint: (id) => book.find(id),
+  });
+  const mine = leaseOf("metrics", ground, LEASE_MS);
+  const recorder = new Recorder({ ...ground, records: services.seriesRecords, sources, node: ground.node.id, mine });
+  return { recorder, history: new HistoryService({ ...ground, ...services, recorder }) };
+}
