@@ -1,4 +1,4 @@
-/** Files in a folder keep the port's promises, while somebody swaps what is there. */
+/** Files in a folder keep the port's promises while somebody replaces what is there. */
 import { execFileSync } from "node:child_process";
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -45,6 +45,45 @@ test("what would be more than the volume's size is refused, where nothing else h
   expect([await read(files, "fits"), await files.hidden.list([], { most: 10 })]).toEqual(["0123456789", []]);
 });
 
+test("what is announced to be more than the volume, its file system or the disk takes is refused before it comes", async () => {
+  await using world = await setup();
+  const { volume } = world;
+  const own = new FolderFiles(volume, new SeededRandom(1), async () => 10);
+  await using fits = await own.draft(10);
+  expect(fits).toBeDefined();
+  await expect(own.draft(11)).rejects.toMatchObject({ reason: "full", message: expect.stringContaining("volume") });
+  await expect(world.files.draft(2 ** 60)).rejects.toMatchObject({ reason: "full" });
+  const disk = new FolderFiles(volume, new SeededRandom(1), undefined, async () => 10);
+  await expect(disk.draft(11)).rejects.toMatchObject({ reason: "full", message: expect.stringContaining("disk") });
+});
+
+test("a folder that is deeper than anybody walks is not removed, and says so", async () => {
+  await using world = await setup();
+  const deep = Array.from({ length: 70 }, () => "d");
+  await world.files.makeFolder(deep);
+  await expect(world.files.removeAll(["d"], 100)).rejects.toMatchObject({ reason: "forbidden" });
+  expect(await world.files.find(deep)).toBeDefined();
+});
+
+test("a folder in a tree that is removed, and is swapped for a link again and again, takes nothing outside with it", async () => {
+  await using world = await setup();
+  const { volume, outside } = world;
+  let isOver = false;
+  const swapping = (async () => {
+    while (!isOver) {
+      await mkdir(join(volume, "tree/folder"), { recursive: true }).catch(() => {});
+      await writeFile(join(volume, "tree/folder/secret"), "inside").catch(() => {});
+      await rm(join(volume, "tree/folder"), { recursive: true, force: true }).catch(() => {});
+      await symlink(outside, join(volume, "tree/folder")).catch(() => {});
+      await rm(join(volume, "tree/folder"), { force: true }).catch(() => {});
+    }
+  })();
+  for (let tries = 0; tries < 200; tries++) await world.files.removeAll(["tree"], 100);
+  isOver = true;
+  await swapping;
+  expect([await world.secret(), await readdir(outside)]).toEqual(["outside", ["secret"]]);
+});
+
 test("the last room of the disk is not for files: one is refused with words, also in the middle", async () => {
   await using world = await setup();
   let left = 2 ** 25;
@@ -52,7 +91,7 @@ test("the last room of the disk is not for files: one is refused with words, als
   const piece = Buffer.alloc(2 ** 20);
   await using draft = await files.draft();
   await draft.write(piece);
-  // Others took it. That is seen some MB later.
+  // Other programs took the space. The draft notices it some MB later.
   left = 0;
   const more = (async () => {
     for (let pieces = 0; pieces < 64; pieces++) await draft.write(piece);

@@ -1,8 +1,8 @@
-/** A volume's files in a folder of this machine, in which programs that nobody trusts write at the same time. */
+/** A volume's files in a folder of this machine, where untrusted programs write at the same time. */
 
 import type { BigIntStats, Dirent } from "node:fs";
 import { constants } from "node:fs";
-import { type FileHandle, link, open, opendir, rename, rmdir, unlink } from "node:fs/promises";
+import { type FileHandle, link, open, opendir, rename, rmdir, statfs, unlink } from "node:fs/promises";
 import { resourceId } from "../../kernel/ids.ts";
 import type { Random } from "../../kernel/random.ts";
 import { DISK_IS_FULL } from "../../ports/disk.ts";
@@ -14,13 +14,17 @@ import {
   FileRefused,
   type Files,
   HIDDEN_FOLDER,
+  isInside,
   isNoName,
   type KeepOptions,
   LATEST_FILE_TIME,
   type Listing,
   noName,
   type OpenedFile,
+  type Removed,
 } from "../../ports/files/files.ts";
+import { moveWithin } from "./folder-move.ts";
+import { removeTree } from "./folder-removal.ts";
 import {
   FILE_MODE,
   ifForbidden,
@@ -35,10 +39,10 @@ import {
 } from "./folder-steps.ts";
 
 const READ_AT_ONCE = 1024 * 1024;
-/** After so many more of a file it is asked again how much room the disk has. */
+/** After this many more bytes of a file, the free space of the disk is checked again. */
 const LOOK_BYTES = 16 * 1024 * 1024;
 const NEW = constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
-/** Beside the hidden folders, which have no dot. */
+/** Names of drafts have a dot, names of the hidden folders beside them do not. */
 const DRAFT = "draft.";
 
 export class FolderFiles implements Files {
@@ -49,8 +53,8 @@ export class FolderFiles implements Files {
   readonly hidden: Files["hidden"];
 
   /**
-   * `bytesLeft` where nothing else holds the volume to its size: what may still be put there, as far as that is known. `diskLeft` is what
-   * files may still take of the disk below.
+   * `bytesLeft` is for volumes whose size nothing else limits: the bytes that still fit there, as far as that is known. `diskLeft` is the
+   * space that files may still use on the disk below.
    */
   constructor(
     top: string,
@@ -79,6 +83,31 @@ export class FolderFiles implements Files {
     if (!isHidden(path)) await this.#remove(path);
   }
 
+  async removeAll(path: FilePath, most: number): Promise<Removed> {
+    refuseHidden(path);
+    const removed = await this.#at(path, async (folder, name) => {
+      // A link under the name counts as nothing.
+      await using held = name === "." ? undefined : await look(folder, name);
+      return held && (await removeTree(folder, name, most));
+    });
+    return removed ?? { count: 0, isWhole: true };
+  }
+
+  async move(from: FilePath, to: FilePath): Promise<FileFacts | undefined> {
+    for (const path of [from, to]) refuseHidden(path);
+    const target = to.at(-1) ?? "";
+    if (isNoName(target) || isInside(to, from)) throw noName(to.join("/"));
+    return this.#at(from, async (folder, name) => {
+      await using held = await look(folder, name);
+      if (!held || name === ".") return undefined;
+      await using top = await openTop(this.#top);
+      await using parent = (await openFolder(top, to.slice(0, -1), true))!;
+      const isFolder = (await held.stat()).isDirectory();
+      await moveWithin({ folder, name }, { folder: parent, name: target }, isFolder);
+      return factsOf(await held.stat({ bigint: true }));
+    });
+  }
+
   async makeFolder(path: FilePath): Promise<FileFacts> {
     refuseHidden(path);
     await using top = await openTop(this.#top);
@@ -87,13 +116,15 @@ export class FolderFiles implements Files {
     return factsOf(await folder!.stat({ bigint: true }));
   }
 
-  async draft(): Promise<Draft> {
+  async draft(size = 0): Promise<Draft> {
     await using opened = new AsyncDisposableStack();
     const top = opened.use(await openTop(this.#top));
     const folder = opened.use((await openFolder(top, [HIDDEN_FOLDER], true))!);
     const name = `${DRAFT}${resourceId(this.#random)}`;
-    if ((await this.#diskLeft()) <= 0) throw diskIsFull();
+    const diskLeft = await this.#diskLeft();
+    if (diskLeft <= 0 || diskLeft < size) throw diskIsFull();
     const left = (await this.#bytesLeft()) ?? Number.POSITIVE_INFINITY;
+    if (size > Math.min(left, await freeIn(top))) throw volumeIsFull();
     const file = await open(within(folder, name), NEW, FILE_MODE).catch((error) => {
       throw refusalOf(error, "a new file cannot be made");
     });
@@ -136,7 +167,7 @@ export class FolderFiles implements Files {
       const isFolder = (await held.stat()).isDirectory();
       const target = within(folder, name);
       await (isFolder ? rmdir(target) : unlink(target)).catch((error) => {
-        // Others were faster, or the folder holds something.
+        // Somebody else removed it first, or the folder is not empty.
         if (isNothing(error) || ["ENOTEMPTY", "EEXIST", "EISDIR"].includes(error.code)) return;
         throw refusalOf(error, `'${name}' cannot be removed`);
       });
@@ -172,6 +203,14 @@ export class FolderFiles implements Files {
 
 const isHidden = ([first]: FilePath) => first === HIDDEN_FOLDER;
 
+const volumeIsFull = () => new FileRefused("full", "The volume is full: that would be more than its size.");
+
+/** What the file system of a volume still takes; it is the volume's own where that is held to its size. */
+async function freeIn(top: FileHandle): Promise<number> {
+  const { bavail, bsize } = await statfs(within(top, "."));
+  return bavail * bsize;
+}
+
 const diskIsFull = () =>
   new FileRefused(
     "full",
@@ -184,11 +223,11 @@ function refuseHidden(path: FilePath): void {
 
 interface DraftParts {
   top: FileHandle;
-  /** The hidden one, in which it stands. */
+  /** The hidden folder that holds the draft. */
   folder: FileHandle;
   name: string;
   file: FileHandle;
-  /** Bytes that it may have. */
+  /** How many bytes the draft may have. */
   left: number;
   diskLeft(): Promise<number>;
   close(): Promise<void>;
@@ -198,7 +237,7 @@ class FolderDraft implements Draft {
   readonly #parts: DraftParts;
   #isKept = false;
   #written = 0;
-  /** Up to which it was looked at whether the disk has room: others write there too. */
+  /** Up to this size the disk was found to have space. Others write there too, so it is checked again later. */
   #looked = 0;
 
   constructor(parts: DraftParts) {
@@ -208,7 +247,7 @@ class FolderDraft implements Draft {
   async write(chunk: Uint8Array): Promise<void> {
     const { file, left } = this.#parts;
     this.#written += chunk.length;
-    if (this.#written > left) throw new FileRefused("full", "The volume is full: that would be more than its size.");
+    if (this.#written > left) throw volumeIsFull();
     if (this.#written > this.#looked) await this.#look(chunk.length);
     try {
       for (let at = 0; at < chunk.length; ) at += (await file.write(chunk, at, chunk.length - at)).bytesWritten;
@@ -248,7 +287,7 @@ class FolderDraft implements Draft {
     await close();
   }
 
-  /** The new file itself, not what programs may have put under its name meanwhile: theirs would be theirs, and harm nobody else. */
+  /** Moves the draft by name. If a program has replaced the file under that name, its own file is moved, which harms nobody else. */
   async #moveTo(target: string, ifAbsent: boolean): Promise<void> {
     const { folder, name } = this.#parts;
     const source = within(folder, name);
@@ -278,14 +317,14 @@ async function* readFrom(file: FileHandle, range?: { start: number; end: number 
 
 function factsOf(stats: BigIntStats): FileFacts {
   const { ino, size, mtimeNs, mtimeMs } = stats;
-  // Programs set it to whatever they like.
+  // Programs can set any modification time.
   const modifiedAt = Math.min(Math.max(0, Number(mtimeMs)), LATEST_FILE_TIME);
   if (stats.isDirectory()) return { kind: "folder", size: 0, modifiedAt, tag: ino.toString(16) };
   const tag = [ino, mtimeNs, size].map((number) => number.toString(16)).join("");
   return { kind: "file", size: Number(size), modifiedAt, tag };
 }
 
-/** Undefined for bytes that are no text. */
+/** Undefined for bytes that are not UTF-8. */
 function textOf(bytes: Buffer): string | undefined {
   const text = bytes.toString("utf8");
   return Buffer.from(text, "utf8").equals(bytes) ? text : undefined;
@@ -302,7 +341,7 @@ const isUntold = (entry: Dirent) =>
   !entry.isBlockDevice() &&
   !entry.isCharacterDevice();
 
-/** The first few names of a folder that may hold millions, which are never in memory together. */
+/** Collects the first few names of a folder. The folder may hold millions of names, which are never in memory together. */
 class FirstNames {
   readonly #most: number;
   readonly #after: Buffer | undefined;

@@ -1,25 +1,25 @@
-/** Steps through a folder that others change at the same time: each one name further from a folder that is held open, and along no link. */
+/** Walks through a folder that others change meanwhile: each step starts at a folder that is held open and follows no link. */
 import { constants } from "node:fs";
 import { type FileHandle, lstat, mkdir, open } from "node:fs/promises";
 import { type FilePath, FileRefused, isNoName, noName } from "../../ports/files/files.ts";
 
 const FOLDER = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
-/** Opens the thing itself and nothing of what it stands for: no device hears of it, and no pipe waits. */
+/** Opens the entry itself without using it: a device is not activated, and opening a pipe does not block. */
 const O_PATH = 0o10000000;
 const LOOK = O_PATH | constants.O_NOFOLLOW;
 
-/** Programs of every user share a volume, and nobody else can walk to it. */
+/** Programs of any user share a volume. Nobody else can reach its folder. */
 const FOLDER_MODE = 0o777;
 export const FILE_MODE = 0o666;
 
-/** As `openat` does, which Node has not: what a path leads to cannot change between a look and what is done. */
+/** Replaces `openat`, which Node lacks. The path starts at an open folder, so nobody can redirect it between a check and its use. */
 export const within = ({ fd }: FileHandle, name: string) => `/proc/self/fd/${fd}/${name}`;
 const itself = ({ fd }: FileHandle) => `/proc/self/fd/${fd}`;
 
-/** The top of the volume, which is the server's own to know. */
+/** Opens the top of the volume. Its path is trusted, since only the server decides it. */
 export const openTop = (path: string): Promise<FileHandle> => open(path, FOLDER);
 
-/** The folder at a path below; undefined where there is none. The caller closes it. */
+/** The folder at a path below `top`, or undefined where there is none. The caller closes it. */
 export async function openFolder(top: FileHandle, path: FilePath, make = false): Promise<FileHandle | undefined> {
   const wrong = path.find(isNoName);
   if (wrong !== undefined && make) throw noName(wrong);
@@ -31,6 +31,14 @@ export async function openFolder(top: FileHandle, path: FilePath, make = false):
     folder = next;
   }
   return folder;
+}
+
+/** Opens a folder at a place below one that is held open. Undefined if something else is there, such as a link, or nothing. */
+export async function openIfFolder(path: Buffer): Promise<FileHandle | undefined> {
+  return open(path, FOLDER).catch((error) => {
+    if (isNothing(error)) return undefined;
+    throw refusalOf(error, "a folder cannot be opened");
+  });
 }
 
 async function stepInto(folder: FileHandle, name: string, make: boolean): Promise<FileHandle | undefined> {
@@ -47,12 +55,12 @@ async function stepInto(folder: FileHandle, name: string, make: boolean): Promis
   const made = await open(path, FOLDER).catch((error) => {
     throw refusalOf(error, `'${name}' is not a folder`);
   });
-  // Whatever the process takes from the modes of what it makes.
+  // The process's umask may have removed rights at creation.
   await made.chmod(FOLDER_MODE).catch(ifForbidden);
   return made;
 }
 
-/** What is there under a name, held so that it stays that; undefined where there is neither a file nor a folder. */
+/** Opens the entry under a name so that it can no longer be swapped. Undefined if it is neither a file nor a folder. */
 export async function look(folder: FileHandle, name: string): Promise<FileHandle | undefined> {
   const held = await open(within(folder, name), LOOK).catch((error) => {
     if (isNothing(error)) return undefined;
@@ -65,10 +73,10 @@ export async function look(folder: FileHandle, name: string): Promise<FileHandle
   return undefined;
 }
 
-/** To read a file that `look` has found. */
+/** Opens a file that `look` has found for reading. */
 export const reopen = (held: FileHandle): Promise<FileHandle> => open(itself(held), constants.O_RDONLY);
 
-/** For a name whose kind the listing did not tell. */
+/** For a name whose kind the directory listing did not report. */
 export async function kindOf(folder: FileHandle, name: string): Promise<"file" | "folder" | undefined> {
   const stats = await lstat(within(folder, name)).catch(() => undefined);
   return stats?.isFile() ? "file" : stats?.isDirectory() ? "folder" : undefined;
@@ -76,16 +84,16 @@ export async function kindOf(folder: FileHandle, name: string): Promise<"file" |
 
 const codeOf = (error: unknown) => (error as NodeJS.ErrnoException).code;
 
-/** Nothing that one may open: it is not there, or a link, or below something that is no folder, or longer than any name. */
+/** Nothing there can be opened: it does not exist, is a link, lies below something that is not a folder, or its name is too long. */
 export const isNothing = (error: unknown) =>
   ["ENOENT", "ENOTDIR", "ELOOP", "ENXIO", "ENAMETOOLONG"].includes(codeOf(error) ?? "");
 
-/** Who is not the system's owner cannot change what others made, and need not. */
+/** Only root can change the files of other users. For other servers the change is not necessary. */
 export function ifForbidden(error: unknown): void {
   if (!["EPERM", "EACCES"].includes(codeOf(error) ?? "")) throw error;
 }
 
-/** What the system says, in the words of the port. */
+/** Translates a system error into a refusal of the port. */
 export function refusalOf(error: unknown, what: string): unknown {
   switch (codeOf(error)) {
     case "ENOSPC":

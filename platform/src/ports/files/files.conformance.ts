@@ -1,24 +1,24 @@
-/** What every adapter of the files port does, whatever programs plant in a volume. */
+/** What every adapter of the files port guarantees, whatever programs put into a volume. */
 import { describe, expect, test } from "vitest";
 import type { Draft, FilePath, Files, Listing } from "./files.ts";
 
-/** A volume, and what a program on it can do. */
+/** A volume, and what a program can do to it. */
 export interface OpenedFiles extends AsyncDisposable {
   files: Files;
   program: {
     write(path: string, text: string): Promise<void>;
     read(path: string): Promise<string>;
     folder(path: string): Promise<void>;
-    /** A link that leads out of the volume, to a folder with a file `secret` in it, or to that file. */
+    /** Makes a link that leads out of the volume, to a folder with a file `secret` in it, or to that file. */
     link(path: string, to: "folder" | "file"): Promise<void>;
     pipe(path: string): Promise<void>;
     /** Sets when a file was last changed. */
     date(path: string, seconds: number): Promise<void>;
-    /** A name that is no text. */
+    /** Makes a file whose name is not valid text. */
     writeBadName(folder: string): Promise<void>;
     names(folder: string): Promise<string[]>;
   };
-  /** The file outside, which nothing may change. */
+  /** Returns the content of the file outside, which nothing may change. */
   secret(): Promise<string>;
 }
 
@@ -104,6 +104,89 @@ export function filesConformance(name: string, setup: () => Promise<OpenedFiles>
       expect(await namesIn(files)).toEqual(["a/"]);
       await files.remove(["a"]);
       expect(await namesIn(files)).toEqual([]);
+    });
+
+    test("removes a folder with all that it holds, links and odd things too, and nothing that they lead to", async () => {
+      await using world = await setup();
+      const { files, program } = world;
+      await put(files, "a/b/c", "x");
+      await put(files, "a/d", "x");
+      await put(files, "ab", "stays");
+      await program.link("a/out", "folder");
+      await program.link("a/b/file", "file");
+      await program.pipe("a/pipe");
+      await program.writeBadName("a/b");
+      const { count, isWhole } = await files.removeAll(["a"], 100);
+      expect([count >= 7, isWhole, await namesIn(files), await world.secret()]).toEqual([
+        true,
+        true,
+        ["ab"],
+        "outside",
+      ]);
+      expect(await files.removeAll(["ab"], 1)).toEqual({ count: 1, isWhole: true });
+      expect(await files.removeAll(path("nothing/here"), 1)).toEqual({ count: 0, isWhole: true });
+      await program.folder("kept");
+      await program.link("kept/link", "folder");
+      expect(await files.removeAll(path("kept/link"), 100)).toEqual({ count: 0, isWhole: true });
+      expect([await program.names("kept"), await world.secret()]).toEqual([["link"], "outside"]);
+    });
+
+    test("removes no more names than it was told, the deepest first, and goes on with the next call", async () => {
+      await using world = await setup();
+      const { files } = world;
+      for (const name of ["1", "2", "3", "4"]) await put(files, `a/b/${name}`, "x");
+      expect(await files.removeAll(["a"], 3)).toEqual({ count: 3, isWhole: false });
+      expect((await files.list(path("a/b"), { most: 10 }))?.length).toBe(1);
+      expect(await files.removeAll(["a"], 2)).toEqual({ count: 2, isWhole: false });
+      expect(await files.removeAll(["a"], 2)).toEqual({ count: 1, isWhole: true });
+      expect(await namesIn(files)).toEqual([]);
+    });
+
+    test("neither the whole volume nor what is hidden is removed or moved", async () => {
+      await using world = await setup();
+      const { files } = world;
+      await put(files, "a", "x");
+      await put(files, "up/1", "part", { hidden: true });
+      expect(await files.removeAll([], 100)).toEqual({ count: 0, isWhole: true });
+      expect(await files.move([], ["b"]).catch((error) => error.reason)).toBe("no-folder");
+      await expect(files.removeAll([".millrace-s3"], 100)).rejects.toMatchObject({ reason: "forbidden" });
+      await expect(files.move([".millrace-s3", "up"], ["up"])).rejects.toMatchObject({ reason: "forbidden" });
+      await expect(files.move(["a"], [".millrace-s3", "a"])).rejects.toMatchObject({ reason: "forbidden" });
+      expect([await read(files, "a"), await files.hidden.find(path("up/1"))]).toEqual(["x", expect.anything()]);
+    });
+
+    test("moves a file or a folder with all that it holds, and makes the folders on the way", async () => {
+      await using world = await setup();
+      const { files } = world;
+      const { tag } = await put(files, "a/b", "x");
+      expect(await files.move(path("a/b"), path("c/d/e"))).toMatchObject({ kind: "file", size: 1, tag });
+      expect([await read(files, "c/d/e"), await files.find(path("a/b"))]).toEqual(["x", undefined]);
+      expect(await files.move(["c"], path("f"))).toMatchObject({ kind: "folder" });
+      expect([await read(files, "f/d/e"), await namesIn(files)]).toEqual(["x", ["a/", "f/"]]);
+      expect(await files.move(path("nothing/here"), ["g"])).toBeUndefined();
+    });
+
+    test("nothing is moved over something else, into itself, or along a link", async () => {
+      await using world = await setup();
+      const { files, program } = world;
+      await put(files, "a/b", "x");
+      await put(files, "file", "y");
+      await files.makeFolder(["empty"]);
+      await program.link("link", "folder");
+      for (const to of ["file", "empty", "link"])
+        for (const from of ["a", "a/b"])
+          await expect(files.move(path(from), [to])).rejects.toMatchObject({ reason: "taken" });
+      await expect(files.move(["a"], path("a/b/c"))).rejects.toMatchObject({ reason: "no-folder" });
+      await expect(files.move(["a"], path("file/c"))).rejects.toMatchObject({ reason: "no-folder" });
+      await expect(files.move(["a"], path("link/c"))).rejects.toMatchObject({ reason: "no-folder" });
+      await expect(files.move(["a"], path("../c"))).rejects.toMatchObject({ reason: "no-folder" });
+      expect(await files.move(path("link/secret"), ["stolen"])).toBeUndefined();
+      expect(await files.move(["link"], ["stolen"])).toBeUndefined();
+      expect([await read(files, "a/b"), await read(files, "file"), await world.secret()]).toEqual([
+        "x",
+        "y",
+        "outside",
+      ]);
     });
 
     test("lists a folder in the order of bytes, a folder as if a slash were behind it, from a name on", async () => {

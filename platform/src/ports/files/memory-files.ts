@@ -1,4 +1,4 @@
-/** A volume's files in memory, for the fake driver: programs put things there as well. */
+/** A volume's files in memory, for the fake driver, whose programs also put files there. */
 import {
   type Draft,
   type Entry,
@@ -7,18 +7,20 @@ import {
   FileRefused,
   type Files,
   HIDDEN_FOLDER,
+  isInside,
   isNoName,
   type KeepOptions,
   LATEST_FILE_TIME,
   type Listing,
   noName,
   type OpenedFile,
+  type Removed,
 } from "./files.ts";
 
 const LONGEST_NAME = 255;
 
 interface Node {
-  /** Something odd is what a link or a pipe is on a disk: it takes a name, and nothing is there. */
+  /** "odd" stands for a link or a pipe on a disk: its name is taken, but nothing can be read. */
   kind: FileFacts["kind"] | "odd";
   bytes: Buffer;
   modifiedAt: number;
@@ -27,12 +29,12 @@ interface Node {
 
 export interface MemoryParts {
   now: () => number;
-  /** What may still be put there; anything where nothing is said. */
+  /** How many bytes may still be written; unlimited if absent. */
   bytesLeft?: () => number;
 }
 
 export class MemoryFiles implements Files {
-  /** By their names with slashes between them; a folder comes before what is in it. */
+  /** The nodes by path, with slashes between names. A folder comes before its contents. */
   readonly #nodes = new Map<string, Node>();
   readonly #parts: MemoryParts;
   readonly hidden: Files["hidden"];
@@ -54,31 +56,31 @@ export class MemoryFiles implements Files {
     return [...this.#nodes.values()].reduce((sum, { bytes }) => sum + bytes.length, 0);
   }
 
-  /** As a program does it, which may put a file anywhere. */
+  /** Writes as a program, which may put a file anywhere. */
   write(path: string, text: string): void {
     const names = path.split("/").filter((name) => name !== "");
     this.#makeFolder(names.slice(0, -1));
     this.#nodes.set(names.join("/"), this.#node("file", Buffer.from(text)));
   }
 
-  /** Undefined where there is no file. */
+  /** Returns undefined if there is no file. */
   read(path: string): string | undefined {
     const node = this.#at(path.split("/").filter((name) => name !== ""));
     return node?.kind === "file" ? node.bytes.toString() : undefined;
   }
 
-  /** A program puts something there that is neither a file nor a folder. */
+  /** Puts something there, as a program, that is neither a file nor a folder. */
   putOdd(path: string): void {
     this.#nodes.set(path, this.#node("odd"));
   }
 
-  /** A program says when a file was changed. */
+  /** Sets the change time of a file, as a program. */
   date(path: string, modifiedAt: number): void {
     const node = this.#nodes.get(path);
     if (node) this.#nodes.set(path, { ...node, modifiedAt });
   }
 
-  /** All names in a folder, as a program sees them. */
+  /** Returns all names in a folder, as a program sees them. */
   names = (folder: string): string[] => this.#in(folder).map(({ name }) => name);
 
   find = async (path: FilePath) => (isHidden(path) ? undefined : this.#find(path));
@@ -89,21 +91,49 @@ export class MemoryFiles implements Files {
     if (!isHidden(path)) this.#remove(path);
   }
 
+  async removeAll(path: FilePath, most: number): Promise<Removed> {
+    refuseHidden(path);
+    const key = path.join("/");
+    if (key === "" || !this.#find(path)) return { count: 0, isWhole: true };
+    // What a folder holds was put there after the folder, and goes first.
+    const names = [...this.#nodes.keys()].filter((name) => name === key || name.startsWith(`${key}/`)).sort();
+    const taken = names.reverse().slice(0, most);
+    for (const name of taken) this.#nodes.delete(name);
+    return { count: taken.length, isWhole: taken.length === names.length };
+  }
+
+  async move(from: FilePath, to: FilePath): Promise<FileFacts | undefined> {
+    for (const path of [from, to]) refuseHidden(path);
+    checkName(to.at(-1) ?? "");
+    if (isInside(to, from)) throw noName(to.join("/"));
+    const [source, target] = [from.join("/"), to.join("/")];
+    if (source === "" || !this.#find(from)) return undefined;
+    this.#makeFolder(to.slice(0, -1));
+    if (this.#at(to)) throw new FileRefused("taken", `something is at '${to.at(-1)}' already.`);
+    for (const [name, node] of [...this.#nodes]) {
+      if (name !== source && !name.startsWith(`${source}/`)) continue;
+      this.#nodes.delete(name);
+      this.#nodes.set(`${target}${name.slice(source.length)}`, node);
+    }
+    return this.#find(to);
+  }
+
   async makeFolder(path: FilePath): Promise<FileFacts> {
     refuseHidden(path);
     this.#makeFolder(path);
     return this.#find(path)!;
   }
 
-  async draft(): Promise<Draft> {
+  async draft(size = 0): Promise<Draft> {
     this.#makeFolder([HIDDEN_FOLDER]);
     const left = this.#parts.bytesLeft?.() ?? Number.POSITIVE_INFINITY;
+    if (size > left) throw volumeIsFull();
     const chunks: Uint8Array[] = [];
     let written = 0;
     return {
       write: async (chunk) => {
         written += chunk.length;
-        if (written > left) throw new FileRefused("full", "The volume is full: that would be more than its size.");
+        if (written > left) throw volumeIsFull();
         chunks.push(Uint8Array.from(chunk));
       },
       keep: async (path, options) => this.#keep(path, Buffer.concat(chunks), options),
@@ -187,6 +217,8 @@ export class MemoryFiles implements Files {
     return { kind, bytes, modifiedAt: this.#parts.now(), tag: String(++this.#changes) };
   }
 }
+
+const volumeIsFull = () => new FileRefused("full", "The volume is full: that would be more than its size.");
 
 const isHidden = ([first]: FilePath) => first === HIDDEN_FOLDER;
 

@@ -1,15 +1,16 @@
-/** The body of a request to S3 as it comes in: never in memory as a whole, and checked against all that was said of it. */
+/** Reads the body of an S3 request as it arrives: never whole in memory, and checked against every digest that was sent. */
 import { createHash, type Hash } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { crc32 } from "node:zlib";
 import type { Clock } from "../../kernel/clock.ts";
 import { MIB } from "../../kernel/operation.ts";
-import { bodyStalled, waitsForContinue, watchOf } from "../http/body.ts";
+import { waitsForContinue } from "../http/body.ts";
+import { arrivingIn } from "../http/bytes.ts";
 import { unchunked } from "./chunked.ts";
 import { S3Refused } from "./refusals.ts";
 import type { Verified } from "./signature.ts";
 
-/** S3's own limit for what is sent at once. */
+/** S3's own limit for a single upload. */
 const LARGEST = 5 * 1024 * MIB;
 
 export interface Incoming {
@@ -19,7 +20,7 @@ export interface Incoming {
   verified: Verified;
 }
 
-/** Its bytes, without what `aws-chunked` puts around them. Throws, at the latest at its end, where they are not what was signed. */
+/** The bytes without the framing of `aws-chunked`. Throws, at the latest at the end, if they are not what was signed. */
 export async function* bodyOf(incoming: Incoming): AsyncIterable<Buffer> {
   const { request, response, verified } = incoming;
   const { headers } = request;
@@ -34,7 +35,7 @@ export async function* bodyOf(incoming: Incoming): AsyncIterable<Buffer> {
   if (waitsForContinue.delete(request)) response.writeContinue();
   let came = 0;
   const trailers = new Map<string, string>();
-  const arriving = arrivingIn(incoming);
+  const arriving = arrivingIn(request, incoming.clock);
   for await (const chunk of isChunked ? unchunked(arriving, verified, trailers) : arriving) {
     came += chunk.length;
     if (came > length) throw new S3Refused("IncompleteBody", "The body is longer than was announced.");
@@ -45,7 +46,7 @@ export async function* bodyOf(incoming: Incoming): AsyncIterable<Buffer> {
   checks.end(trailers);
 }
 
-/** A small body as a text. */
+/** Reads a small body as text. */
 export async function textOf(incoming: Incoming, limit: number): Promise<string> {
   const chunks: Buffer[] = [];
   let length = 0;
@@ -57,25 +58,9 @@ export async function textOf(incoming: Incoming, limit: number): Promise<string>
   return Buffer.concat(chunks).toString();
 }
 
-/** As fast as it is taken; a client that sends nothing for too long is given up. */
-async function* arrivingIn({ request, clock }: Incoming): AsyncIterable<Buffer> {
-  const watch = watchOf(clock);
-  // The request is not destroyed when this ends early: its socket would go with it, and nobody would read the answer.
-  const chunks = request.iterator({ destroyOnReturn: false });
-  for (;;) {
-    const { promise, resolve, reject } = Promise.withResolvers<IteratorResult<unknown, unknown>>();
-    const arriving = { heardAt: clock.monotonic(), stalled: () => reject(bodyStalled()) };
-    watch.add(arriving);
-    chunks.next().then(resolve, reject);
-    const { value, done } = await promise.finally(() => watch.delete(arriving));
-    if (done) return;
-    yield value as Buffer;
-  }
-}
-
 interface Digest {
   update(chunk: Buffer): unknown;
-  /** As it is written in headers. */
+  /** The digest as headers write it. */
   end(): string;
 }
 
@@ -98,7 +83,7 @@ function crc(): Digest {
   };
 }
 
-/** Those that can be checked here, by the header or trailer that says them; others are taken on trust, as without any. */
+/** The digests that can be checked here, by the header or trailer that carries them. Others are not checked. */
 const DIGESTS: Record<string, () => Digest> = {
   "content-md5": () => hashed(createHash("md5"), "base64"),
   "x-amz-checksum-crc32": crc,
@@ -106,7 +91,7 @@ const DIGESTS: Record<string, () => Digest> = {
   "x-amz-checksum-sha256": () => hashed(createHash("sha256"), "base64"),
 };
 
-/** What was said of the contents, held against them. */
+/** Compares the contents with the digests that were sent. */
 export class Checks {
   readonly #expected: { name: string; digest: Digest; value: string | undefined }[];
 

@@ -1,11 +1,11 @@
-/** What S3 clients ask of buckets: which there are, and which keys they hold. */
+/** Operations of S3 clients on buckets: list the buckets, and list and delete their keys. */
 import { timestamp } from "../../kernel/clock.ts";
-import type { Files } from "../../ports/files/files.ts";
+import { etagOf, type Files } from "../../ports/files/files.ts";
 import { pathOf } from "./address.ts";
 import type { Bucket } from "./buckets.ts";
 import { type Answer, numberIn, type S3Call, xmlAnswer } from "./call.ts";
 import { pageOf } from "./listing.ts";
-import { etagOf, removeObject } from "./objects.ts";
+import { removeObject } from "./objects.ts";
 import { refusalFrom, S3Refused } from "./refusals.ts";
 import { childrenOf, shownKey, type Xml } from "./xml.ts";
 
@@ -21,7 +21,7 @@ export async function listBuckets(call: S3Call): Promise<Answer> {
 
 export const headBucket = ({ region }: Bucket): Answer => ({ headers: { "x-amz-bucket-region": region } });
 
-/** Clients make sure that a bucket is there before they write to it. */
+/** Clients create a bucket to make sure that it exists before they write to it. */
 export async function createBucket(call: S3Call, id: string): Promise<never> {
   if (await call.parts.buckets.find(call.account, id))
     throw new S3Refused(
@@ -36,10 +36,10 @@ export async function createBucket(call: S3Call, id: string): Promise<never> {
 
 export const bucketLocation = ({ region }: Bucket): Answer => xmlAnswer("LocationConstraint", { "#text": region });
 
-/** None: clients ask whether they have more than one version of a file to delete. */
+/** There is no versioning. Clients ask whether they must delete more than one version of a file. */
 export const bucketVersioning = (_: Bucket): Answer => xmlAnswer("VersioningConfiguration", {});
 
-/** Both versions of the listing: they differ in the words for where a page begins. */
+/** Serves both versions of the listing. They differ in the parameters that say where a page begins. */
 export async function listObjects(call: S3Call, bucket: Bucket, files: Files): Promise<Answer> {
   const isSecond = call.word("list-type") === "2";
   const encoding = call.word("encoding-type");
@@ -82,7 +82,7 @@ function tokenFrom(text: string): string {
   return key;
 }
 
-/** Each on its own: what cannot be deleted does not keep the others. */
+/** Deletes each key on its own: one failure does not stop the others. */
 export async function deleteObjects(call: S3Call, files: Files): Promise<Answer> {
   const text = await call.text();
   const isQuiet = /<Quiet>\s*true\s*<\/Quiet>/.test(text);

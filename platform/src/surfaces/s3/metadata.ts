@@ -1,30 +1,29 @@
-/** What clients say of a file beside its contents (`x-amz-meta-…`), kept among the hidden files until the contents change. */
-import { hash } from "node:crypto";
+/** Metadata of a file (`x-amz-meta-…`), kept among the hidden files until the file's contents change. */
 import type { FileFacts, FilePath, Files } from "../../ports/files/files.ts";
+import { metadataPlace } from "../../ports/files/metadata.ts";
 import type { S3Call } from "./call.ts";
 import { S3Refused } from "./refusals.ts";
 import { smallText } from "./small-text.ts";
 
-/** By the name behind `x-amz-meta-`; values as headers have them, a character for each byte. */
+/** By the name after `x-amz-meta-`. Values are as in headers, one character per byte. */
 export type Metadata = ReadonlyMap<string, string>;
 
 const PREFIX = "x-amz-meta-";
-/** S3's own limit, of names and values together. */
+/** S3's own limit, for names and values together. */
 const MOST_BYTES = 2048;
-const FOLDER = "metadata";
 const NAME = /^[!#$%&'*+.^_`|~0-9a-z-]+$/;
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
-/** Each byte may take six characters to write, and the path twice that. */
+/** In JSON, each byte may take six characters, and the path twice that. */
 const LONGEST_RECORD = 32 * 1024;
 
-/** What a request says: in its headers, or in the query of a presigned URL, into which some clients move headers. */
+/** The metadata of a request: in its headers, or in the query of a presigned URL, where some clients put headers. */
 export function metadataIn({ request, address }: S3Call): Metadata {
   const inQuery = [...address.query].map(([name, value]) => [name.toLowerCase(), latin(value)] as const);
   const inHeaders = Object.entries(request.headers).map(([name, value]) => [name, String(value ?? "")] as const);
   return metadataAmong([...inQuery, ...inHeaders]);
 }
 
-/** What names in small letters, each with a value as headers have them, say of a file. */
+/** Picks the metadata from pairs of lowercase names and values as headers have them. */
 export function metadataAmong(words: readonly (readonly [name: string, value: string])[]): Metadata {
   const said = words.filter(([name]) => name.startsWith(PREFIX));
   const metadata = new Map(said.map(([name, value]) => [name.slice(PREFIX.length), value]));
@@ -38,7 +37,7 @@ export function metadataAmong(words: readonly (readonly [name: string, value: st
   return metadata;
 }
 
-/** Headers have a character for each byte. */
+/** Headers have one character per byte. */
 export const latin = (value: string) => Buffer.from(value).toString("latin1");
 
 function sizeOf(metadata: Metadata): number {
@@ -53,10 +52,7 @@ const isSayable = (metadata: Metadata) =>
 export const metadataHeaders = (metadata: Metadata): Record<string, string> =>
   Object.fromEntries([...metadata].map(([name, value]) => [`${PREFIX}${name}`, value]));
 
-/** One for each path: a new file takes the place of what was said of the old one. */
-const placeOf = (path: FilePath) => [FOLDER, hash("sha256", path.join("/"), "hex")];
-
-/** After the file is there: whoever asks between the two reads a file without metadata. */
+/** Called after the file is stored. A reader in between sees a file without metadata. */
 export async function keepMetadata(
   files: Files,
   path: FilePath,
@@ -66,12 +62,12 @@ export async function keepMetadata(
   if (metadata.size === 0) return;
   await using draft = await files.draft();
   await draft.write(Buffer.from(JSON.stringify({ tag, said: [...metadata] })));
-  await draft.keep(placeOf(path), { hidden: true });
+  await draft.keep(metadataPlace(path), { hidden: true });
 }
 
-/** Of these contents and no others, which programs may have put there since. */
+/** Returns the metadata only if it belongs to these contents. A program may have replaced them since. */
 export async function metadataOf(files: Files, path: FilePath, { tag }: FileFacts): Promise<Metadata> {
-  const text = await smallText(files, placeOf(path), LONGEST_RECORD);
+  const text = await smallText(files, metadataPlace(path), LONGEST_RECORD);
   if (text === undefined) return new Map();
   try {
     const record = JSON.parse(text) as { tag?: unknown; said?: unknown };
@@ -81,7 +77,7 @@ export async function metadataOf(files: Files, path: FilePath, { tag }: FileFact
   }
 }
 
-/** Undefined for what this server would not have written: programs write there too. */
+/** Undefined if this server would not have written it: programs write there too. */
 export function metadataFrom(said: unknown): Metadata | undefined {
   if (!Array.isArray(said) || said.length > MOST_BYTES) return undefined;
   const isPair = (one: unknown) =>
@@ -90,5 +86,3 @@ export function metadataFrom(said: unknown): Metadata | undefined {
   const metadata = new Map(said as [string, string][]);
   return isSayable(metadata) ? metadata : undefined;
 }
-
-export const forgetMetadata = (files: Files, path: FilePath): Promise<void> => files.hidden.remove(placeOf(path));

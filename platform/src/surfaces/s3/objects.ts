@@ -1,21 +1,20 @@
-/** What S3 clients ask of one object: read it, put it there, copy it, delete it. */
-import { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
+/** Operations of S3 clients on one object: read, store, copy, delete. */
+import type { ByteRange } from "../../kernel/bytes.ts";
 import { timestamp } from "../../kernel/clock.ts";
 import type { FileFacts, FilePath, Files, OpenedFile } from "../../ports/files/files.ts";
-import { FileRefused } from "../../ports/files/files.ts";
+import { etagOf, FileRefused } from "../../ports/files/files.ts";
+import { forgetMetadata } from "../../ports/files/metadata.ts";
+import { streamTo } from "../http/bytes.ts";
+import { httpDate, namesTag, rangeIn, unmetIn } from "../http/conditions.ts";
 import { writeHead } from "../http/head.ts";
 import { addressOf, type ObjectPath, pathOf } from "./address.ts";
 import { type Answer, type S3Call, xmlAnswer } from "./call.ts";
-import { forgetMetadata, keepMetadata, type Metadata, metadataHeaders, metadataIn, metadataOf } from "./metadata.ts";
+import { keepMetadata, type Metadata, metadataHeaders, metadataIn, metadataOf } from "./metadata.ts";
 import { S3Refused } from "./refusals.ts";
-
-/** Never a digest of the contents, which the dash says: programs change files without telling. */
-export const etagOf = ({ tag }: FileFacts) => `"${tag}-1"`;
 
 const noSuchKey = (key: string) => new S3Refused("NoSuchKey", "There is no file at this key.", { Key: key });
 
-/** With its body, or without for HEAD. */
+/** Sends the object, without its body for HEAD. */
 export async function getObject(call: S3Call, files: Files): Promise<Answer | undefined> {
   const path = pathOf(call.address.key);
   if (path.isFolder) return getFolder(call, files, path);
@@ -23,7 +22,7 @@ export async function getObject(call: S3Call, files: Files): Promise<Answer | un
   if (!opened) throw noSuchKey(call.address.key);
   const { facts } = opened;
   refuseUnmet(call, facts);
-  const range = rangeIn(call.header("range"), facts.size);
+  const range = rangeOf(call, facts);
   const length = range ? range.end - range.start + 1 : facts.size;
   const headers = {
     ...headersOf(call, facts),
@@ -37,7 +36,7 @@ export async function getObject(call: S3Call, files: Files): Promise<Answer | un
   return undefined;
 }
 
-/** A folder is an object without contents, so that clients which make one find it again. */
+/** A folder is an object without contents, so that clients find a folder again that they made. */
 async function getFolder(call: S3Call, files: Files, { names }: ObjectPath): Promise<Answer> {
   const facts = await files.find(names);
   if (facts?.kind !== "folder") throw noSuchKey(call.address.key);
@@ -54,13 +53,13 @@ function headersOf(call: S3Call, facts: FileFacts): Record<string, string> {
     "Accept-Ranges": "bytes",
     "Content-Type": type ?? "binary/octet-stream",
     ...(disposition !== undefined && { "Content-Disposition": disposition }),
-    // What programs wrote is shown to browsers on the server's own host: it must not act there.
+    // Browsers show these files on the server's own host. What programs wrote must not run there.
     "Content-Security-Policy": "sandbox",
     "X-Content-Type-Options": "nosniff",
   };
 }
 
-/** What the caller wants to read in a header of the answer. */
+/** The header value that the caller wants in the answer. */
 function headerAsked(call: S3Call, name: string): string | undefined {
   const value = call.word(name);
   if (value !== undefined && !/^[\t\x20-\x7e\x80-\xff]{0,1024}$/.test(value))
@@ -74,74 +73,29 @@ function headerAsked(call: S3Call, name: string): string | undefined {
 async function send(
   { reply }: S3Call,
   opened: OpenedFile,
-  {
-    status,
-    headers,
-    range,
-  }: { status: number; headers: Record<string, string>; range: { start: number; end: number } },
+  { status, headers, range }: { status: number; headers: Record<string, string>; range: ByteRange },
 ): Promise<void> {
   reply.code(status);
   writeHead(reply.raw, status, { ...reply.headers, ...headers });
-  // A file that became shorter meanwhile ends too early, and Node breaks the connection off: no client takes it for whole.
-  const body =
-    range.end < range.start
-      ? Readable.from([])
-      : Readable.from(opened.read(range), { objectMode: false, highWaterMark: 0 });
-  await pipeline(body, reply.raw);
+  await streamTo(reply.raw, opened, range);
 }
 
-/** RFC 9110's form: `Mon, 16 Nov 2026 09:30:00 GMT`. */
-function httpDate(ms: number): string {
-  const [, year, month, day, time] = /^(\d{4})-(\d{2})-(\d{2})T([\d:]{8})/.exec(timestamp(ms))!;
-  const weekday = WEEKDAYS[(Math.floor(ms / 86_400_000) + 4) % 7];
-  return `${weekday}, ${day} ${MONTHS[Number(month) - 1]} ${year} ${time} GMT`;
-}
-
-const WEEKDAYS = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
-const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-
-/** RFC 9110's order: a tag decides before a time does. */
-function refuseUnmet(call: S3Call, facts: FileFacts): void {
-  const match = call.header("if-match");
-  const none = call.header("if-none-match");
-  const isOlder = (name: string) =>
-    timeIn(call.header(name)) !== undefined && Math.floor(facts.modifiedAt / 1000) <= timeIn(call.header(name))!;
-  if (
-    match !== undefined
-      ? !names(match, facts)
-      : call.header("if-unmodified-since") !== undefined && !isOlder("if-unmodified-since")
-  )
+function refuseUnmet({ request }: S3Call, facts: FileFacts): void {
+  const unmet = unmetIn(request.headers, taggedBy(facts));
+  if (unmet === "failed")
     throw new S3Refused("PreconditionFailed", "The file is not the one that the condition names.");
-  if (none !== undefined ? names(none, facts) : isOlder("if-modified-since"))
-    throw new S3Refused("NotModified", "The file has not changed.", { ETag: etagOf(facts) });
+  if (unmet === "unchanged") throw new S3Refused("NotModified", "The file has not changed.", { ETag: etagOf(facts) });
 }
 
-const names = (condition: string, facts: FileFacts) =>
-  condition.trim() === "*" ||
-  condition
-    .split(",")
-    .some((tag) => tag.trim().replace(/^W\//, "").replaceAll('"', "") === etagOf(facts).replaceAll('"', ""));
+const taggedBy = (facts: FileFacts) => ({ etag: etagOf(facts), modifiedAt: facts.modifiedAt });
 
-/** In seconds; undefined for what is no time, which counts as not said. */
-function timeIn(text: string | undefined): number | undefined {
-  const [, day, month, year, time] = /^\w{3}, (\d{2}) (\w{3}) (\d{4}) ([\d:]{8}) GMT$/.exec(text ?? "") ?? [];
-  const at = MONTHS.indexOf(month ?? "");
-  if (at === -1) return undefined;
-  const [hours = 0, minutes = 0, seconds = 0] = time!.split(":").map(Number);
-  return Date.UTC(Number(year), at, Number(day), hours, minutes, seconds) / 1000;
-}
-
-/** One range; several, and what is none, are answered with the whole. */
-function rangeIn(text: string | undefined, size: number): { start: number; end: number } | undefined {
-  const [, first, last] = /^bytes=(\d*)-(\d*)$/.exec(text ?? "") ?? [];
-  if (first === undefined || last === undefined || (first === "" && last === "")) return undefined;
-  const start = first === "" ? Math.max(0, size - Number(last)) : Number(first);
-  const end = first === "" || last === "" ? size - 1 : Math.min(Number(last), size - 1);
-  if (start > end || (first === "" && Number(last) === 0))
-    throw new S3Refused("InvalidRange", `The file has ${size} bytes, and the range is not within them.`, {
-      ActualObjectSize: String(size),
+function rangeOf({ request }: S3Call, facts: FileFacts): ByteRange | undefined {
+  const range = rangeIn(request.headers, facts.size, taggedBy(facts));
+  if (range === "outside")
+    throw new S3Refused("InvalidRange", `The file has ${facts.size} bytes, and the range is not within them.`, {
+      ActualObjectSize: String(facts.size),
     });
-  return { start, end };
+  return range;
 }
 
 export async function putObject(call: S3Call, files: Files): Promise<Answer> {
@@ -151,13 +105,13 @@ export async function putObject(call: S3Call, files: Files): Promise<Answer> {
   const match = call.header("if-match");
   if (match !== undefined && !isFolder) {
     const before = await files.find(path);
-    if (!before || !names(match, before))
+    if (!before || !namesTag(match, etagOf(before)))
       throw new S3Refused("PreconditionFailed", "The file is not the one that the condition names.");
   }
   return { headers: { ETag: await storeObject(files, key, call.body(), metadataIn(call), { ifAbsent }) } };
 }
 
-/** A whole file in its place with what is said of it, or nothing; resolves with its ETag. */
+/** Stores a whole file with its metadata, or nothing. Resolves with its ETag. */
 export async function storeObject(
   files: Files,
   key: string,
@@ -192,7 +146,7 @@ export async function removeObject(files: Files, path: FilePath): Promise<void> 
   await forgetMetadata(files, path);
 }
 
-/** Files have none; clients ask before they copy. */
+/** Files have no tags, but clients ask before they copy. */
 export async function objectTags(call: S3Call, files: Files): Promise<Answer> {
   if (!(await files.find(pathOf(call.address.key).names))) throw noSuchKey(call.address.key);
   return xmlAnswer("Tagging", { TagSet: "" });
@@ -203,7 +157,7 @@ export async function deleteObject(call: S3Call, files: Files): Promise<Answer> 
   return { status: 204 };
 }
 
-/** The file that `x-amz-copy-source` names, of any bucket of the account. */
+/** Opens the file that `x-amz-copy-source` names, in any bucket of the account. */
 export async function openSource(call: S3Call): Promise<Source> {
   const source = call.header("x-amz-copy-source") ?? "";
   const { bucket, key } = addressOf(`/s3/${source.replace(/^\//, "")}`, undefined, undefined);
@@ -218,7 +172,7 @@ export async function openSource(call: S3Call): Promise<Source> {
 
 interface Source {
   opened: OpenedFile;
-  /** It is copied to where it is. */
+  /** The source is also the target. */
   isItself: boolean;
   metadata(): Promise<Metadata>;
 }
@@ -229,7 +183,7 @@ export async function copyObject(call: S3Call, files: Files): Promise<Answer> {
   await using opened = source.opened;
   const isReplaced = call.header("x-amz-metadata-directive")?.toUpperCase() === "REPLACE";
   const metadata = isReplaced ? metadataIn(call) : await source.metadata();
-  // So clients change what is said of a file, however large it is.
+  // Copying a file to itself changes only its metadata, however large it is.
   const facts = source.isItself ? opened.facts : await copied(call, files, path, opened);
   if (metadata.size === 0) await forgetMetadata(files, path);
   else await keepMetadata(files, path, facts, metadata);

@@ -1,11 +1,11 @@
-/** Uploads in parts: kept among the hidden files of the volume until they are put together, given up, or too old. */
+/** Uploads in parts: kept among the volume's hidden files until they are completed, aborted, or too old. */
 import { parseTimestamp, timestamp } from "../../kernel/clock.ts";
 import { resourceId } from "../../kernel/ids.ts";
-import type { FileFacts, Files } from "../../ports/files/files.ts";
+import { etagOf, type FileFacts, type Files } from "../../ports/files/files.ts";
 import { pathOf } from "./address.ts";
 import { type Answer, numberIn, type S3Call, xmlAnswer } from "./call.ts";
 import { keepMetadata, type Metadata, metadataFrom, metadataIn } from "./metadata.ts";
-import { etagOf, openSource } from "./objects.ts";
+import { openSource } from "./objects.ts";
 import { S3Refused } from "./refusals.ts";
 import { smallText } from "./small-text.ts";
 import { childrenOf, shownKey, type Xml } from "./xml.ts";
@@ -15,12 +15,12 @@ const ABOUT = "about.json";
 const MOST_PARTS = 10_000;
 const MOST_SHOWN = 1000;
 const DAY_MS = 86_400_000;
-/** One that nobody has added to for this long is removed. */
+/** An upload without new parts for this long is removed. */
 const KEPT_MS = 7 * DAY_MS;
 const ID = /^[a-z0-9]{28}$/;
 
 const LONGEST_ABOUT = 32 * 1024;
-/** Files that a sweep removes before it leaves the rest to the next one. */
+/** A sweep removes at most this many files, and leaves the rest to the next one. */
 const MOST_SWEPT = 10_000;
 
 interface About {
@@ -49,7 +49,7 @@ export async function uploadPart(call: S3Call, files: Files): Promise<Answer> {
   const isCopy = call.header("x-amz-copy-source") !== undefined;
   if (isCopy) await copyInto(call, draft);
   else for await (const chunk of call.body()) await draft.write(chunk);
-  // It may have been completed or given up meanwhile: the part would be left behind.
+  // The upload may have been completed or aborted meanwhile. The part would then be left behind.
   await idOf(call, files);
   const facts = await draft.keep([UPLOADS, id, partName(number)], { hidden: true });
   if (!isCopy) return { headers: { ETag: etagOf(facts) } };
@@ -88,7 +88,7 @@ export async function listParts(call: S3Call, files: Files): Promise<Answer> {
   });
 }
 
-/** All parts stay until the file is there and on the disk: who asks again after a crash finds them. */
+/** All parts stay until the file is on disk, so that a client can ask again after a crash. */
 export async function completeUpload(call: S3Call, files: Files): Promise<Answer> {
   const { key, bucket } = call.address;
   const { names } = pathOf(key);
@@ -151,13 +151,13 @@ export async function listUploads(call: S3Call, files: Files): Promise<Answer> {
   });
 }
 
-/** Uploads are listed by their ids, since those of many are not read for a page of a few. */
+/** Uploads are listed by their ids, so that a page of a few does not have to read many. */
 function marked(call: S3Call): string | undefined {
   const id = call.word("upload-id-marker");
   return id ? `${id}/` : undefined;
 }
 
-/** The upload that the request names, if it is one of its key. */
+/** Finds the upload that the request names, if it belongs to its key. */
 async function idOf(call: S3Call, files: Files): Promise<string> {
   return (await uploadOf(call, files)).id;
 }
@@ -173,7 +173,7 @@ async function uploadOf(call: S3Call, files: Files): Promise<About & { id: strin
   return { id, ...about };
 }
 
-/** Programs can write there too: what is not just as it was written here is no upload. */
+/** Programs can write there too, so anything that this server would not have written is no upload. */
 async function aboutOf(files: Files, id: string): Promise<About | undefined> {
   const text = await smallText(files, [UPLOADS, id, ABOUT], LONGEST_ABOUT);
   try {
@@ -211,7 +211,7 @@ function partNumber(text: string | undefined): number {
   return number;
 }
 
-/** What says that it is there goes first. Resolves with how many files it removed. */
+/** Removes the record of the upload first. Resolves with the number of files removed. */
 async function removeUpload(files: Files, id: string): Promise<number> {
   await files.hidden.remove([UPLOADS, id, ABOUT]);
   const names = (await files.hidden.list([UPLOADS, id], { most: MOST_PARTS + 1 })) ?? [];
