@@ -30,10 +30,10 @@ export function serveCommand(): Command {
       console.error(`millrace: could not end in order: ${(error as Error).message}`);
       exit(1);
     };
-    // Before the line that says it is ready: whoever waits for it may end the server in the same moment.
+    // This comes before the line that says the server is ready, because a program that waits for it may end the server at once.
     let isEnding = false;
     const endBySignal = (signal: "SIGTERM" | "SIGINT") => {
-      // What was acknowledged is on the disk: an end at once is a crash, after which the next start goes on.
+      // Everything acknowledged is on disk. Exiting at once is like a crash, from which the next start recovers.
       if (isEnding) return exit(130);
       isEnding = true;
       const said = signal === "SIGINT" ? server.ending().then(sayEnding) : Promise.resolve();
@@ -43,6 +43,7 @@ export function serveCommand(): Command {
     process.on("SIGINT", endBySignal);
     if (server.newOwnerKey) {
       console.log(`your API key, shown this once and kept in ${ownerKeyFile(settings)}: ${server.newOwnerKey}`);
+      if (server.signInLink) console.log(`sign in within 10 minutes, once, at ${server.signInLink}`);
       await ownerKeyWasShown(settings);
     }
     if (!isLoopback(settings.host))
@@ -51,10 +52,10 @@ export function serveCommand(): Command {
           "put a proxy that speaks TLS in front before keys cross a network that others can read",
       );
     console.log(`listening on ${server.url}`);
-    // Kept now: later the engine has dropped what only a start needs, and a server that is killed keeps nothing.
+    // This is saved now, because the engine later drops code that only a start needs, and a killed server saves nothing.
     flushCompileCache();
   });
 }
 
-/** To the person at the terminal; whoever sends SIGTERM reads the log. */
+/** Tells the person at the terminal. A process manager that sends SIGTERM reads the log. */
 const sayEnding = (text: string) => console.error(`millrace: ${text}`);

@@ -1,19 +1,25 @@
 /** The verbs of the command line: what each is for, and the file that does it. */
 import type { Command } from "commander";
 import type { ExecEnvironment } from "./exec.ts";
+import type { DesktopEnvironment } from "./open.ts";
 
 export interface Verb {
   name: string;
   about: string;
-  load(env: ExecEnvironment): Promise<Command>;
+  load(env: ExecEnvironment & DesktopEnvironment): Promise<Command>;
 }
 
-/** In the order in which people read of them. */
+/** In the order of the help. */
 export const verbs: readonly Verb[] = [
   {
     name: "serve",
     about: "run the server",
     load: async () => (await import("./serve.ts")).serveCommand(),
+  },
+  {
+    name: "open",
+    about: "sign in to the console; works while the server runs",
+    load: async (env) => (await import("./open.ts")).openCommand(env),
   },
   {
     name: "keys",
@@ -47,7 +53,7 @@ export const verbs: readonly Verb[] = [
   },
 ];
 
-/** The verb that a command line is about, also in `help keys`. */
+/** The verb of a command line, also for `help keys`. */
 export function askedFor(args: readonly string[]): string | undefined {
   const [first, second] = args.filter((arg) => !arg.startsWith("-"));
   return first === "help" ? second : first;

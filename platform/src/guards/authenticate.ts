@@ -1,4 +1,4 @@
-/** Authentication: from the text of an Authorization header to the caller it stands for. */
+/** Authentication: finds the caller that an Authorization header or a browser's session stands for. */
 
 import { every } from "../kernel/background.ts";
 import type { Caller } from "../kernel/caller.ts";
@@ -12,7 +12,9 @@ import type { Store } from "../ports/store/store.ts";
 import type { Accounts } from "../resources/account/accounts.ts";
 import { apiKeys, type KeptApiKey, type KeyUse, keyUses } from "../resources/account/model.ts";
 import type { WorkerKeys } from "../resources/endpoints/worker-keys.ts";
+import { callerOf, type Sessions } from "../resources/people/sessions.ts";
 import type { PodKeys } from "../resources/pods/keys.ts";
+import { type Asking, requireOwnPage, sessionIn } from "./own-page.ts";
 
 /** A key revoked by another process or node stops working within this time. */
 const REMEMBERED_MS = 1000;
@@ -28,14 +30,18 @@ export class Authenticator implements AsyncDisposable {
   readonly #keys: Collection<KeptApiKey>;
   readonly #uses: Collection<KeyUse>;
   readonly #clock: Clock;
-  /** By the key itself: hashing it for every request would cost more than all else that is done to authenticate it. */
+  /** Keyed by the key itself, because hashing it for every request would cost more than the rest of authentication. */
   readonly #known: Remembered<Caller>;
   readonly #used = new Map<string, Use>();
   readonly #noting: AsyncDisposable;
-  /** Of programs: those of workers and of Pods. */
+  /** Keys of programs: workers and Pods. */
   readonly #programKeys: readonly Pick<WorkerKeys | PodKeys, "knownCaller" | "findCaller">[];
   readonly #accounts: Accounts;
   readonly #failed: Failed;
+  readonly #sessions: Sessions;
+  readonly #publicUrl: string | undefined;
+  /** When each session was last used, by its id. */
+  readonly #sessionsUsed = new Map<string, number>();
 
   constructor(parts: {
     store: Store;
@@ -44,9 +50,14 @@ export class Authenticator implements AsyncDisposable {
     workerKeys: WorkerKeys;
     podKeys: PodKeys;
     accounts: Accounts;
+    sessions: Sessions;
+    /** The address that browsers use, if a proxy changes the Host header. */
+    publicUrl?: string | undefined;
   }) {
     const { store, clock, failed } = parts;
     this.#accounts = parts.accounts;
+    this.#sessions = parts.sessions;
+    this.#publicUrl = parts.publicUrl;
     this.#programKeys = [parts.workerKeys, parts.podKeys];
     this.#failed = failed;
     this.#keys = new Collection(store, apiKeys);
@@ -56,7 +67,35 @@ export class Authenticator implements AsyncDisposable {
     this.#noting = every(clock, { name: NOTE_USES, everyMs: NOTE_USES_EVERY_MS }, () => this.noteUses(), failed);
   }
 
-  /** `Authorization: Bearer <key>`, the only form that the REST surfaces take. */
+  /** Finds the caller by the Authorization header, or without one by the session of a browser. */
+  caller(request: Asking): Caller | Promise<Caller> {
+    const { authorization } = request.headers;
+    const session = authorization === undefined ? this.session(request) : undefined;
+    return session ?? this.bearer(authorization);
+  }
+
+  /** Finds the person who is signed in; undefined if the request has no session cookie. */
+  session(request: Asking): Promise<Caller> | undefined {
+    const sent = sessionIn(request.headers);
+    return sent && this.#bySession(sent, request);
+  }
+
+  async #bySession({ secret, page }: { secret: string; page: string | undefined }, request: Asking): Promise<Caller> {
+    requireOwnPage(request, this.#publicUrl);
+    const standing = await this.#sessions.bySecret(secret);
+    if (!standing)
+      throw problem("unauthenticated", "This session has ended: sign in again.", { reason: "session-ended" });
+    if (page === undefined || keyDigest(page) !== standing.session.doc.pageDigest)
+      throw problem("unauthenticated", "A session needs its page token beside the cookie, as 'X-Millrace-Page'.", {
+        reason: "page-token-missing",
+      });
+    const caller = callerOf(standing);
+    this.#sessionsUsed.set(caller.key, this.#clock.now());
+    const ownsInstallation = caller.grants.includes("all") && (await this.#accounts.isFirst(caller.account));
+    return { ...caller, ownsInstallation };
+  }
+
+  /** Reads `Authorization: Bearer <key>`, the only form of a key that the REST surfaces accept. */
   bearer(header: string | undefined): Caller | Promise<Caller> {
     if (header === undefined) throw problem("unauthenticated", "missing bearer token", { reason: "key-missing" });
     const key = /^Bearer +(\S+) *$/i.exec(header)?.[1];
@@ -67,7 +106,7 @@ export class Authenticator implements AsyncDisposable {
     return this.key(key);
   }
 
-  /** At once for a key that was used a moment ago: a promise for each request would cost more than the look. */
+  /** Returns at once for a key that was used a moment ago. A promise per request would cost more than the lookup. */
   key(key: string): Caller | Promise<Caller> {
     const known = this.#known.get(key) ?? this.#knownProgram(key);
     return known ? this.#admitted(known) : this.#lookUp(key).then((found) => this.#admitted(found));
@@ -83,16 +122,19 @@ export class Authenticator implements AsyncDisposable {
     return caller;
   }
 
-  /** Forgets what is remembered, so that a key revoked here stops working at once. */
+  /** Forgets all remembered keys, so that a key revoked here stops working at once. */
   forget(): void {
     this.#known.clear();
   }
 
-  /** Writes down when keys were last used: once a minute, never on the way of a request. */
+  /** Stores when keys were last used, once a minute and never while a request waits. */
   async noteUses(): Promise<void> {
     const used = [...this.#used];
     this.#used.clear();
     for (const [id, { account, at }] of used) await this.#noteUse(id, account, at);
+    const sessions = [...this.#sessionsUsed];
+    this.#sessionsUsed.clear();
+    for (const [id, at] of sessions) await this.#sessions.noteUse(id, at);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -103,7 +145,7 @@ export class Authenticator implements AsyncDisposable {
   async #noteUse(id: string, account: string, at: number): Promise<void> {
     if (!(await this.#keys.get(id))) return;
     const noted = await this.#uses.get(id);
-    // Another node may note the same key in this moment: its time is as good as ours.
+    // Another node may store the same key's use at this moment. Its time is as good as ours.
     const lost = () => undefined;
     if (!noted) await this.#uses.insert({ id, account, createdAt: at, doc: { at } }).catch(lost);
     else if (noted.doc.at < at) await this.#uses.patch(noted, { at }).catch(lost);

@@ -1,24 +1,24 @@
-/** What the audit log says of an operation: what is done to what, by whom and from where; names of what was sent, and never a value. */
+/** What the audit log says about an operation: who did what to what, and from where. It has names of sent fields, never values. */
 import type { Caller } from "../kernel/caller.ts";
 import type { Operation } from "../kernel/operation.ts";
 import type { Actor } from "../resources/audit/model.ts";
 import type { AuditLog, Deed } from "../resources/audit/service.ts";
 
-/** Where an operation is written down, and what is known of whoever asks beside who it is. */
+/** The audit log for an operation, and what is known about the caller other than who it is. */
 export interface Auditing {
   audit: Pick<AuditLog, "record" | "refused">;
-  /** What the operation is called. */
+  /** The operation's name. */
   name: string;
   address?: string | undefined;
   userAgent?: string | undefined;
 }
 
-/** For callers that are nobody's key. */
+/** The actor for callers without a key. */
 export const COMMAND_LINE = "command-line";
 
 export const isChange = ({ method }: Pick<Operation, "method">) => method !== "GET";
 
-/** Whether it says what something is from then on, which it may be already. */
+/** Whether the operation sets a state that may already be so. */
 export const isUpdate = ({ method, path }: Pick<Operation, "method" | "path">) =>
   method === "PATCH" || method === "PUT" || path.endsWith("/update");
 
@@ -39,21 +39,22 @@ export function deedOf(
   };
 }
 
-function actorOf({ key, keyName, pod, workerOf }: Caller): Actor {
+function actorOf({ key, keyName, pod, workerOf, person, user }: Caller): Actor {
   if (key === COMMAND_LINE) return { type: "cli" };
+  if (person) return { type: "person", id: user, name: person.email };
   if (pod !== undefined) return { type: "pod", id: pod };
   if (workerOf !== undefined) return { type: "worker", id: workerOf };
   return { type: "key", id: key, ...(keyName !== undefined && { name: keyName }) };
 }
 
-/** What a resource is called in paths: the last word before an id, or of all. */
+/** A resource's name in paths: the last word before an id, or the last of all. */
 function wordOf(path: string): string {
   const before = path.split("/{", 1)[0]!;
-  // What comes after an endpoint's id has no word of its own before it.
+  // A path below an endpoint's id has no resource name before it.
   return before === "/v2" ? "serverless" : before.split("/").at(-1)!;
 }
 
-/** Names alone; but which of its moves a resource was told to make is a word of the contract. */
+/** Only names of fields are kept. The action of a resource is a word of the contract, so it is kept too. */
 export function sentIn({ path }: Pick<Operation, "path">, body: unknown): Pick<Deed, "fields" | "action"> {
   if (typeof body !== "object" || body === null || Array.isArray(body)) return {};
   const { action } = body as { action?: unknown };
@@ -62,7 +63,7 @@ export function sentIn({ path }: Pick<Operation, "path">, body: unknown): Pick<D
   return { fields: sent.map(([name]) => name), ...(isMove && { action }) };
 }
 
-/** Where an operation that makes something names nothing, what it answers with is what it made. */
+/** If an operation creates something and its path names nothing, its answer tells what it created. */
 export function madeBy({
   method,
   path,

@@ -1,4 +1,4 @@
-/** Limits of invocation: how often and how many at once a user may ask an endpoint, and how long its queue may grow. A setting, off by default. */
+/** Limits of invocation, off by default: how often and how many at once a user may call an endpoint, and how long its queue may grow. */
 import type { Caller } from "../kernel/caller.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { problem } from "../kernel/problem.ts";
@@ -8,11 +8,12 @@ import { type InvokePolicy, type LimitedOperation, STANDARD } from "./invoke-pol
 
 const WINDOW_S = 10;
 
-/** Paths that count together with others. */
+/** Paths that count as another operation. */
 const TOGETHER: Record<string, LimitedOperation> = {
   "status-sync": "status",
   stream: "status",
   output: "status",
+  "requests/{job_id}": "status",
   metrics: "health",
 };
 const SHOWN: Partial<Record<LimitedOperation, string>> = {
@@ -21,22 +22,22 @@ const SHOWN: Partial<Record<LimitedOperation, string>> = {
 };
 const SUBMITTING: ReadonlySet<LimitedOperation> = new Set(["run", "runsync", "openai"]);
 
-/** What one running worker adds is a twentieth of a limit, so that more than twenty of them raise it. */
+/** Each running worker adds a twentieth of a limit, so the limit rises from the 21st worker on. */
 const WORKERS_WITHIN = 20;
-/** A queue is full that is longer than both. */
+/** A queue that is longer than both of these is full. */
 const FULL = { least: 50, perWorker: 500, retryAfterS: 5 };
 const FACTS_MS = 1000;
 const SWEEP_AT = 10_000;
 
-/** What a path is counted as: `/v2/{endpoint_id}/status-sync/{job_id}` as status. */
+/** The operation that a path counts as: `/v2/{endpoint_id}/status-sync/{job_id}` counts as status. */
 export function limitedAs(path: string): LimitedOperation {
-  const word = path.split("/")[3]!;
-  const operation = TOGETHER[word] ?? word;
+  const [word = "", rest] = path.split("/").slice(3);
+  const operation = TOGETHER[`${word}/${rest}`] ?? TOGETHER[word] ?? word;
   if (!Object.hasOwn(STANDARD, operation)) throw new Error(`'${path}' has no limit in the table of invocation`);
   return operation as LimitedOperation;
 }
 
-/** What the limits of an endpoint depend on, as it was at most a second ago. */
+/** The numbers on which an endpoint's limits depend, at most a second old. */
 interface Facts {
   inQueue: number;
   /** Workers that are alive. */
@@ -54,7 +55,7 @@ export interface InvokeLimiterParts {
   facts: (endpoint: string) => Promise<Facts>;
 }
 
-/** Counts in this process: of several nodes each lets through as much, and none asks a database for every request. */
+/** Counts in this process. Each of several nodes allows the full limit, so that no request has to ask a database. */
 export class InvokeLimiter {
   readonly #parts: InvokeLimiterParts;
   readonly #facts: Remembered<Promise<Facts>>;
@@ -113,11 +114,11 @@ export class InvokeLimiter {
     for (const [name, { counters, running }] of this.#lines) {
       if (running === 0 && counters.every(({ startedAt }) => startedAt <= over)) this.#lines.delete(name);
     }
-    // Those that are left are in use: looking at them again for each new one would cost more with each.
+    // The remaining lines are in use. Sweeping again for each new one would cost more and more.
     this.#sweepAt = Math.max(SWEEP_AT, this.#lines.size * 2);
   }
 
-  /** Many who ask at the same moment wait for one answer. */
+  /** Callers that ask at the same moment share one answer. */
   #factsOf(endpoint: string): Promise<Facts> {
     const remembered = this.#facts.get(endpoint);
     if (remembered) return remembered;

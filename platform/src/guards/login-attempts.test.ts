@@ -1,6 +1,7 @@
-/** How often an address may fail to log in. */
+/** The limit on failed logins per address. */
 import { describe, expect, test } from "vitest";
 import { FakeClock } from "../kernel/clock.ts";
+import { partyOf } from "../kernel/party.ts";
 import {
   FORGOTTEN_MS,
   FREE_FAILURES,
@@ -9,7 +10,6 @@ import {
   LONGEST_DELAY_MS,
   LoginAttempts,
   MOST_FAILURES,
-  partyOf,
 } from "./login-attempts.ts";
 
 const HERE = "192.0.2.1";

@@ -1,4 +1,4 @@
-/** The order in which an operation is checked and done, for any surface. */
+/** The order of checks and work in an operation, for any surface. */
 import { expect, test } from "vitest";
 import type { Caller } from "../kernel/caller.ts";
 import type { Call, Operation } from "../kernel/operation.ts";
@@ -19,8 +19,11 @@ const operation: Operation = {
 };
 
 const owner: Caller = { account: "a", user: "u", key: "k", grants: ["all"], exempt: false };
-/** Nothing is written down here; what is, is in the tests of the audit log. */
-const unwritten: Auditing = { audit: { record: (_deed, work) => work(), refused: async () => {} }, name: "makeThing" };
+/** This audit log writes nothing. The tests of the audit log cover that. */
+const unwritten: Auditing = {
+  audit: { record: (_deed, work) => work(async () => {}), refused: async () => {} },
+  name: "makeThing",
+};
 const echo = async (call: Call) => call;
 const body = { name: "thing" };
 

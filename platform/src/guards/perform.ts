@@ -1,6 +1,7 @@
-/** How an operation is done, whichever surface asks for it: may the caller, is what they say valid, and then the handler, on the record. */
+/** Performs an operation for any surface: checks rights and input, calls the handler, and keeps the audit log. */
+import type { IncomingBytes } from "../kernel/bytes.ts";
 import type { Caller } from "../kernel/caller.ts";
-import type { Call, Following, Handlers, Operation, Operations } from "../kernel/operation.ts";
+import type { Browser, Call, Following, Handlers, Operation, Operations } from "../kernel/operation.ts";
 import { isProblem, problem } from "../kernel/problem.ts";
 import { assertValid, failures } from "../kernel/validate.ts";
 import { type Auditing, deedOf, isChange, isUpdate, madeBy, sentIn } from "./deeds.ts";
@@ -9,15 +10,19 @@ import { requireFields, requireOperation } from "./scopes.ts";
 
 export interface Input {
   params?: Record<string, string>;
-  /** Each in its own type. */
+  /** Each value in its own type. */
   query?: () => Record<string, unknown>;
-  /** Asked for once the caller is known to be allowed, and by an operation that takes one alone. */
+  /** Called once the caller is known to be allowed, and only if the operation takes a body. */
   body?: () => unknown;
+  /** For an operation that starts or ends sessions. */
+  browser?: Browser;
   /** For an operation that answers with events. */
   following?: Following;
+  /** For an operation that takes bytes as they are. Called once the caller is known to be allowed. */
+  incoming?: (() => IncomingBytes) | undefined;
 }
 
-/** A body that was held to the operation's schema where it was read. */
+/** A body that was already validated against the operation's schema when it was read. */
 export class ValidBody {
   readonly value: unknown;
 
@@ -26,21 +31,28 @@ export class ValidBody {
   }
 }
 
-/** Does what an operation says, once it was checked that it may be done. */
+/** Does the work of an operation after all checks. */
 export type Handler = (call: Call) => Promise<unknown>;
 
-/** Operations together with what does them. */
+/** Operations with their handlers. */
 export interface Answered {
   operations: Operations;
   handlers: Readonly<Record<string, Handler>>;
+  /** The operations need no key. */
+  isOpen?: boolean;
 }
 
-/** The compiler asks for a handler of each operation, which answers what the operation says. */
+/** The compiler demands a handler for each operation, with the answer that the operation declares. */
 export function answered<O extends Operations>(operations: O, handlers: Handlers<O>): Answered {
   return { operations, handlers: handlers as unknown as Answered["handlers"] };
 }
 
-/** Does operations of one resource by their names, for a caller who is known once and for all, such as a command of the owner. */
+/** The same for operations that need no key. */
+export function openlyAnswered<O extends Operations>(operations: O, handlers: Handlers<O>): Answered {
+  return { ...answered(operations, handlers), isOpen: true };
+}
+
+/** Performs operations of one resource by name for a fixed caller, such as a command of the owner. */
 export function performer<O extends Operations>(
   operations: O,
   handlers: Handlers<O>,
@@ -53,7 +65,7 @@ export function performer<O extends Operations>(
   };
 }
 
-/** What changes something is written down, and so is its refusal for a lack of rights. An update by what was so already changes nothing. */
+/** Changes are written to the audit log, and so are refusals for missing rights. An update that changes nothing is not. */
 export async function perform(
   operation: Operation,
   handler: Handler,
@@ -61,15 +73,21 @@ export async function perform(
   input: Input,
   auditing: Auditing,
 ): Promise<unknown> {
-  if (!isChange(operation)) return handler(await allowed(operation, caller, input));
+  // Only the handler knows in which account a person signs in, so it writes the audit entry itself.
+  if (!isChange(operation) || operation.who === "anybody") return handler(await allowed(operation, caller, input));
   const { audit } = auditing;
   const deed = deedOf(operation, caller, input.params ?? {}, auditing);
   const call = await allowed(operation, caller, input).catch(async (refusal: unknown) => {
     if (isProblem(refusal, "not-allowed")) await audit.refused(deed, refusal.code);
     throw refusal;
   });
-  const how = { madeIn: madeBy(operation), onlyChanges: isUpdate(operation) };
-  return audit.record({ ...deed, ...sentIn(operation, call.body) }, () => handler(call), how);
+  const { isOutside: whenBegun = false } = operation;
+  const how = { madeIn: madeBy(operation), onlyChanges: isUpdate(operation), whenBegun };
+  return audit.record(
+    { ...deed, ...sentIn(operation, call.body) },
+    (begin) => handler(whenBegun ? ({ ...call, begin } as Call) : call),
+    how,
+  );
 }
 
 async function allowed(operation: Operation, caller: Caller, input: Input): Promise<Call> {
@@ -77,7 +95,9 @@ async function allowed(operation: Operation, caller: Caller, input: Input): Prom
   const query = operation.query ? assertValid(operation.query, input.query?.() ?? {}) : {};
   const body = operation.in && (await bodyOf(operation, input));
   requireFields(caller, operation, body);
-  return { caller, params: input.params ?? {}, query, body, ...input.following } as Call;
+  const { browser } = input;
+  const incoming = input.incoming && { incoming: input.incoming() };
+  return { caller, params: input.params ?? {}, query, body, ...input.following, browser, ...incoming } as Call;
 }
 
 async function bodyOf({ path, in: schema }: Operation, { body }: Input): Promise<unknown> {

@@ -1,15 +1,16 @@
-/** Authorisation: whether a caller may do what it asks for. */
+/** Authorization: whether a caller may do what it asks for. */
 import type { Caller } from "../kernel/caller.ts";
 import { type Operation, scopesOf } from "../kernel/operation.ts";
 import { problem } from "../kernel/problem.ts";
 import { reservedIn } from "../kernel/rights.ts";
 import { allows, type Scope } from "../kernel/scope.ts";
 
-/** Any one of the scopes will do; the first is the one that a refusal names. */
+/** Any one of the scopes is enough. A refusal names the first. */
 export function requireScope(caller: Caller, needed: Scope, ...others: Scope[]): void {
   if (allows(caller.grants, needed)) return;
   for (const scope of others) if (allows(caller.grants, scope)) return;
-  throw problem("not-allowed", `This API key lacks the scope '${needed}'.`, { reason: "scope-missing" });
+  const who = caller.person ? "Your role" : "This API key";
+  throw problem("not-allowed", `${who} lacks the scope '${needed}'.`, { reason: "scope-missing" });
 }
 
 /** Whether a caller may use an operation at all. */
@@ -27,6 +28,10 @@ export function requireOperation(
       "This API key is narrowed to some endpoints, and cannot read or change what belongs to the whole account.",
       { reason: "key-narrowed" },
     );
+  if (who === "person" && !caller.person)
+    throw problem("not-allowed", "This is for people who are signed in: an API key has no sessions and no password.", {
+      reason: "person-only",
+    });
   if (who === "installation" && !caller.ownsInstallation)
     throw problem(
       "not-allowed",

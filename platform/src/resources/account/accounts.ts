@@ -1,24 +1,34 @@
-/** Accounts and their owner users: made at the first start or from the command line, never through the API. */
+/** Accounts and their owner users. They are made at the first start or from the command line, never through the API. */
 import type { Clock } from "../../kernel/clock.ts";
+import type { LastSeen } from "../../kernel/cursor.ts";
 import type { Kept } from "../../kernel/document.ts";
 import { keyDigest, resourceId } from "../../kernel/ids.ts";
 import { problem } from "../../kernel/problem.ts";
 import type { Random } from "../../kernel/random.ts";
 import { isSame } from "../../kernel/same.ts";
-import { Collection, type Item, type RecordParts } from "../../ports/store/collection.ts";
+import { Collection, type Item, type PageAsked, type RecordParts } from "../../ports/store/collection.ts";
 import { type Store, type Write, WriteRefused } from "../../ports/store/store.ts";
 import type { Removals } from "../removals.ts";
 import { type Account, accounts, apiKeys, type KeptApiKey, type User, users } from "./model.ts";
 
-/** Says which account was there first: the one that the owner's key belongs to. */
+/** Names the first account, to which the owner's key belongs. */
 type FirstAccount = { accountId: string };
 
 const firstAccount: Kept<FirstAccount> = { kind: "first-account", v: 1 };
 const FIRST = "first";
 const FIRST_NAME = "default";
 
-/** The owner's key, under an id of its own so that a new MILLRACE_API_KEY replaces the old one. */
-const ownerKeyId = (account: string) => `${account}-owner`;
+/** The owner's key has an id of its own, so that a new MILLRACE_API_KEY replaces the old one. */
+export const ownerKeyId = (account: string) => `${account}-owner`;
+
+/** An account as lists show it, with the email address of its owner. */
+export interface ListedAccount {
+  id: string;
+  name: string;
+  owner: string;
+  createdAt: number;
+  quotas: NonNullable<Account["quotas"]>;
+}
 
 export interface Owner {
   account: string;
@@ -53,7 +63,7 @@ export class Accounts {
     await this.#first.prepare();
   }
 
-  /** The first account's owner; made when there is none, by whichever node comes first. */
+  /** The owner of the first account. If there is no account yet, the first node that asks makes it. */
   async firstOwner(): Promise<Owner> {
     const known = await this.#knownFirstOwner();
     if (known) return known;
@@ -68,19 +78,19 @@ export class Accounts {
     }
   }
 
-  /** Whether the account is the one that was there first, which is that of the installation's owner. */
+  /** Whether this is the first account, which belongs to the owner of the installation. */
   async isFirst(account: string): Promise<boolean> {
     return (await this.firstOwner()).account === account;
   }
 
-  /** The person whose key asks. */
-  async person({ user }: Pick<Owner, "user">): Promise<User> {
-    const found = await this.#users.get(user);
+  /** The user whose key or session made the request. If the user has left, the keys count as those of the account's owner. */
+  async person({ account, user }: Owner): Promise<User> {
+    const found = (await this.#users.get(user)) ?? (await this.#users.get((await this.ownerOf(account)).user));
     if (!found) throw problem("not-found", "user not found");
     return found.doc;
   }
 
-  /** What a person wants to be told of, beside what they said before. */
+  /** Sets the notices that are given. A user's other notices do not change. */
   async setNotices({ user }: Pick<Owner, "user">, wanted: NonNullable<User["notices"]>): Promise<void> {
     await this.#users.change(user, ({ doc }) => {
       const notices = { ...doc.notices, ...wanted };
@@ -92,7 +102,7 @@ export class Accounts {
     return (await this.#keys.get(ownerKeyId(account))) !== undefined;
   }
 
-  /** Makes `key` the owner's all-scopes key, in place of the one it had. Nodes that start together may all say so. */
+  /** Makes `key` the owner's key with all scopes, in place of the previous one. Several nodes that start together may all do this. */
   async setOwnerKey(owner: Owner, key: string): Promise<void> {
     const digest = keyDigest(key);
     for (;;) {
@@ -119,19 +129,37 @@ export class Accounts {
     return owner;
   }
 
-  async list(): Promise<
-    { id: string; name: string; owner: string; createdAt: number; quotas: NonNullable<Account["quotas"]> }[]
-  > {
+  async list(): Promise<ListedAccount[]> {
     const listed = [];
-    for await (const { id, createdAt, doc } of this.#accounts.all()) {
-      const owner = await this.#users.get(doc.ownerId);
-      const { name, ownerId, quotas = {} } = doc;
-      listed.push({ id, name, owner: owner?.doc.email ?? ownerId, createdAt, quotas });
-    }
+    for await (const item of this.#accounts.all()) listed.push(await this.#listed(item));
     return listed;
   }
 
-  /** An account by id or name, or the first one when neither is given. */
+  /** A page of all accounts, the newest first. */
+  async page({ after, limit }: PageAsked): Promise<{ items: ListedAccount[]; next: LastSeen | undefined }> {
+    const found = await this.#accounts.list({ after, limit: limit + 1 });
+    const items = await Promise.all(found.slice(0, limit).map((item) => this.#listed(item)));
+    return { items, next: found.length > limit ? items.at(-1) : undefined };
+  }
+
+  /** The account with this id. */
+  async get(id: string): Promise<ListedAccount> {
+    const item = await this.#accounts.get(id);
+    if (!item) throw this.#accounts.notFound();
+    return this.#listed(item);
+  }
+
+  async #listed({ id, createdAt, doc: { name, ownerId, quotas = {} } }: Item<Account>): Promise<ListedAccount> {
+    const owner = await this.#users.get(ownerId);
+    return { id, name, owner: owner?.doc.email ?? ownerId, createdAt, quotas };
+  }
+
+  /** Returns when an account was created, or undefined if there is no such account. */
+  async madeAt(id: string): Promise<number | undefined> {
+    return (await this.#accounts.get(id))?.createdAt;
+  }
+
+  /** Finds an account by id or name, or the first account if neither is given. */
   async ownerOf(idOrName?: string): Promise<Owner> {
     if (idOrName === undefined) return this.firstOwner();
     const account =
@@ -140,14 +168,14 @@ export class Accounts {
     return { account: account.id, user: account.doc.ownerId };
   }
 
-  /** What it may have beyond or below what all may; an empty set leaves it with that. */
+  /** Sets quotas that differ from the installation's. An empty object returns the account to those. */
   async setQuotas(idOrName: string, quotas: NonNullable<Account["quotas"]>): Promise<void> {
     const { account } = await this.ownerOf(idOrName);
     if (await this.#accounts.change(account, () => ({ set: { quotas } }))) return;
     throw problem("not-found", `No account has the id or name '${idOrName}'.`);
   }
 
-  /** Removes the account and everything it has, for good. The first account stays: it is how the owner gets in. */
+  /** Removes the account and everything it owns, for good. The first account cannot be removed, because the owner's key belongs to it. */
   async delete(idOrName: string): Promise<void> {
     const { account } = await this.ownerOf(idOrName);
     if (account === (await this.firstOwner()).account) {
@@ -171,7 +199,7 @@ export class Accounts {
     return { owner, writes: [this.#accounts.inserting(account), this.#users.inserting(user)] };
   }
 
-  /** Read once: which account was first does not change, and it is never deleted. */
+  /** Read only once, since the first account never changes and is never deleted. */
   async #knownFirstOwner(): Promise<Owner | undefined> {
     if (this.#firstOwner) return this.#firstOwner;
     const first = await this.#first.get(FIRST);
@@ -191,7 +219,7 @@ export class Accounts {
   }
 }
 
-/** Those that are wanted: who was never asked wants none. */
+/** The names of the notices that are on. A notice that was never set is off. */
 const wantedIn = (notices: User["notices"] = {}) =>
   Object.entries(notices)
     .flatMap(([name, is]) => (is ? [name] : []))

@@ -4,42 +4,37 @@ import { MOST_USD } from "../../kernel/money.ts";
 import { type KeptOf, type RecordOf, resource } from "../../kernel/resource.ts";
 import { closed, dateTime, name, nullable, oneOf, t } from "../../kernel/schema.ts";
 import { type Grant, grants } from "../../kernel/scope.ts";
+import type { Role } from "../people/model.ts";
 
 /** An account owns resources; other accounts cannot tell that they exist. */
 export type Account = {
   name: string;
   ownerId: string;
-  /** Where it may have more or less than the installation's accounts have anyway. */
+  /** Quotas that differ from those of the installation. */
   quotas?: Partial<Record<AccountQuota, number>>;
   spending?: Spending;
 };
 
-/** What an account may spend, in 1e-9 USD; what is absent is not limited. */
+/** Limits of an account's spending, in 1e-9 USD. An absent limit does not apply. */
 export type Spending = {
-  /** In a month, by its own word. */
+  /** The monthly limit that the account set for itself. */
   limit?: number;
-  /** In a month, by the word of whoever runs the installation. */
+  /** The monthly limit that the operator of the installation set. */
   most?: number;
-  /** Where warnings go. */
+  /** The URL that receives warnings. */
   webhook?: string;
-  /** What was left at a moment of the credit that was paid for it, and right after the last time it was paid. */
+  /** The account's prepaid credit: `left` is the balance at the moment `at`, `full` the balance right after the last payment. */
   prepaid?: { left: number; at: number; full: number; creditedAt: number };
 };
 
-/** What is counted of an account. */
-export type AccountQuota =
-  | "workers"
-  | "pods"
-  | "gpus"
-  | "vcpu"
-  | "volumes"
-  | "gb"
-  | "endpoints"
-  | "keys"
-  | "secrets"
-  | "registries"
-  | "templates"
-  | "s3keys";
+/** The things that quotas count. */
+export const accountQuotas = [
+  ...(["workers", "pods", "gpus", "vcpu", "volumes", "gb"] as const),
+  ...(["endpoints", "keys", "secrets", "registries", "templates", "s3keys"] as const),
+] as const;
+export type AccountQuota = (typeof accountQuotas)[number];
+/** The largest value of a quota, which stands for no limit. */
+export const LARGEST_QUOTA = 1_000_000;
 
 export const accounts: Kept<Account> = {
   kind: "account",
@@ -51,14 +46,30 @@ export const accounts: Kept<Account> = {
 /** A person in an account. Rate limits count per user, whichever key is used. */
 export type User = {
   email: string;
-  /** What they want to be told of; absent what they never said. */
+  name?: string;
+  /** Absent in records from before there were roles. Those people are owners. */
+  role?: Role;
+  /** The hash of the password; absent if none was set. */
+  password?: string;
+  /** A disabled person cannot sign in. */
+  disabled?: boolean;
+  /** The notices that this user turned on or off. A notice that the user never set is absent. */
   notices?: Partial<Record<Notice, boolean>>;
 };
 
 export const notices = ["podsStale", "podsGeneral", "lowBalance", "other"] as const;
 export type Notice = (typeof notices)[number];
 
-export const users: Kept<User> = { kind: "user", v: 1 };
+export const users: Kept<User> = {
+  kind: "user",
+  called: "person",
+  v: 1,
+  // An email address must belong to one person only, so that it can be used to sign in.
+  uniqueEverywhere: ({ email, password }) => ({ signIn: password === undefined ? undefined : email.toLowerCase() }),
+  listed: ({ password }) => ({ signIn: password === undefined ? undefined : "password" }),
+};
+
+export const roleOf = ({ role = "owner" }: Pick<User, "role">): Role => role;
 
 export const ApiKey = resource("ApiKey", {
   assigned: {
@@ -105,7 +116,7 @@ export const ApiKey = resource("ApiKey", {
 });
 export type ApiKey = RecordOf<typeof ApiKey>;
 
-/** The answer to a creation, the only place where a key is ever shown. */
+/** The answer to a creation. No other response ever shows the key. */
 export const CreatedApiKey = t.Object(
   { ...ApiKey.record.properties, key: t.String({ description: "The key itself, shown this once." }) },
   { $id: "CreatedApiKey" },
@@ -118,7 +129,7 @@ export type KeptApiKey = KeptOf<
     digest: string;
     scopes: Grant[];
     expiresAt?: number;
-    /** In 1e-9 USD in a month. */
+    /** The limit per month, in 1e-9 USD. */
     spendLimit?: number;
   }
 >;
@@ -131,7 +142,7 @@ export const apiKeys: Kept<KeptApiKey> = {
   listed: ({ spendLimit }) => ({ limited: spendLimit ? "yes" : undefined }),
 };
 
-/** Kept apart from the key, so that noting a use never collides with anything. */
+/** The last use of a key. It is kept apart from the key, so that writing it never conflicts with a change of the key. */
 export type KeyUse = { at: number };
 
 export const keyUses: Kept<KeyUse> = { kind: "api-key-use", v: 1 };
@@ -150,7 +161,7 @@ const sshKeyList = {
 export const SshKeys = t.Object(sshKeyList, { $id: "SshKeys" });
 export const UpdateSshKeys = closed(sshKeyList, { $id: "UpdateSshKeysRequest" });
 
-/** One document per account, under the account's own id. */
+/** One document per account, stored under the account's id. */
 export type KeptSshKeys = { keys: string[] };
 
 export const sshKeys: Kept<KeptSshKeys> = { kind: "ssh-keys", v: 1 };

@@ -1,4 +1,4 @@
-/** How much of what an account may have: set for the installation, and for single accounts. */
+/** Quotas: how much an account may have, set for the installation and for single accounts. */
 
 import type { Clock } from "../../kernel/clock.ts";
 import { OneAtATimeEach } from "../../kernel/one-at-a-time.ts";
@@ -7,9 +7,9 @@ import { type Reason, saying } from "../../kernel/reason.ts";
 import { Remembered } from "../../kernel/remembered.ts";
 import { Collection } from "../../ports/store/collection.ts";
 import { type Bound, type Counting, type Store, WriteRefused } from "../../ports/store/store.ts";
-import { type Account, accounts } from "./model.ts";
+import { type Account, accounts, LARGEST_QUOTA } from "./model.ts";
 
-/** In words for people. */
+/** The names of the quotas in messages. */
 const quotaWords = {
   workers: "workers at once",
   pods: "Pods",
@@ -29,16 +29,16 @@ export type QuotaName = keyof typeof quotaWords;
 export type Quotas = Record<QuotaName, number>;
 
 const NAMES = Object.keys(quotaWords) as QuotaName[];
-const LARGEST = 1_000_000;
+const LARGEST = LARGEST_QUOTA;
 
-/** Where nothing is said. A machine has room for no more workers than its processors can start. */
+/** Together these make the default quota of workers. A machine cannot start more workers than its processors can handle. */
 const WORKERS_PER_PROCESSOR = 16;
 const FEWEST_WORKERS = 32;
 
 export const standardQuotas = (processors: number): Quotas => ({
   workers: Math.max(FEWEST_WORKERS, processors * WORKERS_PER_PROCESSOR),
   pods: 1000,
-  // What the machines have is the limit, unless an operator sets one.
+  // By default only the machines limit these. An operator can set a quota.
   gpus: LARGEST,
   vcpu: LARGEST,
   volumes: 1000,
@@ -51,7 +51,7 @@ export const standardQuotas = (processors: number): Quotas => ({
   s3keys: 100,
 });
 
-/** `workers=50,endpoints=20`: those that are named. */
+/** Reads text like `workers=50,endpoints=20` and returns the quotas it names. */
 export function parseQuotas(text: string): Partial<Quotas> {
   const parts = text.split(",").map((part) => part.trim());
   return Object.fromEntries(
@@ -69,18 +69,18 @@ export const quotaText = (quotas: Partial<Quotas>) =>
     .map(([name, number]) => `${name}=${number}`)
     .join(",");
 
-/** So much more of what a quota counts. */
+/** How much more of a quota something would use. */
 export interface Amount {
   name: QuotaName;
-  /** The records of the account that count. */
+  /** The account's records that count against the quota. */
   of: readonly Counting[];
   amount: number;
 }
 
-/** More than others of one account can come between while it makes something. */
+/** Nothing is overtaken this often by other creations of its account. */
 const MOST_TRIES = 1000;
 
-/** A change from the command line holds within this time. */
+/** A change from the command line takes effect within this time. */
 const REMEMBERED_MS = 1000;
 
 export class QuotaBook {
@@ -89,8 +89,8 @@ export class QuotaBook {
   readonly #standard: Quotas;
   readonly #remembered: Remembered<Quotas>;
   /**
-   * What one account makes here is counted and written one after the other. That no more is made than fits is up to the commit, since other
-   * nodes make some too; but many at once that are refused there would each have waited for it, and have cost others room or time.
+   * One account's creations on this node run one after the other. The commit guarantees the quota, also across nodes. But without turns,
+   * many creations at once would all run up to the commit, only to be refused there at a cost to others.
    */
   readonly #turns = new OneAtATimeEach();
 
@@ -101,7 +101,7 @@ export class QuotaBook {
     this.#remembered = new Remembered(clock, REMEMBERED_MS);
   }
 
-  /** Accounts prepare their own records. */
+  /** Does nothing: the accounts service prepares the account records. */
   async prepare(): Promise<void> {}
 
   async of(account: string): Promise<Quotas> {
@@ -112,7 +112,12 @@ export class QuotaBook {
     return quotas;
   }
 
-  /** Makes one more of something, unless the account would then have more than it may. `make` commits under the bounds that it is given. */
+  /** Drops what is remembered of an account, after its quotas changed. */
+  forget(account: string): void {
+    this.#remembered.delete(account);
+  }
+
+  /** Makes one more thing, unless the account would exceed its quota. `make` has to commit with the bounds it is given. */
   within<T>(
     account: string,
     name: QuotaName,
@@ -123,8 +128,8 @@ export class QuotaBook {
   }
 
   /**
-   * Makes something that counts in several ways, such as a volume and its GB, if none of them is too much. Those that count in a way
-   * take turns at it, in the order of the quotas' names, so that nobody waits for one who waits for him.
+   * Makes something that counts against several quotas, such as a volume and its GB, if it exceeds none of them. Creations take turns at
+   * each quota, always in the order of the quotas' names, so that two of them cannot wait for each other.
    */
   withinAll<T>(account: string, amounts: readonly Amount[], make: (within: Bound[]) => Promise<T>): Promise<T> {
     const ordered = amounts.toSorted((a, b) => NAMES.indexOf(a.name) - NAMES.indexOf(b.name));
@@ -136,7 +141,7 @@ export class QuotaBook {
     )();
   }
 
-  /** Where another node was faster, it is counted again, so that the refusal says what is there. */
+  /** If another node used up the quota meanwhile, this counts again, so that the refusal gives the current numbers. */
   async #make<T>(account: string, amounts: readonly Amount[], make: (within: Bound[]) => Promise<T>): Promise<T> {
     for (let tries = 0; tries < MOST_TRIES; tries++) {
       const within: Bound[] = [];
@@ -150,7 +155,7 @@ export class QuotaBook {
     throw problem("unavailable", "This account makes and deletes too much at once. Try again in a moment.");
   }
 
-  /** Throws where it is too much already. To take no more of it needs no bound. */
+  /** Throws if the amount exceeds the quota now. A change that takes nothing more needs no bound. */
   async #boundOf(account: string, { name, of, amount }: Amount): Promise<Bound[]> {
     if (amount <= 0) return [];
     const counts = await Promise.all(of.map((counting) => this.#store.count(counting)));
@@ -160,27 +165,30 @@ export class QuotaBook {
     return [{ of, most: (await this.of(account))[name] }];
   }
 
-  /** Whether somebody bounded what programs of the account hold at once: what machines have is the limit otherwise. */
+  /** Whether a quota bounds the GPUs or vCPU that the account's programs hold at once. Without one, only the machines are the limit. */
   async boundsHeld(account: string): Promise<boolean> {
     const { gpus, vcpu } = await this.of(account);
     return gpus < LARGEST || vcpu < LARGEST;
   }
 
-  /** Why an account that has so much cannot have so much more; undefined when it can. For those who can wait until it can. */
+  /**
+   * The reason why an account that has this much cannot have the amount too, or undefined if it can. For callers that can wait instead of
+   * failing.
+   */
   async refusal(
     account: string,
     name: QuotaName,
     { has, amount }: { has: number; amount: number },
   ): Promise<Reason | undefined> {
     const quota = (await this.of(account))[name];
-    // To take no more of it is never too much, also where less is allowed than before.
+    // Taking nothing more is always allowed, even if the quota is now below what the account has.
     if (amount <= 0 || has + amount <= quota) return undefined;
     const more = amount === 1 ? "" : `; ${amount} more would be too many`;
     const text = `This account has ${has} ${quotaWords[name]}, and may have ${quota} (quota '${name}')${more}. ${ASK}`;
     return saying("quota-reached", text, { what: name, used: has, limit: quota, needed: amount });
   }
 
-  /** Refuses a number that the account can never come to. */
+  /** Refuses a number that the account's quota can never allow. */
   async refuseBeyond(
     account: string,
     name: QuotaName,

@@ -1,25 +1,31 @@
-/** Tickets: tokens that let somebody in for a time without an API key, and no longer than the key that they were made with. */
+/** Tickets: tokens that let somebody in for a time without an API key, and no longer than the key or session that they were made with. */
+
+import type { Caller } from "../../kernel/caller.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Random } from "../../kernel/random.ts";
-import { Collection, type Item, type RecordParts } from "../../ports/store/collection.ts";
+import { Collection, type RecordParts } from "../../ports/store/collection.ts";
+import { callerOf, Sessions } from "../people/sessions.ts";
 import { apiKeys, type KeptApiKey } from "./model.ts";
 
 export interface Ticket {
-  /** Whoever keeps it keeps its digest. */
+  /** Only the digest of the token is stored. */
   token: string;
   expiresAt: number;
 }
 
 const TOKEN_BYTES = 32;
-/** Of a token's text. */
+/** The format of a token. */
 export const TOKEN_SHAPE = /^[\w-]{43}$/;
 
 export class Tickets {
   readonly #keys: Collection<KeptApiKey>;
+  readonly #sessions: Sessions;
   readonly #clock: Clock;
   readonly #random: Random;
 
-  constructor({ store, clock, random }: RecordParts) {
+  constructor(parts: RecordParts) {
+    const { store, clock, random } = parts;
+    this.#sessions = new Sessions(parts);
     this.#keys = new Collection(store, apiKeys);
     this.#clock = clock;
     this.#random = random;
@@ -34,9 +40,17 @@ export class Tickets {
     return expiresAt <= this.#clock.now();
   }
 
-  /** The key that a ticket was made with, as long as it is good. */
-  async standing(key: string): Promise<Item<KeptApiKey> | undefined> {
+  /** The caller whose key or session made a ticket, or undefined if that key or session is no longer valid. */
+  async standing(key: string): Promise<Caller | undefined> {
     const item = await this.#keys.get(key);
-    return item?.doc.expiresAt !== undefined && this.isOver({ expiresAt: item.doc.expiresAt }) ? undefined : item;
+    if (!item) return this.#signedIn(key);
+    const { userId: user, scopes: grants, endpoints, expiresAt } = item.doc;
+    if (expiresAt !== undefined && this.isOver({ expiresAt })) return undefined;
+    return { account: item.account, user, key, grants, ...(endpoints && { endpoints }), exempt: false };
+  }
+
+  async #signedIn(session: string): Promise<Caller | undefined> {
+    const standing = await this.#sessions.byId(session);
+    return standing && callerOf(standing);
   }
 }

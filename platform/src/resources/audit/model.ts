@@ -1,8 +1,8 @@
-/** Entries of the audit log: who changed what in an account, when, from where, and what became of it. */
+/** Entries of the audit log: who changed what in an account, when, from where, and with what outcome. */
 import type { Kept } from "../../kernel/document.ts";
 import { dateTime, nullable, oneOf, type Static, t } from "../../kernel/schema.ts";
 
-const actorTypes = ["key", "pod", "worker", "cli", "system"] as const;
+const actorTypes = ["key", "person", "pod", "worker", "cli", "system"] as const;
 const auditOutcomes = ["done", "refused", "failed", "unknown"] as const;
 
 export const AuditEntry = t.Object(
@@ -13,10 +13,10 @@ export const AuditEntry = t.Object(
       {
         type: oneOf(actorTypes, {
           description:
-            "An API key, a Pod with its own key, a worker with its own, the command line on the server's machine, or Millrace by itself.",
+            "An API key, a person who is signed in, a Pod with its own key, a worker with its own, the command line on the server's machine, or Millrace by itself.",
         }),
-        id: nullable(t.String({ description: "Of the key, of the Pod, or of the worker's endpoint." })),
-        name: nullable(t.String({ description: "What the key was called." })),
+        id: nullable(t.String({ description: "Of the key, of the person, of the Pod, or of the worker's endpoint." })),
+        name: nullable(t.String({ description: "What the key was called, or the email address of the person." })),
       },
       { description: "Who did it." },
     ),
@@ -47,7 +47,7 @@ export type AuditEntry = Static<typeof AuditEntry>;
 export type Actor = { type: (typeof actorTypes)[number]; id?: string; name?: string };
 
 export type KeptAuditEntry = {
-  /** Once more, for the keys: nobody searches among the entries of others. */
+  /** The account again, because the list keys below begin with it. It keeps a search within the entries of one account. */
   account: string;
   actor: Actor;
   operation: string;

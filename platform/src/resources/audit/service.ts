@@ -1,4 +1,4 @@
-/** The audit log: writes down each change of an account together with the change, and shows what was written. */
+/** The audit log: writes an entry together with each change of an account, and lists the entries. */
 
 import { type Clock, turn } from "../../kernel/clock.ts";
 import { type Failed, named } from "../../kernel/failed.ts";
@@ -12,7 +12,7 @@ import type { ListKey, Write } from "../../ports/store/store.ts";
 import { type Actor, auditEntries, type KeptAuditEntry } from "./model.ts";
 import { RefusalPace } from "./refusal-pace.ts";
 
-/** Something that is about to be done in an account. */
+/** Something that an actor is about to do in an account. */
 export interface Deed {
   account: string;
   actor: Actor;
@@ -22,16 +22,18 @@ export interface Deed {
   address?: string | undefined;
   userAgent?: string | undefined;
   fields?: readonly string[] | undefined;
-  /** Why Millrace does it by itself. */
+  /** Why Millrace does this by itself. */
   reason?: string;
 }
 
 interface How<T> {
-  /** The id of what it made, in what it returns; absent where it makes nothing. */
+  /** Finds the id of the thing that was made in the result of the work. Absent for work that makes nothing. */
   madeIn?: ((result: T) => string | undefined) | undefined;
-  /** Written before it is begun: for work that changes something elsewhere than in the store. */
+  /** Writes the entry before the work begins. Needed for work that changes something outside of the store. */
   first?: boolean;
-  /** Nothing is written of work that changes nothing. */
+  /** Leaves it to the work to say when it begins, once it has found that there is something to do. */
+  whenBegun?: boolean;
+  /** Writes no entry for work that changes nothing. */
   onlyChanges?: boolean;
 }
 
@@ -47,7 +49,7 @@ export interface AuditParts {
   store: CompanionStore;
   clock: Clock;
   random: Random;
-  /** Hears of an outcome that could not be written: what was done is done, and its entry is there. */
+  /** Called when an outcome could not be written. The change itself was made, and its entry exists. */
   failed?: Failed;
 }
 
@@ -55,11 +57,11 @@ const FIELDS = 64;
 const FIELD_LENGTH = 64;
 const USER_AGENT_LENGTH = 200;
 const NAME_LENGTH = 191;
-/** How many entries a filtered page looks at; it then ends, if there is anything on it, and the next one goes on there. */
+/** A filtered page looks at this many entries. If it found any by then it ends there, and the next page continues. */
 const LOOKED_AT = 5000;
 const READ_AT_ONCE = 500;
 
-/** What somebody else may put right, or is wrong with the server: it was not refused. */
+/** These problems are faults of the server, or something that somebody else can fix. The outcome is then "failed", not "refused". */
 const FAILURES: readonly Meaning[] = ["fault", "unavailable", "no-answer", "late-answer"];
 
 export class AuditLog {
@@ -86,18 +88,28 @@ export class AuditLog {
   }
 
   /**
-   * Does the work and writes it down. The entry is in the first commit that the work makes, still without its outcome, which is added
-   * before this resolves: a crash in between leaves that it began. Work that commits nothing has its entry once it is done, and fails
-   * where that cannot be written.
+   * Does the work and writes an entry about it. The entry goes into the first commit that the work makes, without an outcome. The outcome
+   * is added before this resolves, so after a crash in between the entry still shows that the work began. If the work commits nothing, the
+   * entry is written when it is done, and this fails if that is not possible.
    */
-  async record<T>(deed: Deed, work: () => Promise<T>, how: How<T> = {}): Promise<T> {
+  async record<T>(deed: Deed, work: (begin: () => Promise<void>) => Promise<T>, how: How<T> = {}): Promise<T> {
     const record = newEntry(this.#parts, deed.account);
     const doc = docOf(deed);
     const began = (id?: string) => ({ ...record, doc: withResource(doc, id) });
-    const entry = how.first ? await this.#entries.insert(began()) : undefined;
+    let entry: Entry | undefined;
+    const begin = async () => {
+      entry = await this.#entries.insert(began());
+    };
+    if (how.first) await begin();
     const companion = (writes: readonly Write[]) =>
       this.#entries.inserting(began(how.madeIn && firstMade(writes, deed.account)));
-    const end = entry ? await ended(work, () => entry) : await this.#ended(companion, work);
+    const isOutside = how.first || how.whenBegun;
+    const end = await (isOutside
+      ? ended(
+          () => work(begin),
+          () => entry,
+        )
+      : this.#ended(companion, () => work(begin)));
     if ("error" in end) {
       await this.#settleFailed(deed, end);
       throw end.error;
@@ -125,7 +137,7 @@ export class AuditLog {
     else if (reason === "not-allowed") await this.refused(deed, reason);
   }
 
-  /** Of refusals for a lack of rights, a few each hour are kept: nobody fills a disk, or hides something, with more. */
+  /** Keeps only a few refusals for missing rights each hour, so that nobody can fill the disk or bury other entries with them. */
   async refused(deed: Deed, reason: Meaning): Promise<void> {
     const left = this.#pace.note(deed.account);
     if (left === undefined) return;
@@ -137,8 +149,8 @@ export class AuditLog {
   }
 
   /**
-   * The newest first. With more than one filter a page may end early, at the last entry that was looked at, but it is never empty while
-   * more follow: to look through all that an account has takes long, and others have their turn meanwhile.
+   * Lists the newest first. With several filters a page may end early, at the last entry that was looked at, but it is never empty while
+   * more follow. Looking through a whole log takes long, so other work gets its turn in between.
    */
   async page({ account }: { account: string }, asked: AuditAsked): Promise<Page<KeptAuditEntry>> {
     const { limit, from = Number.NEGATIVE_INFINITY, to } = asked;
@@ -161,7 +173,10 @@ export class AuditLog {
     return { items, next: after };
   }
 
-  /** What was done is done, and it is written that it began: a caller who was told of a failure would do it again. */
+  /**
+   * A failure here does not fail the work: the change was made and its entry exists. A caller who was told of a failure would make the
+   * change again.
+   */
   async #settle(entry: Entry, set: Pick<KeptAuditEntry, "outcome" | "reason">, made?: string): Promise<void> {
     await this.#entries
       .patch(entry, { ...withResource(entry.doc, made), ...set })
@@ -169,13 +184,13 @@ export class AuditLog {
   }
 }
 
-/** What is known of an entry before what is in it; those of one moment stay in their order. */
+/** The id, account and time of a new entry. Ids keep entries of the same millisecond in order. */
 export function newEntry({ clock, random }: Pick<AuditParts, "clock" | "random">, account: string) {
   const createdAt = clock.now();
   return { id: orderedId(createdAt, random), account, createdAt };
 }
 
-/** Entries are bounded, whatever they are made from. */
+/** Cuts every text to a bound, whatever the caller sent. */
 function docOf({
   account,
   actor,
@@ -202,17 +217,19 @@ function docOf({
   };
 }
 
-/** Who may not do something may name anything: what no id can be is not kept. */
+/** A caller who is refused can send anything as an id. Text that cannot be an id is not kept. */
 function knownId(id: string | undefined): { id?: string } {
   return id !== undefined && id.length <= NAME_LENGTH && isStorable(id) ? { id } : {};
 }
 
-/** With the id of what was made, where the deed named none. */
+/** Adds the id of the thing that was made, if there is one. */
 function withResource(doc: KeptAuditEntry, id: string | undefined): KeptAuditEntry {
   return id === undefined || !doc.resource ? doc : { ...doc, resource: { type: doc.resource.type, id } };
 }
 
-/** What is made first is what was asked for; should the server end before it answers, the entry names it all the same. */
+/**
+ * The first record that the work inserts is the one that was asked for. The entry can name it even if the server crashes before it answers.
+ */
 function firstMade(writes: readonly Write[], account: string): string | undefined {
   return writes.flatMap((write) =>
     write.do === "insert" && write.record.account === account ? [write.record.id] : [],
@@ -221,7 +238,7 @@ function firstMade(writes: readonly Write[], account: string): string | undefine
 
 type Entry = Item<KeptAuditEntry>;
 
-/** How work ended, and its entry where one was written with it. */
+/** How the work ended, and its entry if one was written with it. */
 type End<T> = { result: T; entry: Entry | undefined } | { error: unknown; entry: Entry | undefined };
 
 async function ended<T>(work: () => Promise<T>, entry: () => Entry | undefined): Promise<End<T>> {
@@ -232,7 +249,7 @@ async function ended<T>(work: () => Promise<T>, entry: () => Entry | undefined):
   }
 }
 
-/** Listed by what is named least often; what else is asked for is looked for among those. */
+/** Chooses the most selective filter as the list key. The other filters are applied to what it finds. */
 function keyOf(account: string, { resource, key, operation }: AuditAsked): ListKey | undefined {
   if (resource !== undefined) return { name: "resource", value: `${account} ${resource}` };
   if (key !== undefined) return { name: "key", value: `${account} ${key}` };

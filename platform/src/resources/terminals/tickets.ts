@@ -1,4 +1,4 @@
-/** Tickets for terminals: each is good for one connection, made soon, on whichever node that arrives. */
+/** Tickets for terminals. Each is good for one connection within a short time, on any node. */
 import type { Caller } from "../../kernel/caller.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Document, Kept } from "../../kernel/document.ts";
@@ -10,16 +10,16 @@ import { type Ticket, Tickets, TOKEN_SHAPE } from "../account/tickets.ts";
 import type { ShellPlace } from "../shells.ts";
 import type { TerminalRequest } from "./model.ts";
 
-/** What was asked for, and of what. */
+/** The terminal that was asked for, and where. */
 export interface TerminalAsked {
   place: ShellPlace;
   request: TerminalRequest;
 }
 
 export type TerminalTicket = TerminalAsked & {
-  /** The Pod or the endpoint. */
+  /** The Pod or endpoint that the terminal is in. */
   owner: string;
-  /** Who asked, and with which key: a terminal ends with it. */
+  /** The user and key that asked for the terminal. The terminal ends when the key does. */
   user: string;
   key: string;
   digest: string;
@@ -33,9 +33,11 @@ const terminalTickets: Kept<TerminalTicket & Document> = {
   listed: ({ owner }) => ({ owner }),
 };
 
-/** Time for a program or a page to connect once it has the answer. What finds it in a log or a history finds it too late. */
+/**
+ * Enough time for a program or a page to connect after the answer. A ticket that somebody finds in a log or a browser history has expired.
+ */
 export const TICKET_MS = 30_000;
-/** Of one Pod or endpoint; beyond it the oldest are good for nothing. */
+/** A Pod or endpoint has at most this many tickets. Beyond that the oldest become invalid. */
 const MOST_TICKETS = 100;
 
 export class TerminalTickets {
@@ -63,7 +65,10 @@ export class TerminalTickets {
     return ticket;
   }
 
-  /** Of many that come with one ticket, to whichever nodes, one gets in: whoever removed it. Undefined for all others. */
+  /**
+   * Only one of several connections with the same ticket gets in, even on different nodes: the one that removed the ticket's record. All
+   * others get undefined.
+   */
   async redeem(token: string): Promise<(TerminalAsked & { caller: Caller }) | undefined> {
     if (!TOKEN_SHAPE.test(token)) return undefined;
     const found = await this.#records.findEverywhere("digest", keyDigest(token));
@@ -73,9 +78,14 @@ export class TerminalTickets {
     return caller && { caller, place: doc.place, request: doc.request };
   }
 
-  /** Whether the key that a terminal was asked for with is still good. */
+  /** Whether the key that asked for a terminal is still valid. */
   async isStanding(key: string): Promise<boolean> {
     return (await this.#tickets.standing(key)) !== undefined;
+  }
+
+  /** What a key or session may do, as long as it is good. */
+  standing(key: string): Promise<Caller | undefined> {
+    return this.#tickets.standing(key);
   }
 
   async removeOf(owner: string): Promise<void> {
@@ -83,7 +93,7 @@ export class TerminalTickets {
       await this.#records.removeIfThere(id);
   }
 
-  /** Nobody came with them in time. */
+  /** Removes tickets that nobody used in time. */
   async sweep(): Promise<void> {
     for await (const { id, doc } of this.#records.all())
       if (this.#tickets.isOver(doc)) await this.#records.removeIfThere(id);
@@ -99,12 +109,10 @@ export class TerminalTickets {
     }
   }
 
-  /** With what the key may do, and nothing of what somebody else's may. */
+  /** The caller has the rights of the key that the ticket was made with, and only if the key still belongs to the same account. */
   async #callerOf(account: string, { user, key }: TerminalTicket): Promise<Caller | undefined> {
     const standing = await this.#tickets.standing(key);
-    if (standing?.account !== account) return undefined;
-    const { scopes: grants, endpoints } = standing.doc;
-    return { account, user, key, grants, ...(endpoints && { endpoints }), exempt: false };
+    return standing?.account === account ? { ...standing, user } : undefined;
   }
 
   async #makeRoom(owner: string): Promise<void> {

@@ -1,4 +1,4 @@
-/** Terminals over WebSocket: what goes through one, and how it ends. */
+/** Terminals over WebSocket: what passes through one, and how it ends. */
 import { once } from "node:events";
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
@@ -109,7 +109,7 @@ describe("through it", () => {
     await begun.promise;
     await once(program.input, "data");
     first.resolve();
-    // Nothing more is told for a moment, and then the last one.
+    // For a moment no size is passed on, and then the last one is.
     await world.clock.armed(RESIZE_MS);
     expect(told).toEqual([1]);
     await world.clock.advance(RESIZE_MS);
@@ -155,7 +155,7 @@ describe("it ends", () => {
     const mine = await openTerminal(world, podTerminal(id));
     await world.call("DELETE", `/v2/account/api-keys/${made.id}`);
     await world.pass(1);
-    const reason = "the API key that this terminal was opened with was revoked, or its time is over";
+    const reason = "the API key or session that this terminal was opened with was ended, or its time is over";
     expect(await theirs.told("exit")).toEqual({ type: "exit", code: null, signal: "SIGHUP", reason });
     expect(mine.messages).toEqual([]);
   });

@@ -1,4 +1,4 @@
-/** Terminals over WebSocket: whoever comes with a ticket is let in once, and out again when the key, the program or the server ends. */
+/** Terminals over WebSocket: a ticket opens one once, and it ends with the key, the program or the server. */
 
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
@@ -19,9 +19,10 @@ import { refusalText } from "../http/refusal-text.ts";
 import type { Request } from "../http/reply.ts";
 import type { Ahead } from "../http/server.ts";
 import { isWebSocket } from "../proxy/tunnel.ts";
+import { mayConnect, type PageOrigins } from "./page-origin.ts";
 import { type Ending, Session } from "./session.ts";
 
-export interface TerminalsParts {
+export interface TerminalsParts extends PageOrigins {
   terminals: TerminalService;
   doorkeeper: Doorkeeper;
   clock: Clock;
@@ -29,22 +30,26 @@ export interface TerminalsParts {
   failed?: Failed;
 }
 
-/** Of one account, on this node. In one instance there are as many as its driver runs programs beside the instance's own. */
+/** The most terminals of one account on this node. The driver limits how many programs run in one instance. */
 export const MOST_TERMINALS = 100;
-/** What somebody pastes; more comes in several frames. One of each terminal may be in memory while its program does not read. */
+/**
+ * Long enough for what people paste; more comes in several frames. Each terminal may hold one frame in memory while its program does not
+ * read.
+ */
 const LONGEST_FRAME = 262_144;
-/** In how many pieces a frame may come from the network, and a message in frames: each costs memory, however short it is. */
+/** How many network pieces a frame may have, and how many frames a message may have. Each costs memory, however short it is. */
 const MOST_PIECES = 2048;
-/** A key that is revoked stops working within this time, and so does what was begun with it. */
+/** A revoked key, and everything begun with it, stops working within this time. */
 const LOOK_MS = 1000;
-/** Proxies on the way close what is silent for a minute. */
+/** Proxies between client and server close connections that are silent for a minute. */
 export const BEAT_MS = 30_000;
-/** What a client has to read the last words. */
+/** How long a client has to read the last message. */
 const LAST_WORDS_MS = 1000;
 const SWEEP_MS = 60_000;
 
 const NO_TICKET = "This ticket was used before, its time is over, or it never was one: ask for a new one.";
-const REVOKED = "the API key that this terminal was opened with was revoked, or its time is over";
+const OTHER_PAGE = "A page of another origin may not open terminals here. MILLRACE_CORS_ORIGINS names those that may.";
+const REVOKED = "the API key or session that this terminal was opened with was ended, or its time is over";
 
 interface Open {
   session: Session;
@@ -53,7 +58,6 @@ interface Open {
 
 export class Terminals implements Ahead, AsyncDisposable {
   readonly #parts: TerminalsParts;
-  // The ticket is all that lets anybody in, and no page of another origin can get one: where a page is from is not asked.
   readonly #sockets = new WebSocketServer({
     noServer: true,
     maxPayload: LONGEST_FRAME,
@@ -86,10 +90,10 @@ export class Terminals implements Ahead, AsyncDisposable {
   }
 
   upgrade(request: Request, socket: Duplex, head: Buffer): void {
-    // Its close follows, and says all that matters.
+    // The error is ignored: a close follows, and it says all that matters.
     socket.on("error", () => {});
     floating(this.#enter(request, socket as Socket, head), (error) => {
-      // One that became a WebSocket has been told, or cannot be told any more.
+      // A connection that became a WebSocket was already told, or can no longer be told.
       if (isProblem(error)) socket.end(refusalText(error));
       else {
         this.#failed(error);
@@ -98,7 +102,7 @@ export class Terminals implements Ahead, AsyncDisposable {
     });
   }
 
-  /** Tells everybody, and waits until they have let go, for a moment. */
+  /** Tells every client, and waits a moment for them to close. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosing = true;
     for (const duty of this.#duties) await duty[Symbol.asyncDispose]();
@@ -113,31 +117,32 @@ export class Terminals implements Ahead, AsyncDisposable {
 
   async #enter(request: Request, socket: Socket, head: Buffer): Promise<void> {
     const { terminals, doorkeeper } = this.#parts;
+    if (!mayConnect(request, this.#parts)) throw problem("not-allowed", OTHER_PAGE);
     const asked = await terminals.redeem(request.url.slice(TERMINAL_PATH.length));
     if (!asked) throw problem("unauthenticated", NO_TICKET);
     doorkeeper.admit(socket, asked.caller.account);
     if (this.#isClosing)
       throw problem("unavailable", "The server is closing; ask for a new ticket.", { reason: "server-ending" });
     const client = await this.#welcomed(request, socket, head);
-    // Those that are there were told meanwhile, and nobody waits for one more.
+    // The server is closing, and the open terminals were already told.
     if (this.#isClosing) client?.terminate();
     else if (client) await this.#serve(client, asked);
   }
 
-  /** Undefined for one that does not speak the protocol, and was told so, or has gone. */
+  /** Undefined if the client does not speak the protocol, and was told so, or if it has gone. */
   #welcomed(request: Request, socket: Socket, head: Buffer): Promise<WebSocket | undefined> {
     return new Promise((resolve) => {
       socket.once("close", () => resolve(undefined));
       socket.setNoDelay(true);
       this.#sockets.handleUpgrade(request, socket, head, (client) => {
-        // What came with the request is heard once somebody listens.
+        // Frames that came with the request are read once someone listens.
         client.pause();
         resolve(client);
       });
     });
   }
 
-  /** From here on what is refused is told in the WebSocket: pages see nothing else. */
+  /** From here on, refusals are sent in the WebSocket, since pages see nothing else. */
   async #serve(client: WebSocket, asked: TerminalAsked & { caller: Caller }): Promise<void> {
     const { clock, terminals } = this.#parts;
     const { caller } = asked;
@@ -161,12 +166,12 @@ export class Terminals implements Ahead, AsyncDisposable {
   async #endingOf(exit: Exit, asked: TerminalAsked & { caller: Caller }): Promise<Ending> {
     const { code, signal = null } = exit;
     const known = reasonOf(exit, commandOf(asked.request));
-    // A program that was ended from outside went with what it ran in, if that is no more.
+    // If a program was ended from outside, its Pod or worker may be gone. Then that is the reason.
     const reason = code === null ? await this.#whyEnded(asked) : undefined;
     return { type: "exit", code, signal, reason: reason ?? known ?? null };
   }
 
-  /** That nobody can tell is no reason to say nothing of the exit. */
+  /** If the reason cannot be found out, the exit is reported without it. */
   #whyEnded(asked: TerminalAsked & { caller: Caller }): Promise<string | undefined> {
     return this.#parts.terminals.whyEnded(asked.caller, asked).catch((error) => {
       this.#failed(error);
@@ -174,7 +179,7 @@ export class Terminals implements Ahead, AsyncDisposable {
     });
   }
 
-  /** While nobody can be asked whether a key is good, nothing ends for it. */
+  /** While keys cannot be checked, no terminal is ended. */
   async #endRevoked(): Promise<void> {
     for (const key of new Set([...this.#open].map(({ caller }) => caller.key)))
       if (!(await this.#parts.terminals.isStanding(key)))
