@@ -1,16 +1,16 @@
-/** What the catalog of this installation says, for everything that asks it: types, flavors, data centers and what they cost. */
+/** The catalog of this installation, for all parts that ask it: types, flavors, data centers and prices. */
 import { type Catalog, type CpuFlavor, type DataCenter, type GpuType, standardCatalog } from "./catalog.ts";
-import { cpuPriceIn, gpuPriceIn, type PricedKind, spotPriceIn } from "./prices.ts";
+import { cpuPriceIn, gpuPriceIn, type PricedKind, spotPriceIn, volumePricesIn } from "./prices.ts";
 import type { Cloud, VolumeType } from "./words.ts";
 
 export type { CpuFlavor, DataCenter, GpuType } from "./catalog.ts";
 
-/** That of the files. */
+/** The catalog from the files. */
 let base: Catalog = standardCatalog();
-/** The same, with prices that were changed since; what everybody reads. */
+/** The same with later price changes. This is what everyone reads. */
 let catalog: Catalog = base;
 
-/** From now on everybody reads this one; what was read before comes back when it is disposed. Once at start, before anything reads. */
+/** Makes everyone read this catalog until it is disposed. Called once at the start, before anything reads it. */
 export function installCatalog(next: Catalog): Disposable {
   const before = base;
   base = next;
@@ -23,10 +23,10 @@ export function installCatalog(next: Catalog): Disposable {
   };
 }
 
-/** As the files say it, whichever prices are in force. */
+/** The catalog from the files, whichever prices are in force. */
 export const baseCatalog = (): Catalog => base;
 
-/** From now on everybody reads prices as they are here; those of the files again when it is disposed. */
+/** Makes everyone read these prices. Disposing restores those of the files. */
 export function installPrices(next: Catalog): Disposable {
   catalog = next;
   return {
@@ -44,12 +44,12 @@ export const dataCenters = (): DataCenter[] => [...catalog.dataCenters.values()]
 
 export const gpuType = (id: string): GpuType | undefined => catalog.gpus.get(id);
 
-/** The types of a pool in their order. A type that stands in no pool is a pool of its own. */
+/** The types of a pool in their order. A type in no pool is a pool of its own. */
 export function typesOfPool(pool: string): readonly string[] | undefined {
   return catalog.pools.get(pool)?.gpus ?? (catalog.gpus.get(pool)?.pool === null ? [pool] : undefined);
 }
 
-/** The pool that a type stands in; undefined when there is no such type. */
+/** The pool of a type, or undefined if there is no such type. */
 export function poolOfType(type: string): string | undefined {
   const known = catalog.gpus.get(type);
   return known && (known.pool ?? type);
@@ -59,14 +59,14 @@ export const cpuFlavor = (id: string): CpuFlavor | undefined => catalog.cpus.get
 
 export const dataCenter = (id: string): DataCenter | undefined => catalog.dataCenters.get(id);
 export const isDataCenter = (id: string): boolean => catalog.dataCenters.has(id);
-/** The types of network volumes that a data center offers, the primary one first; none where there is no such data center. */
+/** The types of network volumes that a data center offers, the primary one first. An unknown data center offers none. */
 export const volumeTypesOf = (id: string): readonly VolumeType[] => dataCenter(id)?.networkVolumeTypes ?? [];
-/** Where an instance is that may be anywhere, on a machine that stands everywhere. */
+/** The data center of an instance that may be anywhere, on a machine that counts for all of them. */
 export const homeDataCenter = (): string => catalog.home;
 
 /**
- * How many GPUs of a type a Pod may have in a cloud: none where the community cloud does not offer it. A secure cloud has its machines' own
- * types too, whatever the catalog offers there, as many as there are.
+ * How many GPUs of a type a Pod may have in a cloud. The community cloud has none of a type that it does not offer. The secure cloud also
+ * has the types of its machines that the catalog does not offer there, as many as exist.
  */
 export function mostSold(id: string, cloud: Cloud): number {
   const known = gpuType(id);
@@ -79,20 +79,23 @@ export function mostSold(id: string, cloud: Cloud): number {
 /** The memory of one GPU of a type. */
 export const gpuMemoryGb = (type: string): number | undefined => gpuType(type)?.memory;
 
-/** The part of its machine that goes with one GPU of a type. */
+/** The share of its machine that goes with one GPU of a type. */
 export const gpuShare = (type: string): { vcpu: number; memoryGb: number } | undefined => gpuType(type)?.share;
 
-/** What one GPU of a type costs, in USD per hour; nothing for a type that the catalog does not know. */
+/** What one GPU of a type costs, in USD per hour. An unknown type costs nothing. */
 export const gpuPrice = {
   pod: (type: string, cloud?: Cloud): number => gpuPriceIn(catalog, "pod", type, cloud),
-  /** Of a Pod that gives way, where it bids nothing; the least that it may bid. */
+  /** The price for a Pod that gives way and bids nothing. This is also the least that it may bid. */
   spot: (type: string, cloud?: Cloud): number => spotPriceIn(catalog, type, cloud),
   member: (type: string): number => gpuPriceIn(catalog, "member", type),
   worker: (type: string): number => gpuPriceIn(catalog, "worker", type),
 };
 
-/** USD per hour for each vCPU of a flavor, its memory included. */
+/** USD per hour for each vCPU of a flavor, including its memory. */
 export const cpuPrice = (flavor: string, kind?: PricedKind): number => cpuPriceIn(catalog, flavor, kind);
 
-/** What is in force now. */
+/** USD per GB and month of a network volume of a tier: up to a TB, and beyond. */
+export const volumePrices = (tier: VolumeType): { first: number; beyond: number } => volumePricesIn(catalog, tier);
+
+/** The catalog in force now. */
 export const installedCatalog = (): Catalog => catalog;

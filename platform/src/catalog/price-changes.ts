@@ -1,18 +1,18 @@
 /** Prices that an operator sets while servers run, over those of the catalog's files. */
 import type { Catalog } from "./catalog.ts";
 
-/** One price of a GPU type, a pool, a CPU flavor or of storage; null for that of the files again. */
+/** One price of a GPU type, a pool, a CPU flavor or storage. Null restores the price of the files. */
 export type PriceSet = {
   section: "gpus" | "pools" | "cpus" | "storage";
-  /** Of the type, pool or flavor; of storage there is one. */
+  /** The id of the type, pool or flavor. Storage has only one. */
   id: string;
   name: string;
   price: number | null;
 };
 
-/** Nothing here costs more by the hour, or by the GB and month. */
+/** No price per hour, or per GB and month, is higher than this. */
 const MOST = 1_000_000;
-/** Names of prices as they are set, and as the catalog keeps them. */
+/** The names under which prices are set, and where they differ, those in the catalog. */
 const GPU_PRICES = ["secure", "community", "cluster", "secureSpot", "communitySpot"] as const;
 const CPU_PRICES = { pod: "securePerVcpu", serverless: "serverlessPerVcpu" } as const;
 const STORAGE_PRICES = [
@@ -25,7 +25,7 @@ const STORAGE_PRICES = [
   "highPerformanceVolumePerGbMonth",
 ] as const;
 
-/** The catalog with these prices. What it does not know, since a file changed, is left out. */
+/** Returns the catalog with these prices. Prices of entries that a file has since removed are ignored. */
 export function repriced(catalog: Catalog, sets: readonly PriceSet[]): Catalog {
   const gpus = new Map(catalog.gpus);
   const pools = new Map(catalog.pools);
@@ -42,13 +42,13 @@ export function repriced(catalog: Catalog, sets: readonly PriceSet[]): Catalog {
   return { ...catalog, gpus, pools, cpus, storage };
 }
 
-/** The last word on each price. */
+/** The last change of each price wins. */
 export function merged(before: readonly PriceSet[], after: readonly PriceSet[]): PriceSet[] {
   const all = [...before, ...after].map((set) => [`${set.section} ${set.id} ${set.name}`, set] as const);
   return [...new Map(all).values()];
 }
 
-/** What `secure=0.5,serverless=0.6` says of a GPU type, a pool, a CPU flavor or `storage`; throws what is wrong with it. */
+/** Parses `secure=0.5,serverless=0.6` for a GPU type, a pool, a CPU flavor or `storage`. Throws what is wrong with it. */
 export function priceSetsFrom(catalog: Catalog, what: string, text: string): PriceSet[] {
   const known = pricesOf(catalog, what);
   const names = Object.keys(known).join(", ");
@@ -65,6 +65,15 @@ export function priceSetsFrom(catalog: Catalog, what: string, text: string): Pri
   });
 }
 
+/** The same for prices that are numbers already; null restores the price of the files. */
+export function priceSetsOf(catalog: Catalog, what: string, prices: Readonly<Record<string, number | null>>) {
+  const text = Object.entries(prices).map(([name, price]) => `${name}=${price === null ? "catalog" : plain(price)}`);
+  return priceSetsFrom(catalog, what, text.join(","));
+}
+
+/** Without an exponent. */
+const plain = (price: number) => price.toFixed(9).replace(/\.?0+$/, "");
+
 function priceIn(name: string, text: string): number | null {
   if (text === "catalog") return null;
   const price = /^\d{1,7}(\.\d{1,9})?$/.test(text) ? Number(text) : Number.NaN;
@@ -77,14 +86,14 @@ function priceIn(name: string, text: string): number | null {
 
 type Named = Record<string, Omit<PriceSet, "price">>;
 
-/** The prices that something has, by the names under which they are set. */
+/** The prices of something, by the names under which they are set. */
 function pricesOf(catalog: Catalog, what: string): Named {
   if (what === "storage")
     return Object.fromEntries(STORAGE_PRICES.map((name) => [name, { section: "storage", id: what, name }]));
   const gpu = catalog.gpus.get(what);
   if (gpu) {
     const own = GPU_PRICES.map((name) => [name, { section: "gpus", id: what, name }]);
-    // Workers are priced by pool; those of a type that stands in none cost what Pods do.
+    // Workers are priced by pool. Workers of a type that is in no pool cost the same as Pods.
     const pooled = gpu.pool === null ? [] : [["serverless", poolPrice(gpu.pool)]];
     return Object.fromEntries([...own, ...pooled]) as Named;
   }

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { setupFleet } from "../../../tests/fleet-world.ts";
 import { dataOf } from "../../../tests/graphql.ts";
 import { setup } from "../../../tests/world.ts";
+import { installedCatalog } from "../../catalog/compute.ts";
 import type { Box } from "../../ports/compute/compute.ts";
 
 const GPUS = "/v2/catalog/gpus";
@@ -22,7 +23,7 @@ const box = (about: Partial<Box>): Box => ({
   ...about,
 });
 
-/** A server with this machine in EU-RO-1, once it has been looked at. */
+/** A server with this machine in EU-RO-1, after the server has looked at it. */
 async function withMachine(about: Partial<Box> = {}) {
   const world = await setupFleet({ machine: { capacity: [box(about)] } });
   await world.pass(1);
@@ -232,6 +233,15 @@ describe("data centers", () => {
     const empty = (await world.call("GET", `${CENTERS}/US-KS-2?${include}`)).json;
     expect(Object.keys(empty)).not.toContain("gpuAvailability");
     expect(Object.keys(empty)).not.toContain("cpuAvailability");
+  });
+
+  test("say what network volumes cost there, to whoever asks", async () => {
+    await using world = await withMachine();
+    const { json } = await world.call("GET", `${CENTERS}/EU-RO-1?include=VOLUME_PRICES`);
+    const { networkVolumePerGbMonth: perGbMonth, networkVolumeBeyondTbPerGbMonth: beyondTbPerGbMonth } =
+      installedCatalog().storage;
+    expect(json.networkVolumePrices[0]).toEqual({ type: "STANDARD", perGbMonth, beyondTbPerGbMonth });
+    expect((await world.call("GET", `${CENTERS}/EU-RO-1`)).json.networkVolumePrices).toBeUndefined();
   });
 });
 

@@ -80,6 +80,16 @@ export const DataCenter = t.Object(
     compliance: t.Array(oneOf(compliances)),
     gpuAvailability: t.Optional(t.Array(GpuInDataCenter, { description: "GPU types that machines there have." })),
     cpuAvailability: t.Optional(t.Array(CpuInDataCenter, { description: "CPU flavors that machines there have." })),
+    networkVolumePrices: t.Optional(
+      t.Array(
+        t.Object({
+          type: oneOf(volumeTypes),
+          perGbMonth: usd("USD per GB and month, up to 1000 GB."),
+          beyondTbPerGbMonth: usd("USD per GB and month beyond that."),
+        }),
+        { description: "What network volumes cost there, by type; with `include` only." },
+      ),
+    ),
   },
   { $id: "DataCenter" },
 );

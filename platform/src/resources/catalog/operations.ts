@@ -43,7 +43,7 @@ const gpuQuery = t.Object({
   ),
 });
 
-/** As many as the largest machines have. */
+/** The list goes up to the size of the largest machines. */
 const VCPU_COUNTS = [2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
 
 const cpuQuery = t.Object({
@@ -60,7 +60,10 @@ const cpuQuery = t.Object({
   ),
 });
 
-const dataCenterInclude = listOf(["GPU_AVAILABILITY", "CPU_AVAILABILITY"], "Adds what is free there now.");
+const dataCenterInclude = listOf(
+  ["GPU_AVAILABILITY", "CPU_AVAILABILITY", "VOLUME_PRICES"],
+  "Adds what is free there now, and what network volumes cost.",
+);
 
 const dataCenterQuery = t.Object({
   include: dataCenterInclude,

@@ -1,4 +1,4 @@
-/** The catalog as REST v2 says it. */
+/** Answers the REST v2 operations on the catalog. */
 import {
   type CpuFlavor,
   cpuFlavor,
@@ -11,8 +11,9 @@ import {
   gpuType,
   gpuTypes,
   mostSold,
+  volumePrices,
 } from "../../catalog/compute.ts";
-import type { Cloud } from "../../catalog/words.ts";
+import type { Cloud, VolumeType } from "../../catalog/words.ts";
 import type { Call, Handlers } from "../../kernel/operation.ts";
 import { problem } from "../../kernel/problem.ts";
 import type { CpuType, DataCenter as ShownDataCenter, GpuType as ShownGpuType } from "./model.ts";
@@ -68,7 +69,10 @@ function known<T>(what: string, find: (id: string) => T | undefined, id: string)
   return found;
 }
 
-/** What concerns availability comes with `include`, which says for which products. */
+/**
+ * Whether the query asks for availability. Availability needs `include` and `product` together; its other parameters are refused without
+ * `include`.
+ */
 function isAsked<Q extends { include?: unknown; product?: readonly string[] }>(query: Q, with_: (keyof Q)[]): boolean {
   if (query.include !== undefined) {
     if (query.product === undefined) throw problem("rule-broken", "'include' needs 'product' beside it.");
@@ -88,12 +92,12 @@ function gpuAsk(query: GpuQuery): AskedGpus | undefined {
     throw problem("rule-broken", "'cudaVersions' and 'minCudaVersion' exclude each other; send one of them.");
   if (!isMeant) return undefined;
   const cuda = cudaVersions ? { oneOf: cudaVersions } : minCudaVersion ? { atLeast: minCudaVersion } : undefined;
-  // Clouds sell Pods; workers and clusters have none.
+  // Only Pods are sold by cloud; workers and clusters have none.
   const isForPods = query.product?.every((product) => product === "POD");
   return { count, ...(cuda && { cuda }), ...(countryCodes && { countryCodes }), ...(isForPods && { cloud }) };
 }
 
-/** What the cloud that is asked for does not sell is free for nobody there. */
+/** Reports a type as unavailable if the requested cloud does not sell this many GPUs at once. */
 function soldOf({ id }: GpuType, { cloud, count }: AskedGpus, supply: GpuSupply): GpuSupply {
   if (cloud === undefined || mostSold(id, cloud) >= count) return supply;
   const none = { availability: "NONE" } as const;
@@ -121,7 +125,7 @@ function shownCpu(flavor: CpuFlavor, supply: CpuSupply | undefined): CpuType {
   return { ...plain, availability: supply.availability, ...unlessEmpty("dataCenters", supply.dataCenters) };
 }
 
-/** Of one family any will do for regions, and all are needed of the others; families are needed together. */
+/** A data center matches if it is in any of the regions, has all of the volume types and certificates, and meets every other filter. */
 function matches(center: DataCenter, { regions, networkVolumeTypes, compliance, globalNetwork }: DataCenterQuery) {
   const hasAll = <T>(has: readonly T[], asked: readonly T[] = []) => asked.every((one) => has.includes(one));
   return (
@@ -132,7 +136,7 @@ function matches(center: DataCenter, { regions, networkVolumeTypes, compliance, 
   );
 }
 
-/** How a data center is shown, with what was asked for. */
+/** Returns a function that shows a data center with the parts that `include` names. */
 async function shownWith(catalog: CatalogService, include: DataCenterQuery["include"] = []) {
   const gpus = include.includes("GPU_AVAILABILITY") ? await catalog.gpusByDataCenter(gpuTypes()) : undefined;
   const cpus = include.includes("CPU_AVAILABILITY") ? await catalog.cpusByDataCenter(cpuFlavors()) : undefined;
@@ -140,7 +144,13 @@ async function shownWith(catalog: CatalogService, include: DataCenterQuery["incl
     ...{ id, name, region, globalNetwork, networkVolumeTypes: [...networkVolumeTypes], compliance },
     ...unlessEmpty("gpuAvailability", gpus?.get(id) ?? []),
     ...unlessEmpty("cpuAvailability", cpus?.get(id) ?? []),
+    ...(include.includes("VOLUME_PRICES") && { networkVolumePrices: networkVolumeTypes.map(volumePriceOf) }),
   });
+}
+
+function volumePriceOf(type: VolumeType) {
+  const { first, beyond } = volumePrices(type);
+  return { type, perGbMonth: first, beyondTbPerGbMonth: beyond };
 }
 
 const unlessEmpty = <N extends string, T>(name: N, list: T[]) =>

@@ -1,0 +1,102 @@
+/** Operations on accounts, prices and limits of an installation. Only its owner may use them. */
+import type { Operations } from "../../kernel/operation.ts";
+import { Pagination, pageQuery } from "../../kernel/page.ts";
+import { dateTime, t } from "../../kernel/schema.ts";
+import {
+  CreateInstallationAccount,
+  Credit,
+  InstallationAccount,
+  InstallationPrices,
+  InstallationUsage,
+  SetPrices,
+  UpdateInstallationAccount,
+} from "./model.ts";
+
+const common = { tag: "Installation", status: 200, narrowed: "refused", who: "installation" } as const;
+const reads = { ...common, method: "GET", scope: "account:read" } as const;
+const writes = { ...common, scope: "account:write" } as const;
+const ACCOUNTS = "/v2/installation/accounts";
+const PRICES = "/v2/installation/prices";
+
+export const administrationOperations = {
+  listInstallationAccounts: {
+    ...reads,
+    path: ACCOUNTS,
+    summary: "List accounts",
+    description: "Newest first, with quotas, limits and what each has spent this month.",
+    query: t.Object(pageQuery),
+    out: t.Object({ accounts: t.Array(InstallationAccount), pagination: Pagination }),
+  },
+  createInstallationAccount: {
+    ...writes,
+    method: "POST",
+    path: ACCOUNTS,
+    status: 201,
+    summary: "Create an account",
+    description: "With its owner, and a key that may do everything in it. The answer shows that key once.",
+    in: CreateInstallationAccount,
+    out: t.Object({
+      ...InstallationAccount.properties,
+      key: t.String({ description: "An API key of the new account. It is not shown again." }),
+    }),
+    refuses: ["name-taken"],
+  },
+  getInstallationAccount: {
+    ...reads,
+    path: `${ACCOUNTS}/{id}`,
+    summary: "Get an account",
+    out: InstallationAccount,
+  },
+  updateInstallationAccount: {
+    ...writes,
+    method: "PATCH",
+    path: `${ACCOUNTS}/{id}`,
+    summary: "Set what an account may have and spend",
+    description: "Changes only the fields sent. Nothing that exists is ended when it exceeds a new limit.",
+    in: UpdateInstallationAccount,
+    out: InstallationAccount,
+  },
+  creditInstallationAccount: {
+    ...writes,
+    method: "POST",
+    path: `${ACCOUNTS}/{id}/credit`,
+    summary: "Add credit to an account",
+    description: "The account has a balance from its first credit on, and starts nothing new once it is used up.",
+    in: Credit,
+    out: InstallationAccount,
+  },
+  deleteInstallationAccount: {
+    ...writes,
+    method: "DELETE",
+    path: `${ACCOUNTS}/{id}`,
+    status: 204,
+    summary: "Delete an account",
+    description: "With everything it has, for good. The first account cannot be deleted.",
+    refuses: ["rule-broken"],
+  },
+  listPrices: {
+    ...reads,
+    path: PRICES,
+    summary: "List prices",
+    description: "What everything costs now, and when other prices begin to apply.",
+    out: InstallationPrices,
+  },
+  setPrices: {
+    ...writes,
+    method: "POST",
+    path: PRICES,
+    summary: "Set prices",
+    description: "They apply a few seconds later, to what already runs too.",
+    in: SetPrices,
+    out: t.Object({ from: dateTime("When they begin to apply.") }),
+    refuses: ["rule-broken"],
+  },
+  getInstallationUsage: {
+    ...reads,
+    path: "/v2/installation/usage",
+    summary: "See what is full",
+    description:
+      "Disk, memory for bodies, and connections of the node that answers, and the queues of the installation.",
+    out: InstallationUsage,
+  },
+} as const satisfies Operations;
