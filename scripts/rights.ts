@@ -1,8 +1,8 @@
-/** Writes the table of docs/keys.md from the operations: who may use each, and set which of its fields; a test fails when it was forgotten. */
+/** Writes the table of rights in docs/keys.md: who may use each operation and set which fields. A test fails if this was forgotten. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { operations } from "../platform/src/contract.ts";
 import { type Operation, scopesOf } from "../platform/src/kernel/operation.ts";
-import { fieldsOf, type Right, rightOf, rights } from "../platform/src/kernel/rights.ts";
+import { audiences, fieldsOf, type Right, rightOf, rights } from "../platform/src/kernel/rights.ts";
 
 const file = new URL("../docs/keys.md", import.meta.url);
 const MARKED = /(<!-- rights -->\n)[\s\S]*?(<!-- end of rights -->)/;
@@ -14,8 +14,9 @@ function rightsTable(): string {
     const { narrowed, in: schema } = operation;
     const scopes = scopesOf(operation).map((scope) => `\`${scope}\``);
     const others = operation.orAnyOf ? ", or a scope that reads what it shows" : "";
-    const whom = operation.who ? `, ${rights[operation.who]}` : "";
-    return `| \`${name}\` | ${scopes.join(" and ")}${others}${whom} | ${NARROWED[narrowed]} | ${fieldsBy(schema)} |`;
+    const whom = operation.who ? [audiences[operation.who]] : [];
+    const needed = [...(scopes.length > 0 ? [scopes.join(" and ") + others] : []), ...whom].join(", ");
+    return `| \`${name}\` | ${needed} | ${NARROWED[narrowed]} | ${fieldsBy(schema)} |`;
   });
   const head = [
     "| Operation | Scope | A key narrowed to endpoints | Fields, by who may set them |",

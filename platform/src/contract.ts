@@ -1,12 +1,15 @@
-/** All models, operations and lifecycles gathered: pure data, read by the surfaces, the documents, the command line, and in a browser. */
+/** All models, operations and lifecycles together: pure data for the surfaces, the documents, the command line and a browser. */
 import { balancingOperations } from "./balancing/operations.ts";
 import { JobRecord } from "./jobs/model.ts";
 import { openAiOperations } from "./jobs/openai-operations.ts";
 import { jobOperations } from "./jobs/operations.ts";
 import { workerLinkOperations } from "./jobs/worker-link-operations.ts";
+import { reasonTables } from "./kernel/reason.ts";
+import type { Entry } from "./kernel/reasons/entry.ts";
 import { jobLifecycle } from "./ports/queue/job.ts";
 import { ApiKey, SshKeys } from "./resources/account/model.ts";
 import { accountOperations } from "./resources/account/operations.ts";
+import { administrationOperations } from "./resources/administration/operations.ts";
 import { AuditEntry } from "./resources/audit/model.ts";
 import { auditOperations } from "./resources/audit/operations.ts";
 import { BatchRecord, batchLifecycle } from "./resources/batches/model.ts";
@@ -21,7 +24,10 @@ import { Endpoint } from "./resources/endpoints/model.ts";
 import { endpointOperations } from "./resources/endpoints/operations.ts";
 import { AccountEvent } from "./resources/events/model.ts";
 import { eventOperations } from "./resources/events/operations.ts";
+import { historyOperations } from "./resources/history/operations.ts";
 import { installationOperations } from "./resources/installation/operations.ts";
+import { Invitation, Me, Person, Session } from "./resources/people/model.ts";
+import { ownOperations, peopleOperations, signInOperations } from "./resources/people/operations.ts";
 import { podInstanceLifecycle, podLifecycle } from "./resources/pods/lifecycle.ts";
 import { Pod } from "./resources/pods/model.ts";
 import { podOperations } from "./resources/pods/operations.ts";
@@ -37,6 +43,8 @@ import { spendingOperations } from "./resources/spending/operations.ts";
 import { Template } from "./resources/templates/model.ts";
 import { templateOperations } from "./resources/templates/operations.ts";
 import { terminalOperations } from "./resources/terminals/operations.ts";
+import { VolumeFile } from "./resources/volume-files/model.ts";
+import { volumeFileOperations } from "./resources/volume-files/operations.ts";
 import { NetworkVolume } from "./resources/volumes/model.ts";
 import { networkVolumeOperations } from "./resources/volumes/operations.ts";
 import { Worker, workerLifecycle } from "./resources/workers/model.ts";
@@ -44,6 +52,9 @@ import { workerOperations } from "./resources/workers/operations.ts";
 
 export const operations = {
   ...accountOperations,
+  ...peopleOperations,
+  ...ownOperations,
+  ...signInOperations,
   ...spendingOperations,
   ...auditOperations,
   ...eventOperations,
@@ -59,18 +70,21 @@ export const operations = {
   ...catalogOperations,
   ...templateOperations,
   ...networkVolumeOperations,
+  ...volumeFileOperations,
   ...s3KeyOperations,
   ...billingOperations,
+  ...historyOperations,
   ...installationOperations,
+  ...administrationOperations,
 };
 
-/** What callers ask an endpoint with a queue for. */
+/** The operations for callers of a queue-based endpoint. */
 export const invokeOperations = { ...jobOperations, ...openAiOperations, ...batchOperations };
 
-/** Everything below `/v2/{endpoint_id}`, whose requests the surfaces read themselves. */
+/** All operations below `/v2/{endpoint_id}`. The surfaces read these requests themselves. */
 export const endpointCalls = { ...invokeOperations, ...balancingOperations, ...workerLinkOperations };
 
-/** The first words after `/v2` that mean a resource; anything else there is an endpoint id. */
+/** The first words after `/v2` that name a resource. Anything else there is an endpoint id. */
 export const resourceWords = [
   "account",
   "billing",
@@ -87,7 +101,7 @@ export const resourceWords = [
   "terminals",
 ] as const;
 
-/** What there is, by the names of lists and events: each with its shapes to create, to change and to read. */
+/** The resources, by the names of lists and events, each with its shapes to create, change and read. */
 export const models = {
   pods: Pod,
   clusters: Cluster,
@@ -98,24 +112,29 @@ export const models = {
   registryDelegations: Delegation,
   secrets: Secret,
   apiKeys: ApiKey,
+  people: Person,
+  invitations: Invitation,
   s3Keys: S3Key,
 };
 
-/** Records that are read and never sent. */
+/** Records that clients only read. */
 export const records = {
   workers: Worker,
   jobs: JobRecord,
   batches: BatchRecord,
   releases: Release,
+  volumeFiles: VolumeFile,
   events: AccountEvent,
   audit: AuditEntry,
   sshKeys: SshKeys,
+  sessions: Session,
+  me: Me,
   gpuTypes: GpuType,
   cpuTypes: CpuType,
   dataCenters: DataCenter,
 };
 
-/** The lives of records: states with their meanings, moves, who may ask for one, and what is allowed in which state. */
+/** The lifecycles of records: states with their meanings, moves, who may ask for them, and what each state allows. */
 export const lifecycles = {
   jobs: jobLifecycle,
   batches: batchLifecycle,
@@ -124,3 +143,9 @@ export const lifecycles = {
   podInstances: podInstanceLifecycle,
   clusters: clusterLifecycle,
 };
+
+/** What each reason code means, and what its reader can do about it. */
+export const reasons: Readonly<Record<string, Pick<Entry, "means" | "remedy">>> = Object.assign(
+  {},
+  ...Object.values(reasonTables),
+);

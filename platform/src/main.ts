@@ -1,16 +1,26 @@
-/** The composition root: reads settings, picks adapters, starts. With `storage.ts`, `installation.ts` and `this-machine.ts` of `composition`, all that knows concrete classes. */
+/** The composition root: picks adapters and starts. Only it and `composition/{storage,installation,this-machine}.ts` know adapters. */
 
 import type { AddressInfo } from "node:net";
 import pino from "pino";
 import manifest from "../package.json" with { type: "json" };
+import { Argon2Passwords } from "./adapters/crypto/argon2-passwords.ts";
 import { createPost } from "./adapters/http/webhook-post.ts";
 import { missingText } from "./adapters/sqlite/damage-report.ts";
 import type { App } from "./composition/app.ts";
+import { consoleFolder } from "./composition/console-folder.ts";
 import { connectionsWithin, descriptorLimit } from "./composition/descriptor-limit.ts";
-import { ensureOwnerKey, loadApp, makeDataFolder, openInstallation, real } from "./composition/installation.ts";
+import {
+  ensureOwnerKey,
+  type Installation,
+  loadApp,
+  makeDataFolder,
+  openInstallation,
+  real,
+} from "./composition/installation.ts";
 import { listenTrouble } from "./composition/listen-trouble.ts";
 import { announce, nodeUrlOf, urlOf } from "./composition/server-address.ts";
 import type { Surroundings } from "./composition/services.ts";
+import { makeSignInLink } from "./composition/sign-in-link.ts";
 import { openSsh } from "./composition/ssh-port.ts";
 import { enter, findDamage, openLimits, openLogs, openQueue } from "./composition/storage.ts";
 import { lastingId, openHost, openMachine } from "./composition/this-machine.ts";
@@ -39,23 +49,25 @@ export {
 } from "./composition/installation.ts";
 export type { Settings };
 
-/** Lines go to standard error: standard output is for people and for scripts that wait for "listening on". */
+/** Lines go to standard error. Standard output is for people and for scripts that wait for "listening on". */
 function createLog(level: string): Log {
   const destination = pino.destination({ dest: 2, sync: false, maxLength: UNWRITTEN_LOG });
-  // A disk that is full, or nobody who reads: to say so there would fail in the same way.
+  // The disk is full or nobody reads the stream. Reporting that there would fail in the same way.
   destination.on("error", () => {});
   return pino({ level, base: undefined, timestamp: pino.stdTimeFunctions.isoTime }, destination);
 }
 
-/** Lines that cannot be written now are kept up to so many bytes. */
+/** Lines that cannot be written now are kept up to this many bytes. */
 const UNWRITTEN_LOG = 4 * MIB;
 
 export interface RunningServer extends AsyncDisposable {
   url: string;
-  /** The owner's key, where no person was shown it yet. */
+  /** The owner's key, if no person has seen it yet. */
   newOwnerKey: string | undefined;
+  /** A link to sign in with, if `newOwnerKey` is there. */
+  signInLink: string | undefined;
   log: Log;
-  /** What is waited for when it ends now, in words for the person who ends it. */
+  /** Says what a shutdown would wait for now, in words for the person who starts it. */
   ending(): Promise<string>;
 }
 
@@ -91,7 +103,7 @@ export async function serve(settings: Settings, given: Partial<Surroundings> = {
   const { store, vault, masterKeys } = installation;
   await masterKeys.check();
   presence?.onReturn(() => masterKeys.check());
-  // Where workers are on record elsewhere, their start alone needs this disk, and says so.
+  // With PostgreSQL, workers are on record elsewhere. Only their start needs this disk, and it reports a full disk itself.
   let guard: DiskGuard | undefined;
   const refusal = () => (settings.databaseUrl ? undefined : disk.reason) ?? guard?.refusal;
   const here = await openMachine(settings, host, {
@@ -117,7 +129,23 @@ export async function serve(settings: Settings, given: Partial<Surroundings> = {
   };
   const allowPrivate = settings.webhookPrivate === "allow";
   const post = createPost({ allowPrivate, reachable: settings.reachable ?? [] });
-  const ports = { store, vault, limits, queue, signals, alone, logs, post, refusal, ...here, node };
+  const passwords = new Argon2Passwords();
+  const ports = {
+    store,
+    vault,
+    passwords,
+    limits,
+    queue,
+    signals,
+    alone,
+    logs,
+    post,
+    refusal,
+    diskRoom: () => roomIn(settings.data),
+    ...here,
+    node,
+    consoleFolder: consoleFolder(),
+  };
   const connections = settings.connections ?? connectionsWithin(descriptorLimit());
   const app: App = opened.use(await createApp({ ...parts, ...ports }, installation, { ...settings, connections }));
   await app.http.listen({ port: settings.port, host: settings.host }).catch((error: unknown) => {
@@ -129,15 +157,22 @@ export async function serve(settings: Settings, given: Partial<Surroundings> = {
   const workerUrl = settings.workerUrl ?? settings.publicUrl ?? url;
   opened.use(await announce(settings.data, { url, workerUrl }));
   app.start();
-  // Nobody waits for it: whatever goes wrong is logged.
+  // Nobody waits for this. It logs its own failures.
   if (app.runsPods) floating(openSsh(settings, app.ssh, parts.log), () => {});
+  const signInLink = newOwnerKey && (await firstLink(installation, settings.publicUrl ?? url));
   const running = opened.move();
   const computes = here.machines.map(({ compute }) => compute);
   const ending = async () => endingText(await countUnderWay(queue, computes));
-  return { url, newOwnerKey, log: parts.log, ending, [Symbol.asyncDispose]: () => running.disposeAsync() };
+  return { url, newOwnerKey, signInLink, log: parts.log, ending, [Symbol.asyncDispose]: () => running.disposeAsync() };
 }
 
-/** Opens at once what does not need each other; all of it is the stack's, also when a part of it fails. */
+/** For the person who is shown the new key. */
+async function firstLink(installation: Installation, base: string): Promise<string> {
+  const { account } = await installation.accounts.firstOwner();
+  return (await makeSignInLink(installation, { account, base, actor: { type: "system" } })).url;
+}
+
+/** Opens independent parts in parallel. The stack owns all of them, even if one fails to open. */
 async function openTogether<T extends readonly (AsyncDisposable | undefined)[]>(
   opened: AsyncDisposableStack,
   opening: { [K in keyof T]: Promise<T[K]> },

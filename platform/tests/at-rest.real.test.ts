@@ -1,4 +1,4 @@
-/** What the data folder gives away: no secret's value in clear, nothing of a deleted account, and keys that can be rotated. */
+/** The data folder contains no secret's value in clear and nothing of a deleted account, and its keys can be rotated. */
 import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -37,7 +37,7 @@ test("a secret's value and a registry's password are in no file, no answer and n
   };
 
   const { id } = await ask("POST", SECRETS, { name: "token", value: FIRST, description: "to be found" });
-  // The search itself works: it finds what is not secret.
+  // This shows that the search works: it finds a text that is not secret.
   expect(await filesHolding(folder.path, "to be found")).not.toEqual([]);
   await expectNowhere();
   const registry = await ask("POST", REGISTRIES, { name: "hub", username: FIRST, password: SECOND });
@@ -101,7 +101,7 @@ test.each([["while the server runs"], ["while it does not"]])(
   "nothing of an account deleted %s is in any file",
   async (when) => {
     await using folder = await temporaryFolder();
-    const server = await startServer(folder.path);
+    await using server = await startServer(folder.path);
     const team = await millrace(folder.path, "accounts", "create", "Marmalade", "--email", "paddington@example.org");
     for (let i = 0; i < 50; i++) {
       const body = { name: `wardrobe_${i}`, value: FIRST, description: `umbrella ${i} ${"and more ".repeat(300)}` };

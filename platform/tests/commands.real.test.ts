@@ -1,11 +1,11 @@
-/** Commands as processes: what each loads, and that a folder that was mistyped is left alone. */
+/** Commands as processes: which files each loads, and that a mistyped folder is left alone. */
 import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
 import { launcher, millrace, root, run, temporaryFolder } from "./process.ts";
 
-/** Writes the file URL of every module that is loaded to standard error at the end. */
+/** At the end, writes the file URL of every loaded module to standard error. */
 const LISTING = `data:text/javascript,${encodeURIComponent(`
   import { registerHooks } from "node:module";
   const loaded = [];
@@ -14,7 +14,7 @@ const LISTING = `data:text/javascript,${encodeURIComponent(`
 `)}`;
 
 async function loadedBy(...args: string[]): Promise<string[]> {
-  // Built code has other files; which sources are in them is the same.
+  // Built code has other files, made from the same sources, so the sources are run here.
   const env = { NODE_OPTIONS: `--import=${LISTING}`, MILLRACE_FROM_SOURCE: "1" };
   const { stderr } = await run(launcher, args, { env });
   const here = pathToFileURL(root).href;
@@ -22,7 +22,7 @@ async function loadedBy(...args: string[]): Promise<string[]> {
   return loaded.map((url) => url.slice(here.length));
 }
 
-/** What makes a server, and takes most of its start: validation, the log, the surfaces, the queue, and what runs programs. */
+/** The parts that make a server and take most of its start: validation, log, surfaces, queue, and what runs programs. */
 const OF_A_SERVER =
   /node_modules\/(ajv|pino|ws|graphql|undici|pg|ssh2)\/|platform\/src\/(main|composition\/(app|services|surfaces|keeping))\.ts$|src\/(surfaces|resources\/(workers|pods)\/running|adapters\/(host|docker|postgres)|balancing)\/|sqlite-queue/;
 
@@ -30,14 +30,14 @@ describe("a command loads what it needs, and nothing of a server:", () => {
   test.each([
     [30, ["--help"]],
     [30, ["no-such-verb"]],
-    [95, ["keys", "list"]],
-    [95, ["keys", "create", "--scopes", "all"]],
-    [95, ["keys", "revoke", "nothing"]],
-    [95, ["accounts", "list"]],
-    [95, ["accounts", "create", "team"]],
-    [95, ["prices", "list"]],
-    [100, ["worker-env", "nothing"]],
-    [80, ["serve", "--help"]],
+    [100, ["keys", "list"]],
+    [100, ["keys", "create", "--scopes", "all"]],
+    [100, ["keys", "revoke", "nothing"]],
+    [100, ["accounts", "list"]],
+    [100, ["accounts", "create", "team"]],
+    [100, ["prices", "list"]],
+    [105, ["worker-env", "nothing"]],
+    [86, ["serve", "--help"]],
   ])("at most %i files for %j", async (most, args) => {
     await using folder = await temporaryFolder();
     await millrace(folder.path, "keys", "create", "--scopes", "all");

@@ -1,9 +1,10 @@
-/** Calls for every operation of REST v2: one that succeeds, and those that break a rule of its own. */
+/** Calls for every operation of REST v2: one that succeeds, and others that break a rule of that operation. */
 
 import { type WorkerState, workerLog } from "../src/resources/workers/model.ts";
 import { CLUSTER, goodClusterCalls, makeCluster, memberOf } from "./cluster-doc.ts";
 import { idle } from "./idle.ts";
-import { giveVolumesAPlace, goodVolumeCalls, putVolume, usedVolume } from "./volume-doc.ts";
+import { fittingPeopleBodies, goodPeopleCalls, ownPeopleRefusals } from "./people-calls.ts";
+import { giveVolumesAPlace, goodVolumeCalls, putVolume, usedVolume, volumeWithFile } from "./volume-doc.ts";
 import { putWorker, workerDoc } from "./worker-doc.ts";
 import type { World } from "./world.ts";
 
@@ -16,7 +17,7 @@ const BILLING = [
   "listClusterBilling",
 ];
 
-/** A call that succeeds, for every operation; without one here, its test fails. */
+/** A call that succeeds, for every operation. The test of an operation without one fails. */
 export const good: Record<
   string,
   (world: World) => Promise<{ id?: string; body?: unknown; [parameter: string]: unknown }>
@@ -45,12 +46,24 @@ export const good: Record<
   createPodPortLink: async (world) => ({ id: await makePod(world, { ports: ["8888/http"] }), port: "8888" }),
   podAction: async (world) => ({ id: await makePod(world), body: { action: "stop" } }),
   listDuties: async () => ({}),
+  listInstallationAccounts: async () => ({}),
+  createInstallationAccount: async () => ({ body: { name: "team-a", email: "a@team.test" } }),
+  getInstallationAccount: async (world) => ({ id: world.owner.account }),
+  updateInstallationAccount: async (world) => ({
+    ...{ id: await makeAccount(world), body: { quotas: { workers: 5, pods: null }, spendLimitMost: 10 } },
+  }),
+  creditInstallationAccount: async (world) => ({ id: await makeAccount(world), body: { amount: 25 } }),
+  deleteInstallationAccount: async (world) => ({ id: await makeAccount(world) }),
+  listPrices: async () => ({}),
+  setPrices: async () => ({ body: { id: "NVIDIA L4", prices: { secure: 0.5, serverless: null } } }),
+  getInstallationUsage: async () => ({}),
   streamAccountEvents: async () => ({}),
   listInstallationNodes: async () => ({}),
   listInstallationMachines: async (world) => ({ id: await makePod(world) }),
   listMachineInstances: async (world) => ({ id: await machineOf(world) }),
   machineAction: async (world) => ({ id: await machineOf(world), body: { action: "drain" } }),
   ...goodClusterCalls,
+  ...goodPeopleCalls,
   createPodTerminal: async (world) => ({ id: await makePod(world), body: { command: ["sh"], cols: 100 } }),
   createWorkerTerminal: async (world) => ({ id: await makeWorker(world), workerId: "w1", body: {} }),
   listEndpoints: async (world) => ({ id: await makeEndpoint(world) }),
@@ -78,6 +91,9 @@ export const good: Record<
     return { id };
   },
   listEndpointBuilds: async (world) => ({ id: await makeEndpoint(world) }),
+  getEndpointMetricsHistory: async (world) => ({ id: await makeEndpoint(world) }),
+  getPodMetricsHistory: async (world) => ({ id: await makePod(world) }),
+  getAccountMetricsHistory: async () => ({}),
   listS3Keys: async (world) => ({ id: await makeS3Key(world) }),
   createS3Key: async () => ({ body: { name: "laptop" } }),
   deleteS3Key: async (world) => ({ id: await makeS3Key(world) }),
@@ -127,6 +143,9 @@ async function usedTemplate(world: World): Promise<string> {
   return templateId;
 }
 
+const makeAccount = async (world: World): Promise<string> =>
+  (await world.call("POST", "/v2/installation/accounts", { body: { name: "made" } })).json.id;
+
 const machineOf = async (world: World): Promise<string> =>
   (await world.call("GET", "/v2/installation/machines")).json.machines[0].id;
 
@@ -153,7 +172,7 @@ async function makeEndpoint(world: World): Promise<string> {
   return (await world.call("POST", "/v2/serverless", { body: ENDPOINT })).json.id;
 }
 
-/** An endpoint with one worker. */
+/** Makes an endpoint with one worker. */
 async function makeWorker(world: World, worker = "w1", state: WorkerState = "READY"): Promise<string> {
   const endpoint = await makeEndpoint(world);
   await putWorker(world.services.workerRecords, {
@@ -170,20 +189,42 @@ export async function makeSecret(world: World): Promise<string> {
   return (await world.call("POST", "/v2/account/secrets", { body: { name: "made", value: "v" } })).json.id;
 }
 
-/** Calls that break a rule of their own, beyond what every operation refuses. */
+/** A call that breaks a rule of its own operation, beyond what every operation refuses. */
 export type OwnRefusal = {
   body?: unknown;
-  query?: string /** Of what it is refused for. */;
+  query?: string;
+  headers?: Record<string, string>;
   workerId?: string;
+  /** A body that depends on what is there. */
+  bodyIn?: (world: World) => Promise<unknown>;
+  /** Makes the thing that the call is refused for, and returns its id. */
   id?: (world: World) => Promise<string>;
 };
-/** From now on its account has nothing left to start anything with. The last of the calls of an operation, since it stays so. */
+/** From now on the account has no money to start anything. This must be an operation's last call, since it cannot be undone. */
 async function spendAll<T>(world: World, id: T): Promise<T> {
   await world.services.spending.credit(world.owner.account, 0);
   return id;
 }
 
-export const ownRefusals: Record<string, [status: number, call: OwnRefusal][]> = {
+export const ownRefusals: Record<string, readonly (readonly [status: number, call: OwnRefusal])[]> = {
+  ...ownPeopleRefusals,
+  listVolumeFiles: [[422, { query: "?limit=0" }]],
+  deleteVolumeFiles: [
+    [422, { query: "?path=a//b" }],
+    [409, { id: volumeWithFile, query: "?path=in" }],
+  ],
+  createVolumeFolder: [[409, { id: volumeWithFile, body: { path: "in/model.bin" } }]],
+  moveVolumeFile: [[409, { id: volumeWithFile, body: { from: "in/model.bin", to: "in/model.bin" } }]],
+  downloadVolumeFile: [
+    [422, { query: "?preview=perhaps" }],
+    [409, { id: volumeWithFile, query: "?path=in/model.bin", headers: { "if-match": '"another"' } }],
+    [416, { id: volumeWithFile, query: "?path=in/model.bin", headers: { range: "bytes=9-" } }],
+  ],
+  uploadVolumeFile: [
+    [422, { query: "?path=../up" }],
+    [409, { id: volumeWithFile, query: "?path=in" }],
+    [400, { id: volumeWithFile, query: "?path=in/model.bin/below" }],
+  ],
   updateAccount: [
     [
       400,
@@ -213,6 +254,10 @@ export const ownRefusals: Record<string, [status: number, call: OwnRefusal][]> =
   listPods: [[422, { query: "?limit=0" }]],
   listInstallationNodes: [[422, { query: "?limit=0" }]],
   listInstallationMachines: [[422, { query: "?limit=0" }]],
+  listInstallationAccounts: [[422, { query: "?limit=0" }]],
+  createInstallationAccount: [[409, { id: makeAccount, body: { name: "Made" } }]],
+  deleteInstallationAccount: [[400, { id: async (world) => world.owner.account }]],
+  setPrices: [[400, { body: { id: "NVIDIA L4", prices: { moon: 1 } } }]],
   listMachineInstances: [[422, { id: machineOf, query: "?limit=0" }]],
   createPod: [
     [400, { body: { ...POD, gpu: { id: "NVIDIA L4" } } }],
@@ -282,6 +327,9 @@ export const ownRefusals: Record<string, [status: number, call: OwnRefusal][]> =
   listEndpoints: [[422, { query: "?limit=0" }]],
   getWorkerLogs: [[422, { query: "?tail=5001" }]],
   listEndpointReleases: [[422, { query: "?limit=0" }]],
+  getEndpointMetricsHistory: [[422, { query: "?range=2h" }]],
+  getPodMetricsHistory: [[422, { query: "?range=2h" }]],
+  getAccountMetricsHistory: [[422, { query: "?end=soon" }]],
   listEndpointBuilds: [[422, { query: "?limit=101" }]],
   createEndpoint: [
     [400, { body: { ...ENDPOINT, cpu: [{ id: "cpu3c", vcpuCount: 2 }] } }],
@@ -289,8 +337,9 @@ export const ownRefusals: Record<string, [status: number, call: OwnRefusal][]> =
   ],
 };
 
-/** A body that fits, for an id that does not exist. */
+/** A valid body for a call with an id that does not exist. */
 export const fitting: Record<string, unknown> = {
+  ...fittingPeopleBodies,
   updateSecret: { value: "w" },
   updateEndpoint: { name: "n" },
   updateNetworkVolume: { name: "n" },
@@ -298,7 +347,12 @@ export const fitting: Record<string, unknown> = {
   updateCluster: { name: "n" },
   podAction: { action: "stop" },
   machineAction: { action: "drain" },
+  updateInstallationAccount: { spendLimitMost: 1 },
+  creditInstallationAccount: { amount: 1 },
   createPodTerminal: {},
   createWorkerTerminal: {},
   updateTemplate: { name: "n" },
+  createVolumeFolder: { path: "p" },
+  moveVolumeFile: { from: "p", to: "q" },
+  createVolumeFileLink: { path: "p" },
 };

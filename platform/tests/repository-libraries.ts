@@ -1,4 +1,4 @@
-/** Where a library may be named, so that it could be replaced there. */
+/** The only places where each library may be imported, so that it could be replaced there. */
 
 export const libraries = {
   typebox: ["kernel/schema.ts"],
@@ -9,6 +9,7 @@ export const libraries = {
   "@smithy/signature-v4": ["surfaces/s3/signature.ts"],
   "@smithy/hash-node": ["surfaces/s3/signature.ts"],
   "fast-xml-parser": ["surfaces/s3/xml.ts"],
+  "@node-rs/argon2": ["adapters/crypto/"],
   "node:sqlite": ["adapters/sqlite/"],
   graphql: ["surfaces/graphql/"],
   "@escape.tech": ["surfaces/graphql/documents.ts"],

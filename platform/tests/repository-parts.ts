@@ -1,6 +1,6 @@
-/** The parts of the platform, and which way imports between them point. */
+/** The parts of the platform, and the allowed directions of imports between them. */
 
-/** Which parts of the platform a part may import, beside itself. */
+/** The parts that each part may import, in addition to itself. */
 export const mayImport = {
   kernel: [],
   ports: ["kernel"],
@@ -14,7 +14,7 @@ export const mayImport = {
   "resources/workers/running": ["kernel", "ports", "jobs", "catalog", "balancing", "machines", "resources"],
   "resources/pods/running": ["kernel", "ports", "machines", "resources"],
   guards: ["kernel", "ports", "resources"],
-  "contract.ts": ["ports", "jobs", "resources", "balancing"],
+  "contract.ts": ["kernel", "ports", "jobs", "resources", "balancing"],
   surfaces: ["kernel", "ports", "jobs", "resources", "balancing", "machines", "guards", "contract.ts"],
   settings: ["kernel", "catalog", "jobs", "resources", "guards"],
   composition: [

@@ -1,9 +1,12 @@
-/** The rules of the repository as functions from its files to the places where they are broken. */
+/** The rules of the repository as functions: each takes the files and returns the places that break it. */
 import { codeOf, isTest, isTool, type SourceFile } from "./source-tree.ts";
 
 const PLATFORM = "platform/src/";
 
-/** The part of the platform a path belongs to: a folder such as `kernel`, a file such as `main.ts`, or the inner part of a resource that runs its programs. */
+/**
+ * The part of the platform that a path belongs to: a folder such as `kernel`, a file such as `main.ts`, or the part of a resource that runs
+ * its programs.
+ */
 function partOf(path: string): string | undefined {
   if (!path.startsWith(PLATFORM)) return undefined;
   const inside = path.slice(PLATFORM.length);
@@ -14,7 +17,7 @@ const products = (files: SourceFile[]) => files.filter(({ path }) => !isTest(pat
 
 const isFile = (to: string) => /\.tsx?$/.test(to);
 
-/** Imports between the platform's parts that the table does not allow. */
+/** Imports between parts that the table does not allow. */
 export function wrongDirections(files: SourceFile[], mayImport: Record<string, readonly string[]>): string[] {
   return products(files).flatMap(({ path, imports }) => {
     const from = partOf(path);
@@ -37,15 +40,15 @@ export function needlessArrows(files: SourceFile[], mayImport: Record<string, re
   return arrows.filter((arrow) => !needed.has(arrow)).map((arrow) => `nobody needs ${arrow}`);
 }
 
-/** One for each technology; those in memory are beside their ports. */
+/** Adapters have a folder per technology. Those in memory are next to their ports. */
 const ADAPTER = /^platform\/src\/(adapters\/|ports\/[^/]+\/(memory|fake)-)/;
 
-/** Where adapters are chosen. */
+/** The files that choose adapters. */
 const CHOOSING = ["main", "composition/storage", "composition/installation", "composition/this-machine"].map(
   (name) => `${PLATFORM}${name}.ts`,
 );
 
-/** Beyond those who choose, only tests and other adapters know adapters. */
+/** Only the files that choose adapters, other adapters and tests may import adapters. */
 export function knownAdapters(files: SourceFile[]): string[] {
   return products(files)
     .filter(({ path }) => !CHOOSING.includes(path) && !ADAPTER.test(path))
@@ -54,12 +57,12 @@ export function knownAdapters(files: SourceFile[]): string[] {
     );
 }
 
-/** What adapters have in common: any of them may import it. */
+/** Shared by the adapters: any of them may import it. */
 const SHARED = "machine";
-/** What the shared parts stand on. */
+/** The shared part may import this. */
 const BELOW_SHARED = "files";
 
-/** An adapter could be taken out alone: it imports no other one, but what they share. */
+/** Each adapter could be removed alone: it imports no other adapter except the shared part. */
 export function mixedAdapters(files: SourceFile[]): string[] {
   const adapterOf = (path: string) => /^platform\/src\/adapters\/([^/]+)\//.exec(path)?.[1];
   return products(files).flatMap(({ path, imports }) => {
@@ -72,7 +75,7 @@ export function mixedAdapters(files: SourceFile[]): string[] {
   });
 }
 
-/** Files that import themselves by way of others, each circle once. */
+/** Files that import themselves through others, each circle once. */
 export function importCircles(files: SourceFile[]): string[] {
   const targets = new Map(products(files).map(({ path, imports }) => [path, imports.map(({ to }) => to)]));
   const circles: string[] = [];
@@ -89,14 +92,14 @@ export function importCircles(files: SourceFile[]): string[] {
 
 const CONTRACTED =
   /^platform\/src\/(resources\/[^/]+\/(model|operations|lifecycle)|(jobs|balancing)\/([\w-]+-operations|model|operations))\.ts$/;
-/** What crosses a port is written beside it. */
+/** The lifecycle of jobs crosses a port, so it is written next to that port. */
 const JOB_LIFECYCLE = "platform/src/ports/queue/job.ts";
 
-/** Models and operations are pure data: the kernel and the model beside them are all they may import. */
+/** Models and operations are pure data: they may import only the kernel and models. */
 export function impureModels(files: SourceFile[]): string[] {
   const pure = files.filter(({ path }) => CONTRACTED.test(path));
-  // Of instances every kind has its own record, and all of them have what is said there.
-  // The words of the catalog are as pure as a model.
+  // Every kind of instance has its own record, and shares the fields of `machines/instances.ts`. The words of the catalog are as pure as a
+  // model.
   const isModel = (path: string) =>
     /\/(resources\/[^/]+|jobs)\/(model|lifecycle)\.ts$|\/machines\/instances\.ts$|\/catalog\/words\.ts$/.test(path);
   return pure.flatMap(({ path, imports }) =>
@@ -106,7 +109,7 @@ export function impureModels(files: SourceFile[]): string[] {
   );
 }
 
-/** The contract gathers models, operations and lifecycles, and nothing else of a resource. */
+/** The contract collects models, operations and lifecycles, and nothing else of a resource. */
 export function impureContract(files: SourceFile[]): string[] {
   const contract = files.filter(({ path }) => path === `${PLATFORM}contract.ts`);
   return contract.flatMap(({ path, imports }) =>
@@ -116,7 +119,7 @@ export function impureContract(files: SourceFile[]): string[] {
   );
 }
 
-/** Models and lifecycles that the contract forgot. */
+/** Models and lifecycles that are missing from the contract. */
 export function ungathered(files: SourceFile[]): string[] {
   const contract = files.find(({ path }) => path === `${PLATFORM}contract.ts`)?.text ?? "";
   return products(files)
@@ -131,10 +134,10 @@ export function ungathered(files: SourceFile[]): string[] {
     .map(({ path, name }) => `contract.ts lacks ${name} of ${path}`);
 }
 
-/** What a browser does not have. */
+/** Names that a browser does not have. */
 const OF_NODE = /\b(?:Buffer|process|setImmediate|__dirname|require)\b(?=[.(])/g;
 
-/** What the contract reaches at run time must also run in a browser. */
+/** Everything that the contract reaches at run time must also run in a browser. */
 export function reachesNode(files: SourceFile[], start: string): string[] {
   const known = new Map(files.map((file) => [file.path, file]));
   const reached = new Set([start]);
@@ -151,7 +154,7 @@ export function reachesNode(files: SourceFile[], start: string): string[] {
   ];
 }
 
-/** Libraries that are named in a few places, of the platform where nothing else is said, so that they could be replaced there. */
+/** Libraries imported outside of their allowed places. The places are in the platform unless they say otherwise. */
 export function strayLibraries(files: SourceFile[], places: Record<string, readonly string[]>): string[] {
   return products(files).flatMap(({ path, imports }) =>
     imports
@@ -166,15 +169,20 @@ export function strayLibraries(files: SourceFile[], places: Record<string, reado
 const REAL_WORLD =
   /\b(?:setTimeout|setInterval|setImmediate|Date\.now|Date\.parse|new Date|performance\.now|process\.hrtime|Math\.random|randomUUID|randomBytes|randomInt|randomFill|randomFillSync|getRandomValues|node:timers)\b/g;
 
-/** Real time and real chance outside the kernel, where no test could steer them. The worker library has a clock of its own. */
+/** The console shows real time to people; nothing is decided by it. */
+const isOfBrowser = (path: string) => path.startsWith("console/src/");
+
+/** Real time and real randomness outside the kernel, where tests could not control them. The worker library has a clock of its own. */
 export function realTimeAndChance(files: SourceFile[]): string[] {
   return wordsFound(
-    products(files).filter(({ path }) => partOf(path) !== "kernel" && path !== "worker/src/clock.ts"),
+    products(files).filter(
+      ({ path }) => partOf(path) !== "kernel" && path !== "worker/src/clock.ts" && !isOfBrowser(path),
+    ),
     REAL_WORLD,
   );
 }
 
-/** Settings are read from the environment in the first file of each package, or what that is parted into, and handed on from there. */
+/** Only the main file of each package, and the files that it is split into, may read settings from the environment. */
 export function environmentReaders(files: SourceFile[]): string[] {
   return wordsFound(
     products(files).filter(
@@ -184,7 +192,7 @@ export function environmentReaders(files: SourceFile[]): string[] {
   );
 }
 
-/** The platform speaks through its log; standard output belongs to the command line. */
+/** The platform writes only to its log. Standard output belongs to the command line. */
 export function consoleWriters(files: SourceFile[]): string[] {
   return wordsFound(
     products(files).filter(({ path }) => path.startsWith(PLATFORM)),
@@ -192,7 +200,7 @@ export function consoleWriters(files: SourceFile[]): string[] {
   );
 }
 
-/** The head of an answer is written in one place, which lets nothing out that is no HTTP. */
+/** Only one file may write the head of an answer, and it lets nothing out that is not HTTP. */
 export function headWriters(files: SourceFile[]): string[] {
   const writers = products(files).filter(({ path }) => path.startsWith(PLATFORM) && !path.endsWith("/http/head.ts"));
   return wordsFound(writers, /\.(?:writeHead|setHeaders?|appendHeader|addTrailers|writeEarlyHints|statusMessage)\b/g);
@@ -204,7 +212,7 @@ function wordsFound(files: SourceFile[], words: RegExp): string[] {
   );
 }
 
-/** Flat dialects of resources that no test holds to what holds for every dialect. */
+/** Flat dialects that no test checks with the suite for all dialects. */
 export function dialectsUntested(files: SourceFile[]): string[] {
   const isDialect = /^(platform\/src\/resources\/[^/]+)\/flat\.ts$/;
   const tested = files.filter(({ path, text }) => isTest(path) && text.includes("flatConformance("));
@@ -215,8 +223,8 @@ export function dialectsUntested(files: SourceFile[]): string[] {
 }
 
 /**
- * Kinds of records that belong to an owner such as an endpoint: it is named, or `owner` is, by a field of theirs, by a key that they are
- * listed by, or by what they are called. What two files call by one name is taken together.
+ * Kinds of records that belong to an owner such as an endpoint. A field, a key that they are listed by, or their name contains the owner's
+ * name or `owner`. Two types of the same name in different files count as one.
  */
 export function ownedKinds(files: SourceFile[], owner: string): string[] {
   const texts = products(files).map(({ text }) => codeOf(text));
@@ -232,7 +240,7 @@ export function ownedKinds(files: SourceFile[], owner: string): string[] {
 
 export const LONGEST_FILE = 400;
 
-/** Files over the limit that no decision record speaks for, and records that speak for a file which needs none. */
+/** Files over the limit without a decision record, and records for files that need none. */
 export function tooLong(files: SourceFile[], allowed: Record<string, string>, records: readonly string[]): string[] {
   const long = files
     .map(({ path, text }) => ({ path, lines: text.trimEnd().split("\n").length }))
@@ -244,14 +252,14 @@ export function tooLong(files: SourceFile[], allowed: Record<string, string>, re
   return [...unspoken, ...needless.map((path) => `${path} needs no exception`)];
 }
 
-/** A file opens with one paragraph, ended by a full stop, that says what it is for. */
+/** A file opens with one line, ended by a full stop, that says what it is for. */
 export function withoutOpening(files: SourceFile[]): string[] {
   return files.filter(({ text }) => !/^\/\*\* [A-Z`"][^\n]*[.] \*\/\n/.test(text)).map(({ path }) => path);
 }
 
 const FORGED = /\bas (?:unknown as )?(?:Moved<|\w+\["(?:status|state)"\])/g;
 
-/** States that a cast makes: only a lifecycle says that a table led to one, and the types refuse every other way. */
+/** Casts to a state. Only a lifecycle may produce states, and the types refuse every other way. */
 export function forgedStates(files: SourceFile[]): string[] {
   return wordsFound(
     products(files).filter(({ path }) => path !== `${PLATFORM}kernel/lifecycle.ts`),
@@ -259,14 +267,14 @@ export function forgedStates(files: SourceFile[]): string[] {
   );
 }
 
-/** Where reasons are made, kept and shown. */
+/** The parts that make, keep and show reasons. */
 const REASONING = /^platform\/src\/(jobs|workers|pods|machines|balancing|resources|surfaces)\//;
 const SENTENCE = "(?:reason|waitReason|statusReason|sentence|detail|why)\\??(?:\\.(?:text|plain))?";
 const COMPARED = new RegExp(
   `\\b${SENTENCE}\\??\\.(?:startsWith|endsWith|includes|indexOf|match|search|split)\\(|\\b${SENTENCE} [=!]== ["'\`]\\w+[ :]`,
 );
 
-/** Decisions by what a reason says: its code is there for that. */
+/** Decisions by the sentence of a reason. Its code should be compared instead. */
 export function comparedSentences(files: SourceFile[]): string[] {
   return products(files)
     .filter(({ path }) => REASONING.test(path))

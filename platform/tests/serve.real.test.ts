@@ -1,4 +1,4 @@
-/** The server as a process: its start, its keys, the command line beside it, and its end. */
+/** The server as a process: its start, its keys, the command line next to it, and its end. */
 import { readFile, stat, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -8,12 +8,13 @@ const SSH_KEYS = "/v2/account/ssh-keys";
 const mode = async (file: string) => ((await stat(file)).mode & 0o777).toString(8);
 
 describe("start", () => {
-  test("prints the new owner key and one line that says where it listens", async () => {
+  test("prints the new owner key, a link to sign in, and one line that says where it listens", async () => {
     await using folder = await temporaryFolder();
     await using server = await startServer(folder.path);
     expect(server.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
     expect(server.lines).toEqual([
       `your API key, shown this once and kept in ${join(folder.path, "api-key")}: ${await ownerKey(folder.path)}`,
+      expect.stringMatching(/^sign in within 10 minutes, once, at http:\/\/127\.0\.0\.1:\d+\/sign-in#[\w-]{43}$/),
       `listening on ${server.url}`,
     ]);
     expect((await server.call("GET", "/v2/openapi.json")).status).toBe(200);
@@ -57,13 +58,13 @@ describe("start", () => {
     await using other = await temporaryFolder();
     const taken = await run(launcher, ["serve", "--data", other.path, "--port", new URL(server.url).port]);
     const { port } = new URL(server.url);
-    // Without root, warnings of what is missing come before it.
+    // Without root, warnings about what is missing come first.
     expect([taken.code, taken.stderr.split("\n").at(-2)]).toEqual([
       1,
       `millrace: port ${port} of 127.0.0.1 is taken by process ${server.process.pid} (node). ` +
         "Stop that, or choose another port with --port.",
     ]);
-    // The failed start made a key that nobody saw.
+    // The failed start made a key that no one saw, so the next start shows it.
     await using next = await startServer(other.path);
     expect(next.lines[0]).toContain(`: ${await ownerKey(other.path)}`);
   });

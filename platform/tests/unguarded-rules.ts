@@ -1,4 +1,4 @@
-/** Places from which a failure would reach nobody but the process: promises let go, async listeners, and emitters whose errors nobody hears. */
+/** Finds places where a failure would reach only the process: dropped promises, async listeners, and emitters without error handlers. */
 import { codeOf, isTest, isTool, type SourceFile } from "./source-tree.ts";
 
 const products = (files: SourceFile[]) => files.filter(({ path }) => !isTest(path) && !isTool(path));
@@ -9,12 +9,15 @@ function found(files: SourceFile[], pattern: RegExp, say: (match: RegExpExecArra
   );
 }
 
-/** What returns no promise may be marked as used for what it does. */
+/** These return no promise, so `void` may precede them. */
 const RETURNS_NO_PROMISE = /\.(?:destroy|off)$/;
 
-/** `void` makes a promise nobody's; `floating` of the kernel asks who hears of its failure. */
+/** The console shows a failure that nobody took to the person who looks at it: `main.tsx` hears of all of them. */
+const withoutConsole = (files: SourceFile[]) => files.filter(({ path }) => !path.startsWith("console/src/"));
+
+/** `void` drops a promise. `floating` of the kernel asks who is told of its failure. */
 export function promisesLetGo(files: SourceFile[]): string[] {
-  return found(files, /\bvoid\s+([\w.#!?]+)\(/g, ([, callee]) =>
+  return found(withoutConsole(files), /\bvoid\s+([\w.#!?]+)\(/g, ([, callee]) =>
     RETURNS_NO_PROMISE.test(callee!) ? undefined : `lets go of what ${callee} promises`,
   );
 }
@@ -22,7 +25,7 @@ export function promisesLetGo(files: SourceFile[]): string[] {
 const LISTENING =
   /\b(on|once|addListener|prependListener|addEventListener|after|listen|hear|setTimeout|setInterval|setImmediate|queueMicrotask|nextTick|soon)\(\s*(?:[^\s,()]+\s*,\s*)?async\b/g;
 
-/** Whoever calls a listener or a timer's action does not look at what it returns. */
+/** The caller of a listener or a timer's action ignores what it returns. */
 export function asyncListeners(files: SourceFile[]): string[] {
   return found(files, LISTENING, ([, word]) => `gives ${word} an async function`);
 }
@@ -32,7 +35,7 @@ const MAKES_AN_EMITTER =
 
 const FROM = /^node:(?:worker_threads|child_process|net|http|https|tls|fs)$|^pg$/;
 
-/** A file that makes what emits errors says what becomes of them. */
+/** A file that makes an emitter of errors must handle them. */
 export function errorsUnheard(files: SourceFile[]): string[] {
   const makers = files.filter(({ imports }) => imports.some(({ to, typeOnly }) => !typeOnly && FROM.test(to)));
   return found(makers, MAKES_AN_EMITTER, (match) =>

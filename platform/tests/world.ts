@@ -1,4 +1,4 @@
-/** A whole server in one process for surface tests: real sockets, everything behind them fake and repeatable. */
+/** A whole server in one process for surface tests: the sockets are real, everything behind them is fake and repeatable. */
 
 import { connect } from "node:net";
 import { EnvelopeVault } from "../src/adapters/crypto/envelope-vault.ts";
@@ -20,6 +20,7 @@ import type { Compute } from "../src/ports/compute/compute.ts";
 import { MemoryLimits } from "../src/ports/limits/memory-limits.ts";
 import type { Logs } from "../src/ports/logs/logs.ts";
 import { MemoryLogs } from "../src/ports/logs/memory-logs.ts";
+import { FakePasswords } from "../src/ports/passwords/fake-passwords.ts";
 import { MemoryQueue } from "../src/ports/queue/memory-queue.ts";
 import { MemorySignals } from "../src/ports/signals/memory-signals.ts";
 import type { Signals } from "../src/ports/signals/signals.ts";
@@ -41,9 +42,9 @@ export interface Answer {
 }
 
 export interface CallOptions {
-  /** A key's text; `null` sends no Authorization header. Default: a key of the first account that may do everything. */
+  /** A key's text; `null` sends no Authorization header. By default, a key of the first account that may do everything. */
   key?: string | null;
-  /** Text and bytes are sent as they are, anything else as JSON. */
+  /** Text and bytes are sent unchanged, anything else as JSON. */
   body?: unknown;
   headers?: Record<string, string>;
   /** The client hangs up when this aborts. */
@@ -74,13 +75,14 @@ export interface World extends AsyncDisposable {
   /** Every line logged so far, as text. */
   logged: string[];
   memory: BodyMemory;
+  passwords: FakePasswords;
   newKey(options?: KeyOptions): Promise<string>;
-  /** A key of another account that may do everything there. */
+  /** Makes a key of another account that may do everything there. */
   strangersKey(): Promise<string>;
   call(method: string, path: string, options?: CallOptions): Promise<Answer>;
-  /** Sends these very bytes on a socket of their own; resolves with all that came back once the server closed it. */
+  /** Sends exactly these bytes on a socket of its own. Resolves with everything that came back once the server closed it. */
   raw(request: string): Promise<string>;
-  /** Ends the server as a crash does: nothing of it acts any more, and nothing is put in order. */
+  /** Ends the server as a crash would: it acts no more, and cleans nothing up. */
   abandon(): Promise<void>;
 }
 
@@ -98,17 +100,17 @@ export interface WorldOptions {
   corsOrigins?: string;
   invokeLimits?: string;
   connections?: number;
-  /** Memory for bodies and results; the least that a server takes holds two of 97 MB. */
+  /** The memory for bodies and results. The smallest setting of a server holds two bodies of 97 MB. */
   bodiesMb?: number;
-  /** What the server runs workers on; without it there is none. */
+  /** The driver that runs workers; absent if there is none. */
   compute?: (clock: WatchedClock) => Compute;
-  /** What a server finds that comes after another one, or beside it. */
+  /** What this server shares with an earlier one, or with another node. */
   found?: Pick<World, "clock" | "random" | "queue" | "logs">;
   /** The name of its machine. */
   machine?: string;
-  /** The name of the node, where it is another one than that of its machine. */
+  /** The name of the node, if it differs from that of its machine. */
   nodeName?: string;
-  /** When that was last switched on. */
+  /** When the machine was last switched on. */
   bootedAt?: number;
   frozenS?: number;
   frozenMb?: number;
@@ -117,15 +119,17 @@ export interface WorldOptions {
   signals?: MemorySignals;
   /** The time at which it begins. */
   startsAt?: number;
-  /** What S3 clients find files in. */
+  /** Where S3 clients find files. */
   buckets?: readonly BucketFinder[];
-  /** Images that are refused here. */
+  /** The folder with the files of a built console. */
+  consoleFolder?: string;
+  /** Decides which images are refused. */
   refusesImage?: RefusesImage;
-  /** Resources of REST v2 that are made up. */
+  /** Invented resources of REST v2. */
   resources?: (parts: { store: Store; clock: Clock; random: SeededRandom }) => Answered[];
 }
 
-/** Where the machine of a world stands. */
+/** Where the machine of a world is. */
 const SITE = { dataCenter: "EU-RO-1", publicIp: "203.0.113.5", reachedAt: "203.0.113.5" };
 
 export async function setup({
@@ -156,6 +160,7 @@ export async function setup({
   resources,
   buckets,
   startsAt,
+  consoleFolder,
   refusesImage,
 }: WorldOptions = {}): Promise<World> {
   const clock = found?.clock ?? new WatchedClock(startsAt);
@@ -172,24 +177,27 @@ export async function setup({
   const life = mortal(clock, logs, signals);
   const given = { store, vault, clock, random, publicUrl: () => publicUrl, quotas, uniqueNames, failed: failedTo(log) };
   const books = await openBooks(given);
-  // As an installation is handed over: with the bare store beside what is written to.
+  // Handed over as an installation does: with the bare store in addition to the one that is written to.
   const handed = { ...books, store, vault };
   const owner = await books.accounts.firstOwner();
   const limits = new MemoryLimits();
+  const passwords = new FakePasswords();
   const memory = new BodyMemory({ clock, bytes: bodiesMb * 1024 * 1024 });
   const parts = {
     store,
     limits,
     vault,
     queue,
-    // Where there are several nodes, signals may be lost: tests say so by these.
+    // With several nodes, signals may be lost. Tests say so with their signals.
     alone: signals.reliable,
+    passwords,
     post: createPost({ allowPrivate: true, reachable: [] }),
     random,
     log,
     machines: machine ? [machine] : [],
     memory,
     buckets,
+    consoleFolder,
     ...(refusesImage && { refusesImage }),
     resources: resources?.({ store, clock, random }),
     node: { id: nodeName ?? id, version: "0.0.0-test", url: () => url, workerUrl: () => url },
@@ -236,6 +244,7 @@ export async function setup({
     key,
     logged,
     memory,
+    passwords,
     newKey,
     strangersKey: async () => newKey({ of: await services.accounts.create("stranger", "s@localhost") }),
     call: (method, path, options) => call(url, method, path, { key, ...options }),
@@ -251,7 +260,7 @@ export async function setup({
   };
 }
 
-/** The time of one server, what it hears, and what it writes by itself: once it has ended, no timer fires, nothing is heard and no line comes any more. */
+/** The clock, signals and logs of one server. Once it has ended, no timer fires, no signal is heard and no line is written. */
 function mortal(inner: Clock, kept: Logs, around: MemorySignals) {
   let alive = true;
   const clock: Clock = {
@@ -322,12 +331,12 @@ export function recordingLog(): { log: Log; logged: string[] } {
   return { log: { info: write, warn: write, error: write }, logged };
 }
 
-/** Errors have nothing that JSON would show; a log shows their message, stack and cause. */
+/** JSON shows nothing of an error, so this spells out its message, stack and cause, as a log does. */
 function spellOut(_key: string, value: unknown): unknown {
   return value instanceof Error ? { message: value.message, stack: value.stack, cause: value.cause } : value;
 }
 
-/** A store whose next commits and reads can be met by a test: to fail them, or to let something else happen first. */
+/** A store that lets a test intercept commits and reads: to fail them, or to let something else happen first. */
 export class InterceptedStore extends MemoryStore {
   beforeCommit: (writes: Write[]) => Promise<void> | void = () => {};
   beforeRead: (kind: string) => void = () => {};

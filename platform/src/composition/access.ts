@@ -1,4 +1,4 @@
-/** How people and programs get into what runs: shells, terminals, SSH, ports of Pods, and files by S3. */
+/** The ways into running instances: shells, terminals, SSH, ports of Pods, and files by S3. */
 
 import { OwnExecutions } from "../machines/own-executions.ts";
 import type { OwnMachine } from "../machines/own-machine.ts";
@@ -9,6 +9,9 @@ import { PortLinks } from "../resources/pods/links.ts";
 import { PodViews } from "../resources/pods/view.ts";
 import { Shells } from "../resources/shells.ts";
 import { TerminalService } from "../resources/terminals/service.ts";
+import { FileLinks } from "../resources/volume-files/links.ts";
+import { VolumeFileService } from "../resources/volume-files/service.ts";
+import type { VolumeStorage } from "../resources/volume-files/storage.ts";
 import { WorkerService } from "../resources/workers/service.ts";
 import { InstanceLink } from "../surfaces/node-link/instance-link.ts";
 import { NodeLink } from "../surfaces/node-link/link.ts";
@@ -17,7 +20,7 @@ import { PodPorts } from "../surfaces/proxy/pod-ports.ts";
 import { PodProxy } from "../surfaces/proxy/pod-proxy.ts";
 import { Buckets } from "../surfaces/s3/buckets.ts";
 import { S3Surface } from "../surfaces/s3/s3.ts";
-import { networkVolumeBuckets, podBuckets, type Storage } from "../surfaces/s3/volume-buckets.ts";
+import { networkVolumeBuckets, podBuckets } from "../surfaces/s3/volume-buckets.ts";
 import { openSshListener } from "../surfaces/ssh/open.ts";
 import { Terminals } from "../surfaces/terminals/terminals.ts";
 import type { Front } from "./front.ts";
@@ -65,6 +68,11 @@ export function openAccess(
     access: new PodAccess({ ...services, authenticator, isPublic, isTls: () => podAddresses.isTls }),
     ports: new PodPorts({ ...services, clock, own, elsewhere: otherInstances }),
   });
+  const storage = storageOf(ground, roll);
+  const fileLinks = new FileLinks({
+    ...{ ...ground, publicUrl: () => endpoints.publicUrl() },
+    standing: (key) => services.terminalTickets.standing(key),
+  });
   const logReaders = new LogReaders({ clock, most: settings.logReaders });
   const linking = { ...ground, node: node?.id ?? "", machines: here, passes, balancer, logReaders };
   return {
@@ -72,25 +80,31 @@ export function openAccess(
     shells,
     terminals,
     events: new AccountEvents({ ...ground, ...services, isStanding: (key) => terminals.isStanding(key) }),
-    terminalSurface: new Terminals({ ...ground, doorkeeper, terminals }),
+    terminalSurface: new Terminals({
+      ...{ ...ground, doorkeeper, terminals },
+      publicUrl: () => endpoints.publicUrl(),
+      origins: settings.corsOrigins,
+    }),
     ssh,
     podViews,
     podProxy,
     portLinks: new PortLinks({ ...services, podAddresses }),
     logReaders,
+    fileLinks,
+    volumeFiles: new VolumeFileService({ ...services, storage, fileLinks }),
     s3: new S3Surface({
       ...{ ...ground, doorkeeper, domain },
       keys: services.s3Keys,
-      buckets: bucketsOf(ground, services, roll),
+      buckets: bucketsOf(ground, services, storage),
     }),
-    /** For other nodes, where there are any. */
+    /** These are for other nodes, if there are any. */
     nodeLink: node && new NodeLink({ ...linking, records: services.workerRecords }),
     instanceLink: node && new InstanceLink({ node: node.id, own, executions, instances, passes, log, used }),
   };
 }
 
-function bucketsOf(ground: Ground, { volumes, podRecords }: Services, { here, peers }: Roll): Buckets {
-  const storage: Storage = {
+function storageOf(ground: Ground, { here, peers }: Roll): VolumeStorage {
+  return {
     files: (volume, machine) => filesOf(ground.machines ?? [], volume, machine),
     own: here,
     async nodeOf(machine) {
@@ -98,6 +112,9 @@ function bucketsOf(ground: Ground, { volumes, podRecords }: Services, { here, pe
       return peer && `${peer.id} (${peer.url})`;
     },
   };
+}
+
+function bucketsOf(ground: Ground, { volumes, podRecords }: Services, storage: VolumeStorage): Buckets {
   return new Buckets([
     networkVolumeBuckets(volumes.records, storage),
     podBuckets(podRecords, storage),
@@ -105,7 +122,7 @@ function bucketsOf(ground: Ground, { volumes, podRecords }: Services, { here, pe
   ]);
 }
 
-/** Storage that machines share is the same on each of them. */
+/** Storage that machines share is the same on all of them, so any of them will do. */
 async function filesOf(machines: readonly OwnMachine[], volume: string, machine: string | null) {
   for (const { id, compute } of machines) {
     const files = machine === null || machine === id ? await compute.volumes?.files(volume) : undefined;

@@ -1,4 +1,4 @@
-/** The services of accounts and their keys: a command that needs no others loads no others. */
+/** The services of accounts and their keys, separate so that a command that needs no others loads no others. */
 import type { Clock } from "../kernel/clock.ts";
 import type { Failed } from "../kernel/failed.ts";
 import type { Random } from "../kernel/random.ts";
@@ -7,16 +7,20 @@ import { Accounts } from "../resources/account/accounts.ts";
 import { QuotaBook, type Quotas } from "../resources/account/quotas.ts";
 import { AccountService } from "../resources/account/service.ts";
 import { AuditLog } from "../resources/audit/service.ts";
+import { Invitations } from "../resources/people/invitations.ts";
+import { SignInLinks } from "../resources/people/links.ts";
+import { People } from "../resources/people/people.ts";
+import { Sessions } from "../resources/people/sessions.ts";
 import { Removals } from "../resources/removals.ts";
 
-/** What every service stands on. */
+/** The parts that every service needs. */
 export interface ServiceParts {
-  /** What a service changes is written down with the change, though no service knows of it. */
+  /** This store adds the audit entry to each change, without the services knowing of it. */
   store: CompanionStore;
   clock: Clock;
   random: Random;
   quotas?: Quotas;
-  /** Hears of what fails after it was done; nobody by default. */
+  /** Hears about failures after an operation is done. By default nobody does. */
   failed?: Failed | undefined;
 }
 
@@ -26,6 +30,10 @@ export interface AccountServices {
   audit: AuditLog;
   quotas: QuotaBook;
   removals: Removals;
+  sessions: Sessions;
+  invitations: Invitations;
+  people: People;
+  signInLinks: SignInLinks;
 }
 
 export function makeAccountServices(parts: ServiceParts): AccountServices {
@@ -33,7 +41,12 @@ export function makeAccountServices(parts: ServiceParts): AccountServices {
   const quotas = new QuotaBook(parts);
   const audit = new AuditLog(parts);
   const accounts = new Accounts({ ...parts, removals });
-  return { accounts, account: new AccountService({ ...parts, quotas }), audit, quotas, removals };
+  const sessions = new Sessions(parts);
+  const invitations = new Invitations(parts);
+  const people = new People({ ...parts, sessions, invitations });
+  const signInLinks = new SignInLinks(parts);
+  const account = new AccountService({ ...parts, quotas });
+  return { accounts, account, audit, quotas, removals, sessions, invitations, people, signInLinks };
 }
 
 export async function openAccountServices(parts: ServiceParts): Promise<AccountServices> {
@@ -42,7 +55,7 @@ export async function openAccountServices(parts: ServiceParts): Promise<AccountS
   return services;
 }
 
-/** Brings what is kept by each service to today's format. */
+/** Brings the documents of each service to the current format. */
 export async function prepareAll(services: object): Promise<void> {
   await Promise.all(Object.values(services).map((service) => (service as { prepare(): Promise<void> }).prepare()));
 }

@@ -1,4 +1,4 @@
-/** What the application stands on: its ports, the settings that concern it, and who of several nodes does a duty. */
+/** What the application is built on: its ports, its settings, and which of several nodes does a duty. */
 
 import type { Answered } from "../guards/perform.ts";
 import type { Post } from "../jobs/webhooks.ts";
@@ -8,8 +8,10 @@ import { resourceId } from "../kernel/ids.ts";
 import type { Reason } from "../kernel/reason.ts";
 import type { NodeIdentity } from "../machines/machines.ts";
 import type { OwnMachine } from "../machines/own-machine.ts";
+import type { DiskRoom } from "../ports/disk.ts";
 import type { Limits } from "../ports/limits/limits.ts";
 import type { Logs } from "../ports/logs/logs.ts";
+import type { Passwords } from "../ports/passwords/passwords.ts";
 import type { Queue } from "../ports/queue/queue.ts";
 import type { Signals } from "../ports/signals/signals.ts";
 import type { Store } from "../ports/store/store.ts";
@@ -28,27 +30,33 @@ export interface AppParts extends Surroundings {
   logs: Logs;
   /** No other process serves the same store. */
   alone: boolean;
-  /** Tells the target of a webhook. */
+  /** What is kept of people's passwords. */
+  passwords: Passwords;
+  /** Sends a webhook. */
   post: Post;
-  /** Memory for bodies and results; by default what the settings say. */
+  /** Memory for bodies and results. The default comes from the settings. */
   memory?: BodyMemory;
-  /** What this node runs workers on. Without any, workers are started by hand, or by other nodes. */
+  /** The machines on which this node runs workers. Without any, people or other nodes start workers. */
   machines?: readonly OwnMachine[];
-  /** Who this node is to others on the same store. */
+  /** This node's identity for others on the same store. */
   node: NodeIdentity;
-  /** The roll of background duties; made for the application where nobody else notes any. */
+  /** The background duties. The application makes its own list if none is given. */
   duties?: Duties;
-  /** Why nothing new is taken on; undefined when all is well. */
+  /** Why the server accepts nothing new, or undefined if it does. */
   refusal?: () => Reason | undefined;
-  /** Which images endpoints cannot have here. */
+  /** The room on the disk of the data folder; absent if there is no such folder. */
+  diskRoom?: () => Promise<DiskRoom>;
+  /** Which images endpoints cannot use here. */
   refusesImage?: RefusesImage;
-  /** What has files that S3 clients reach, beside volumes. */
+  /** Finds buckets for S3 clients other than volumes. */
   buckets?: readonly BucketFinder[];
-  /** Resources of REST v2 beside those of the contract. */
+  /** Resources of REST v2 in addition to those of the contract. */
   resources?: readonly Answered[];
+  /** Where the files of the built console are, if they are; without it people get a page with links. */
+  consoleFolder?: string | undefined;
 }
 
-/** What of the settings concerns the application; how many connections there may be is known by now. */
+/** The settings that concern the application. The number of connections is known by now. */
 export type AppSettings = Pick<Settings, "rateLimits" | "payloadLimits" | "logDays" | "stream" | "frozenS"> &
   Partial<
     Pick<
@@ -72,15 +80,16 @@ export type AppSettings = Pick<Settings, "rateLimits" | "payloadLimits" | "logDa
 
 const LEASE_MS = 10_000;
 
-/** Of many nodes one does a duty; two at once would be safe, and only waste work. A single process need not ask. */
+/** One of several nodes does a duty. Two at once would be safe and only waste work. A single process need not ask. */
 export function leaseOf(
   name: string,
   { store, random, alone }: AppParts,
+  leaseMs = LEASE_MS,
 ): ((now: number) => Promise<boolean>) | undefined {
   if (alone) return undefined;
   const holder = resourceId(random);
-  return async (now) => (await store.lease({ name, holder, now, until: now + LEASE_MS })) !== undefined;
+  return async (now) => (await store.lease({ name, holder, now, until: now + leaseMs })) !== undefined;
 }
 
-/** Who this node is to others; undefined where it is all there is. */
+/** This node's identity for others, or undefined if it is the only one. */
 export const identityIn = ({ node, alone }: AppParts): NodeIdentity | undefined => (alone ? undefined : node);

@@ -1,4 +1,4 @@
-/** The application: all parts of a server over its ports, made in the order in which they depend on each other. */
+/** The application: all parts of a server on top of its ports, created in the order of their dependencies. */
 import type { Balancer } from "../balancing/balancer.ts";
 import type { Engine } from "../jobs/engine.ts";
 import { loadValidation } from "../kernel/validate.ts";
@@ -15,6 +15,7 @@ import type { AppParts, AppSettings } from "./app-parts.ts";
 import { type Bells, makeBells } from "./bells.ts";
 import { openFront } from "./front.ts";
 import { type Ground, groundOf } from "./ground.ts";
+import { openHistory } from "./history.ts";
 import { openJobs } from "./jobs.ts";
 import { openKeeping } from "./keeping.ts";
 import { openRoll, type Roll } from "./roll.ts";
@@ -26,24 +27,24 @@ export type { AppParts, AppSettings } from "./app-parts.ts";
 
 export interface App extends AsyncDisposable {
   http: HttpServer;
-  /** For addresses that only workers reach: the worker link and the public API, and nothing that nodes have for each other. */
+  /** Serves addresses that only workers reach: the worker link and the public API, but nothing that is meant for other nodes. */
   workerLink: LinkListener;
-  /** Workers can reach the server: instances are kept, and more are planned, from now on. */
+  /** Workers can reach the server now, so from now on instances are kept and new ones are planned. */
   start(): void;
-  /** Whether anything runs Pods, here or on another node. */
+  /** Whether any machine runs Pods, here or on another node. */
   runsPods: boolean;
   machines: Machines;
   services: Services;
   engine: Engine;
   balancer: Balancer;
-  /** Programs that people run in Pods and workers, for whatever surface lets them in. */
+  /** Programs that people run in Pods and workers, whichever surface they use. */
   shells: Shells;
-  /** Listens once it is told where. */
+  /** Listens once it gets an address. */
   ssh: SshListener;
 }
 
 export async function createApp(parts: AppParts, books: Books, settings: AppSettings): Promise<App> {
-  // Now, so that the first request does not wait for it.
+  // This is done now, so that the first request does not wait for it.
   loadValidation();
   const ground = groundOf(parts, settings);
   const bells = makeBells();
@@ -55,7 +56,8 @@ export async function createApp(parts: AppParts, books: Books, settings: AppSett
   const keeping = openKeeping(ground, services, bells, roll, jobs);
   const upkeep = openUpkeep(ground, services, jobs, keeping);
   const access = openAccess(ground, services, roll, jobs, keeping, front);
-  const surfaces = openSurfaces({ ground, services, roll, jobs, keeping, access, front });
+  const { recorder, history } = openHistory(ground, services, jobs, keeping, access);
+  const surfaces = openSurfaces({ ground, services, roll, jobs, keeping, access, front, history });
   return {
     http: surfaces.http,
     workerLink: surfaces.workerLink,
@@ -69,7 +71,7 @@ export async function createApp(parts: AppParts, books: Books, settings: AppSett
     ssh: access.ssh,
     async [Symbol.asyncDispose]() {
       const { readiness, proxy, http, workerLink } = surfaces;
-      // Nothing new is handed out and nobody is kept waiting, then workers end, then requests in flight, then all else.
+      // First no more jobs are handed out and nobody is kept waiting. Then workers end, then open requests, then everything else.
       readiness.close();
       jobs.desk.close();
       roll.balancer.close();
@@ -88,20 +90,21 @@ export async function createApp(parts: AppParts, books: Books, settings: AppSett
       await front.doorkeeper[Symbol.asyncDispose]();
       roll.balancer[Symbol.dispose]();
       const { webhooks, progress, sweeper } = jobs;
-      for (const duty of [volumeCare, ...upkeep, webhooks, progress, sweeper]) await duty[Symbol.asyncDispose]();
+      for (const duty of [recorder, volumeCare, ...upkeep, webhooks, progress, sweeper])
+        await duty[Symbol.asyncDispose]();
       await front.authenticator[Symbol.asyncDispose]();
       await front.large[Symbol.asyncDispose]();
     },
   };
 }
 
-/** Makes the volumes of this node's machines what their records say. */
+/** Makes the volumes of this node's machines match their records. */
 function careForVolumes(ground: Ground, { volumeRecords, instanceRecords }: Books, { own }: Roll): VolumeCare {
   const mountedBy = (volume: string) => instanceRecords.mounting(volume);
   return new VolumeCare({ ...ground, machines: own, mountedBy, records: volumeRecords });
 }
 
-/** What the services of a server are told and tell. */
+/** What the services get from a server and report to it. */
 function around(ground: Ground, bells: Bells, roll: Roll, volumeUpkeep: VolumeUpkeep): Around {
   return {
     machines: roll.machinesThere,

@@ -1,4 +1,4 @@
-/** The front of a server, which every request passes: who asks, how often, with how much, and how that is answered. */
+/** The front of a server, which every request passes: authentication, rate limits, body memory and the form of answers. */
 import { Authenticator } from "../guards/authenticate.ts";
 import { RateLimiter } from "../guards/rate-limit.ts";
 import { BodyMemory } from "../kernel/body-memory.ts";
@@ -14,7 +14,7 @@ export type Front = ReturnType<typeof openFront>;
 export function openFront(ground: Ground, services: Services) {
   const { clock, settings } = ground;
   const { rateLimits: policy, anonymousLimits: anonymous, bodiesMb, payloadLimits, connections } = settings;
-  const authenticator = new Authenticator({ ...ground, ...services });
+  const authenticator = new Authenticator({ ...ground, ...services, publicUrl: settings.publicUrl });
   const limiter = new RateLimiter({ ...ground, policy, anonymous });
   const doorkeeper = new Doorkeeper({ ...ground, most: connections });
   const { memory = new BodyMemory({ clock, bytes: bodyMemory(bodiesMb, payloadLimits) }) } = ground;

@@ -1,4 +1,4 @@
-/** An installation's data, opened with or without a server around it: for the server, and for commands. */
+/** Opens an installation's data, with or without a server: for the server and for commands. */
 import { existsSync, readFileSync } from "node:fs";
 import { access, constants, mkdir, readdir, rm, stat } from "node:fs/promises";
 import { availableParallelism } from "node:os";
@@ -16,7 +16,7 @@ import { type Quotas, standardQuotas } from "../resources/account/quotas.ts";
 import type { Rewrapped } from "../resources/secrets/master-keys.ts";
 import { type Settings, settingsFrom, withoutSecrets } from "../settings/settings.ts";
 import type { ServiceParts } from "./account-services.ts";
-import { announced } from "./server-address.ts";
+import { type Addresses, announced } from "./server-address.ts";
 import type { Books, Surroundings } from "./services.ts";
 import { findDamage, lockAlone, openLogs, openQueue, openStore, orTrouble, type Presence } from "./storage.ts";
 
@@ -25,7 +25,7 @@ export const ownerKeyFile = (settings: Settings) => join(settings.data, "api-key
 
 export const real = { clock: realClock, random: realRandom };
 
-/** Most of the code, and half of the time to start: it is read while threads and other programs open the rest. */
+/** This is most of the code and takes half of the start. It is loaded while threads and other programs open the rest. */
 export const loadApp = () => import("./app.ts");
 const loadServices = () => import("./services.ts");
 
@@ -41,7 +41,7 @@ export function processSettings(flags: Record<string, string | undefined> = {}):
   return { ...settings, databaseUrl: written };
 }
 
-/** Variables of this process that look like settings and are none, as one line; what is nearly a setting is refused. */
+/** Returns variables that look like settings but are not, as one line. A near miss of a setting is refused. */
 export async function unreadVariables(): Promise<string | undefined> {
   return (await import("../settings/unknown-variables.ts")).unknownVariables(process.env);
 }
@@ -58,7 +58,7 @@ function readUrl(file: string): string {
   }
 }
 
-/** Step by step: Node's own way does not end where nothing can be made, such as in `/proc`. */
+/** Creates the folders one by one, because Node's recursive `mkdir` never ends where nothing can be created, such as in `/proc`. */
 async function makeFolders(folder: string, isAgain = false): Promise<void> {
   try {
     await mkdir(folder, { mode: 0o700 });
@@ -71,7 +71,7 @@ async function makeFolders(folder: string, isAgain = false): Promise<void> {
   }
 }
 
-/** Whatever this process makes, the database files included, is its owner's alone. */
+/** Only the owner can access what this process creates, including the database files. */
 export async function makeDataFolder({ data }: Settings): Promise<void> {
   process.umask(0o077);
   const make = async () => {
@@ -114,7 +114,7 @@ export async function openInstallation(
   const keys = await loadMasterKeys(source, parts.random);
   const vault = new EnvelopeVault(keys, parts.random, () => presence?.assertHeld());
   const uniqueNames = settings.uniqueNames !== "off";
-  // Damage shows at the first page that is read, not when the file is opened.
+  // Damage shows when the first page is read, not when the file is opened.
   const books = await orTrouble(
     () => openBooks({ ...parts, store, vault, publicUrl, quotas: quotasIn(settings), uniqueNames }),
     ({ sqliteTrouble }, error) => sqliteTrouble(error, join(settings.data, "store.db")),
@@ -123,12 +123,12 @@ export async function openInstallation(
   return { store, vault, ...books, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 
-/** The records of an installation and what services of them stand on, for a command that makes just those services that it needs. */
+/** The records of an installation and the parts for its services, for a command that creates only the services it needs. */
 export interface Records extends ServiceParts, AsyncDisposable {
   quotas: Quotas;
 }
 
-/** `makes`: an empty folder becomes an installation. */
+/** With `makes`, an empty folder becomes an installation. */
 export async function openRecords(settings: Settings, { makes = false } = {}): Promise<Records> {
   await refuseNoInstallation(settings, makes);
   await makeDataFolder(settings);
@@ -142,7 +142,7 @@ export async function openRecords(settings: Settings, { makes = false } = {}): P
   };
 }
 
-/** A folder that was mistyped is left as it is, or as it is not. Where everything is in PostgreSQL, the folder holds nothing that a command reads. */
+/** A mistyped folder is not created or changed. If everything is in PostgreSQL, the folder has nothing that a command reads. */
 export async function refuseNoInstallation({ data, databaseUrl }: Settings, makes = false): Promise<void> {
   if (databaseUrl || existsSync(join(data, "store.db"))) return;
   const found = await readdir(data).then(
@@ -158,7 +158,7 @@ export async function refuseNoInstallation({ data, databaseUrl }: Settings, make
 
 const NOT_A_FOLDER: Record<string, string> = { ENOENT: "the folder does not exist", ENOTDIR: "it is a file" };
 
-/** A command opens what a server that crashed left, unless one runs: what it has open is not for others to judge. */
+/** A command checks what a crashed server left. If a server runs, its open files must not be judged. */
 async function lookForDamage(settings: Settings): Promise<void> {
   using lock = settings.databaseUrl ? undefined : tryLockFolder(settings.data);
   if (lock) await findDamage(settings, real.clock.now(), sayToCaller);
@@ -171,8 +171,8 @@ function sayToCaller(text: string): void {
 const LOOK_FOR_REMOVALS_MS = 200;
 
 /**
- * Ends the removal of endpoints from the command line: here, unless a server runs on the folder, whose memory is the truth about
- * its queue; then by waiting for that server. False when it has not come to it by then; it will.
+ * Finishes the removal of endpoints from the command line. It does so here, unless a server runs on the folder. Then it waits for the
+ * server, which has the queue's state in memory. Returns false if the server has not done it by then; it will later.
  */
 export async function finishRemovals(settings: Settings, installation: Installation, waitMs = 20_000) {
   const { removals } = installation;
@@ -198,8 +198,8 @@ async function removeHere(settings: Settings, installation: Installation): Promi
 }
 
 /**
- * Seals everything with the newest master key, which is made here where the keys are in a file of ours. At each step everything is
- * readable: all keys are known until nothing needs the older ones. Broken off anywhere, it is done again from the beginning.
+ * Reseals everything with the newest master key, which is created here if we own the key file. Everything is readable at each step, because
+ * all keys are kept until nothing needs the older ones. If it is interrupted, it can be run again from the beginning.
  */
 export async function rotateMasterKey(
   settings: Settings,
@@ -221,15 +221,18 @@ export async function rotateMasterKey(
   return rewrapped;
 }
 
-/** What fits this machine, but for what an operator says. */
+/** The defaults for this machine, with the operator's changes. */
 const quotasIn = ({ quotas }: Settings): Quotas => ({ ...standardQuotas(availableParallelism()), ...quotas });
 
-/** There from before the owner's key is made until a person was shown it: a start that fails in between shows it at the next one. */
+/**
+ * This file exists from before the owner's key is created until a person was shown the key. If a start fails in between, the next one shows
+ * it.
+ */
 const unshownFile = (settings: Settings) => join(settings.data, "api-key-unshown");
 
 export const ownerKeyWasShown = (settings: Settings) => rm(unshownFile(settings), { force: true });
 
-/** The owner's key from the settings, or one made at the first start: on the disk before it is worth anything. */
+/** Uses the owner's key from the settings, or creates one at the first start. It is on disk before it becomes valid. */
 export async function ensureOwnerKey(
   settings: Settings,
   { accounts, workerKeys, audit }: Installation,
@@ -242,7 +245,7 @@ export async function ensureOwnerKey(
     return audit.record(deed, () => accounts.setOwnerKey(owner, key), { onlyChanges: true });
   };
   if (settings.apiKey !== undefined) {
-    // The variable is a worker's too: from a shell with those of `worker-env` it would give a worker all that the owner may do.
+    // Workers use the same variable. In a shell with the variables of `worker-env`, a worker's key would get all rights of the owner.
     if (await workerKeys.isIssued(settings.apiKey))
       throw new Error("MILLRACE_API_KEY is the key of a worker; unset it, or set the owner's");
     await setOwnerKey(settings.apiKey);
@@ -258,10 +261,20 @@ export async function ensureOwnerKey(
   return key;
 }
 
-/** Where a worker that is started by hand reaches a server that runs on this installation; undefined when none does. */
+/** The URL at which a worker that a person starts reaches a running server of this installation, or undefined if none runs. */
 export async function runningWorkerUrl(settings: Settings, store: Store): Promise<string | undefined> {
+  return (await runningAt(settings, store))?.workerUrl;
+}
+
+/** Where a browser on this machine reaches a server that runs on this installation, or undefined if none runs. */
+export async function runningUrl(settings: Settings, store: Store): Promise<string | undefined> {
+  return (await runningAt(settings, store))?.url;
+}
+
+async function runningAt(settings: Settings, store: Store): Promise<Addresses | undefined> {
   const here = await announced(settings.data);
-  if (here || !settings.databaseUrl) return here?.workerUrl;
+  if (here || !settings.databaseUrl) return here;
   const { workerUrlsOfNodes } = await import("../machines/nodes.ts");
-  return (await workerUrlsOfNodes(store, real.clock.now()))[0];
+  const [url] = await workerUrlsOfNodes(store, real.clock.now());
+  return url === undefined ? undefined : { url, workerUrl: url };
 }

@@ -1,9 +1,10 @@
-/** The job engine and what belongs to it: the desk of workers, batches, results, streams and webhooks. */
+/** The job engine and its parts: worker desk, batches, results, streams and webhooks. */
 import { Engine } from "../jobs/engine.ts";
 import { Outputs } from "../jobs/outputs.ts";
 import { recordPieces } from "../jobs/record.ts";
 import { Streams } from "../jobs/stream.ts";
 import { Sweeper } from "../jobs/sweeper.ts";
+import { JobTally } from "../jobs/tally.ts";
 import { nobodyWarmsUp } from "../jobs/warm-up.ts";
 import { Webhooks } from "../jobs/webhooks.ts";
 import { WorkerDesk } from "../jobs/worker-desk.ts";
@@ -23,7 +24,8 @@ export type Jobs = ReturnType<typeof openJobs>;
 export function openJobs(ground: Ground, services: Services, bells: Bells, { isKept }: Roll, { large, memory }: Front) {
   const { clock, queue, failed, settings } = ground;
   const { endpoints, workerRecords, batchRecords } = services;
-  const engine = new Engine({ ...ground, wanted: bells.wanted.ring });
+  const tally = new JobTally();
+  const engine = new Engine({ ...ground, wanted: bells.wanted.ring, tally });
   const book = new EndpointBook({ endpoints, clock });
   const endpoint = (id: string) => book.find(id);
   const warmUps = new FleetWarmUps({ records: workerRecords, clock, endpoint, act: bells.toDo.ring });
@@ -44,5 +46,5 @@ export function openJobs(ground: Ground, services: Services, bells: Bells, { isK
     accountOf: async (id) => (await endpoints.find(id))?.account,
     mine: leaseOf("webhooks", ground),
   });
-  return { engine, book, warmUps, desk, sweeper, progress, batches, outputs, streams, webhooks };
+  return { engine, tally, book, warmUps, desk, sweeper, progress, batches, outputs, streams, webhooks };
 }

@@ -1,4 +1,4 @@
-/** What reads and writes an installation's data, with or without a server around it: its books, and every service, once. */
+/** Opens what reads and writes an installation's data, with or without a server: its books and every service. */
 
 import type { Clock } from "../kernel/clock.ts";
 import type { Failed } from "../kernel/failed.ts";
@@ -22,6 +22,7 @@ import { EndpointFollowers } from "../resources/endpoints/followers.ts";
 import type { RefusesImage } from "../resources/endpoints/images.ts";
 import { EndpointService } from "../resources/endpoints/service.ts";
 import { WorkerKeys } from "../resources/endpoints/worker-keys.ts";
+import { SeriesRecords } from "../resources/history/records.ts";
 import { PodEndings } from "../resources/pods/endings.ts";
 import type { PodInstance } from "../resources/pods/instance.ts";
 import { PodKeys } from "../resources/pods/keys.ts";
@@ -53,16 +54,16 @@ export interface Surroundings {
   clock: Clock;
   random: Random;
   log: Log;
-  /** Hears of background duties; by default they are in the log. */
+  /** Hears about failures of background duties. By default they are logged. */
   failed?: Failed;
 }
 
-/** What is kept of an installation, and the services that need no machines. */
+/** The records of an installation, and the services that need no machines. */
 export interface Books extends AccountServices {
-  /** What services are made with. */
+  /** The parts that services are created with. */
   parts: ServiceParts & { vault: Vault; publicUrl?: () => string; uniqueNames?: boolean };
   uses: Uses;
-  /** Under everything that services write. */
+  /** All writes of services go through this store. */
   watched: WatchedStore;
   spending: SpendBook;
   secrets: SecretService;
@@ -80,6 +81,7 @@ export interface Books extends AccountServices {
   portVisits: PortVisits;
   terminalTickets: TerminalTickets;
   releaseRecords: ReleaseRecords;
+  seriesRecords: SeriesRecords;
   batchRecords: BatchRecords;
   volumeRecords: VolumeRecords;
   costs: Costs;
@@ -87,11 +89,11 @@ export interface Books extends AccountServices {
   billing: BillingService;
 }
 
-/** What a server has around its services; commands have nothing. */
+/** What a server adds to its services. Commands add nothing. */
 export interface Around {
-  /** Machines that are there. */
+  /** The machines that are available. */
   machines: () => Promise<readonly Machine[]>;
-  /** Whether any of them runs Pods. */
+  /** Whether any of the machines runs Pods. */
   runsPods: boolean;
   refusesImage: RefusesImage;
   readPodLog: ReadPodLog;
@@ -100,14 +102,14 @@ export interface Around {
   podChanged: (instance: PodInstance | undefined) => void;
 }
 
-/** All that reads and writes an installation's data. */
+/** All services of an installation. */
 export interface Services extends Books {
   volumes: NetworkVolumeService;
   templates: TemplateService;
   endpoints: EndpointService;
   endings: PodEndings;
   yielding: Yielding;
-  /** Undefined where nothing runs Pods. */
+  /** Undefined if nothing runs Pods. */
   placer: PodPlacer | undefined;
   pods: PodService;
   clusters: ClusterService;
@@ -150,6 +152,7 @@ export async function openBooks(
   const books = {
     ...ofAccounts,
     releaseRecords: new ReleaseRecords(parts),
+    seriesRecords: new SeriesRecords(parts),
     spending: new SpendBook(parts),
     secrets,
     registries,
@@ -175,9 +178,10 @@ export async function openBooks(
   return { ...books, parts, uses, watched };
 }
 
-/** The services on top of the books, with what is around them. */
+/** Opens the services on top of the books and connects them to the server. */
 export async function openServices(books: Books, around: Around = nobodyAround): Promise<Services> {
-  // An installation hands its books over with the bare store beside them: what is written there has no audit entry and is told to nobody.
+  // An installation also has the bare store. Writes to it would get no audit entry and nobody would be notified, so the watched store is
+  // used.
   const { store } = books.parts;
   const given = { ...books.parts, ...books, ...around, store };
   const { accounts, removals } = books;

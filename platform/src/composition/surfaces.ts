@@ -1,9 +1,15 @@
 /** The surfaces of a server: each way in, mounted on the listeners that clients, workers and other nodes reach. */
 import { InvokeLimiter } from "../guards/invoke-limits.ts";
 import { problem } from "../kernel/problem.ts";
+import { AdministrationService } from "../resources/administration/service.ts";
 import { CatalogService } from "../resources/catalog/service.ts";
+import type { HistoryService } from "../resources/history/service.ts";
 import { InstallationService } from "../resources/installation/service.ts";
+import { SelfService } from "../resources/people/self.ts";
+import { SignInService } from "../resources/people/sign-in.ts";
 import { ReleaseService } from "../resources/releases/service.ts";
+import { ConsolePages } from "../surfaces/console/pages.ts";
+import { mountFileLinks } from "../surfaces/files/link-route.ts";
 import { mountGraphql } from "../surfaces/graphql/surface.ts";
 import { mountProbes, Readiness } from "../surfaces/http/probes.ts";
 import type { Answering } from "../surfaces/http/reply.ts";
@@ -37,6 +43,7 @@ interface Behind {
   keeping: Keeping;
   access: Access;
   front: Front;
+  history: HistoryService;
 }
 
 export function openSurfaces(behind: Behind) {
@@ -47,7 +54,7 @@ export function openSurfaces(behind: Behind) {
   const { proxy, crossOrigin, unknown, mountInvocation } = invoking;
   const mountRest = restOf(behind);
   const readiness = new Readiness(ground);
-  // First: on the hosts of a Pod and of S3 nothing else is served.
+  // These come first, because the hosts of a Pod and of S3 serve nothing else.
   const last = crossOrigin ? inTurn(crossOrigin.preflights, proxy) : proxy;
   const ahead = inTurn(access.podProxy, inTurn(access.s3, inTurn(access.terminalSurface, last)));
   const serverWith = (first: Ahead): HttpServer => {
@@ -61,7 +68,7 @@ export function openSurfaces(behind: Behind) {
   return { http, workerLink, readiness, proxy };
 }
 
-/** Invocation, by jobs and by requests to load-balanced workers, and what workers say. */
+/** Invocation by jobs and by requests to load-balanced workers, and the worker link. */
 function openInvocation({ ground, services, roll, jobs, keeping, access, front }: Behind) {
   const { clock, queue, settings } = ground;
   const { endpoints, workerKeys } = services;
@@ -98,26 +105,41 @@ function openInvocation({ ground, services, roll, jobs, keeping, access, front }
   };
 }
 
-/** REST v2, REST v1 and GraphQL, on a router that has what `first` puts there. */
-function restOf({ ground, services, roll, access, front }: Behind): (first: (router: Router) => void) => Router {
+/** REST v2, REST v1 and GraphQL on a router to which `first` can add routes before them. */
+function restOf({
+  ground,
+  services,
+  roll,
+  access,
+  front,
+  history,
+}: Behind): (first: (router: Router) => void) => Router {
   const { clock, settings } = ground;
   const { pipeline, authenticator } = front;
   const { machines, machinesThere } = roll;
   const { instanceRecords } = services;
   const known = async () => {
-    // Looked at first: who is silent is known from then on.
+    // This finds out which machines are silent, so it comes first.
     await machines.roll();
     return machines.known();
   };
   const offered = {
     ...services,
     ...access,
+    ...openSignIn(ground, services),
     authenticator,
+    history,
+    administration: new AdministrationService({
+      ...{ ...ground, ...services, nodeId: ground.node.id, memory: front.memory },
+      connections: () => front.doorkeeper.connections,
+      accountOf: async (endpoint) => (await services.endpoints.find(endpoint))?.account,
+    }),
+    publicUrl: () => services.endpoints.publicUrl(),
     installation: new InstallationService({ ...services, known, duties: ground.duties, node: ground.node.id }),
     releases: new ReleaseService({ ...services, ...access }),
     catalog: new CatalogService({ clock, machines: machinesThere, instances: () => instanceRecords.all() }),
   };
-  const surface = restV2Surface(authenticator);
+  const surface = restV2Surface(authenticator, settings.publicUrl);
   const surfaceV1 = restV1Surface(authenticator);
   const resources = [...restResources(offered), ...(ground.resources ?? [])];
   const v1 = settings.restV1 !== "off" && restV1Resources(offered);
@@ -126,6 +148,7 @@ function restOf({ ground, services, roll, access, front }: Behind): (first: (rou
     introspection: settings.graphqlIntrospection === "on",
     fault: (error: unknown) => pipeline.noteFault(error),
   };
+  const pages = ground.consoleFolder ? new ConsolePages({ folder: ground.consoleFolder, log: ground.log }) : undefined;
   const invalidPath = problem("unreadable", "The request path is not valid.");
   const badPath: Answering = (request, reply) =>
     pipeline.refuse(request.url.startsWith("/v1/") ? surfaceV1 : surface, invalidPath, request, reply);
@@ -134,11 +157,20 @@ function restOf({ ground, services, roll, access, front }: Behind): (first: (rou
     first(router);
     mountDocs(router, { restV1: v1 !== false });
     mountGraphql(router, graphql);
-    mountRestV2(router, { pipeline, surface, resources, publicUrl: settings.publicUrl });
+    mountFileLinks(router, { pipeline, surface, ...access });
+    mountRestV2(router, { pipeline, surface, resources, publicUrl: settings.publicUrl, pages });
     if (v1) mountRestV1(router, { pipeline, surface: surfaceV1, resources: v1 });
     else mountRetired(router);
     return router;
   };
+}
+
+/** Opens sign-in. It writes through the services' own store, so that audit entries are in the same commit. */
+function openSignIn({ passwords, limits }: Ground, services: Services) {
+  const { store, clock, random } = services.parts;
+  const parts = { ...services, store, clock, random, passwords, limits };
+  const signIn = new SignInService(parts);
+  return { signIn, self: new SelfService({ ...parts, attempts: signIn.attempts }) };
 }
 
 function invokeLimiter({ clock, queue, settings: { invokeLimits: policy } }: Ground): InvokeLimiter | undefined {

@@ -1,4 +1,4 @@
-/** What a server does by itself again and again: it removes, expires, prices, tells and makes what is due. */
+/** What a server does regularly by itself: it removes, expires, reprices, reports and creates what is due. */
 
 import { every } from "../kernel/background.ts";
 import { named } from "../kernel/failed.ts";
@@ -17,10 +17,11 @@ import type { Services } from "./services.ts";
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const EXPIRING = { name: "expire logs", everyMs: HOUR_MS };
-/** So soon the jobs of an account deleted from the command line are gone. */
+const SIGNED_IN = { name: "expire sessions and invitations", everyMs: HOUR_MS };
+/** The jobs of an account that the command line deleted are gone after about this long. */
 const REMOVING = { name: "finish removals", everyMs: 5000 };
 
-/** In the order in which they end. */
+/** Returned in the order in which they end. */
 export function openUpkeep(
   ground: Ground,
   services: Services,
@@ -38,6 +39,11 @@ export function openUpkeep(
   const expiring = every(clock, EXPIRING, expire, failed);
   const removing = every(clock, REMOVING, () => removals.finishAll(), failed);
   floating(removing.soon(), named(failed, REMOVING.name));
+  const { sessions, invitations, signInLinks } = services;
+  const expirePeople = async () => {
+    for (const kept of [sessions, invitations, signInLinks]) await kept.sweep();
+  };
+  const leaving = every(clock, SIGNED_IN, expirePeople, failed);
   const repricing = new Repricing({ ...ground, ...services, mine: leaseOf("prices", ground) });
-  return [repricing, removing, expiring, auditSweeper, spendNotices];
+  return [repricing, leaving, removing, expiring, auditSweeper, spendNotices];
 }

@@ -1,11 +1,11 @@
-/** How many bytes of bodies and results are in memory at once: each account may hold as many as stay free for others. */
+/** Limits how many bytes of bodies and results are in memory at once: an account may hold at most as many as stay free for others. */
 import type { Clock } from "./clock.ts";
 import type { Gone } from "./gone.ts";
 import { MIB } from "./operation.ts";
 import { type Problem, problem } from "./problem.ts";
 import { wait } from "./wait.ts";
 
-/** What is shorter is not counted: there is about as much of it on every connection anyhow. */
+/** Shorter bodies are not counted, since every connection uses about this much memory anyway. */
 export const UNCOUNTED_BYTES = 64 * 1024;
 
 /** A body or result that waits longer than this is refused. */
@@ -13,19 +13,19 @@ export const MEMORY_WAIT_MS = 30_000;
 
 const RETRY_AFTER_S = 5;
 
-/** Bytes that somebody has; they are free again when it is disposed of, once. */
+/** Bytes that a caller holds. Disposing of the hold frees them; disposing of it twice does no harm. */
 export interface Hold extends Disposable {
-  /** Gives back all but so many. */
+  /** Gives back all bytes of the hold but this many. */
   keep(bytes: number): void;
 }
 
-/** Lets so many bytes into memory: at once, when there is room, or not at all, which is an error. */
+/** Admits this many bytes into memory, at once or as soon as they are free. Throws when they do not become free. */
 export type Admit = (bytes: number) => Hold | Promise<Hold>;
 
 interface Party {
   name: string;
   held: number;
-  /** In the order in which they came. */
+  /** The waiting requests of this account, in the order in which they came. */
   waiting: Set<Waiting>;
 }
 
@@ -43,7 +43,7 @@ export class BodyMemory {
   readonly #total: number;
   readonly #clock: Clock;
   readonly #parties = new Map<string, Party>();
-  /** Those of them that wait; whose turn it is stands first. */
+  /** Accounts that wait. The one whose turn it is stands first. */
   readonly #line = new Set<Party>();
   #held = 0;
 
@@ -56,23 +56,29 @@ export class BodyMemory {
     return this.#held;
   }
 
-  /** How many wait. */
+  get total(): number {
+    return this.#total;
+  }
+
+  /** How many requests wait. */
   get waiting(): number {
     let waiting = 0;
     for (const party of this.#line) waiting += party.waiting.size;
     return waiting;
   }
 
-  /** The hold itself where there is room. Others are served in turns, each account's own in their order. */
+  /**
+   * Returns the hold itself when memory is free. Otherwise accounts are served in turns, and the requests of one account in their order.
+   */
   take(whose: string, bytes: number, { gone, waitMs = MEMORY_WAIT_MS }: Patience = {}): Hold | Promise<Hold> {
     const party = this.#party(whose);
-    // What is longer than all the room has it to itself.
+    // A body longer than the whole memory counts as all of it, so it is admitted when nothing else is held.
     const asked = Math.min(bytes, this.#total);
     if (party.waiting.size === 0 && this.#fits(party, asked)) return this.#give(party, asked);
     return this.#wait(party, asked, waitMs, gone);
   }
 
-  /** Refuses what would have to wait. */
+  /** Like `take`, but refuses instead of waiting. */
   takeAtOnce(whose: string, bytes: number): Hold {
     const party = this.#party(whose);
     if (party.waiting.size === 0 && this.#fits(party, bytes)) return this.#give(party, bytes);
@@ -81,12 +87,15 @@ export class BodyMemory {
     throw refusal;
   }
 
-  /** Counts what is there already. */
+  /** Counts bytes that are in memory already, even if that exceeds the limit. */
   note(whose: string, bytes: number): Hold {
     return this.#give(this.#party(whose), bytes);
   }
 
-  /** An account that has nothing is given whatever is free; one that has something, as much as then stays free for others. */
+  /**
+   * An account that holds nothing may take everything that is free. One that holds something must leave at least as much free for others as
+   * it then holds.
+   */
   #fits({ held }: Party, bytes: number): boolean {
     const left = this.#total - this.#held - bytes;
     return left >= (held === 0 ? 0 : held + bytes);
@@ -133,13 +142,13 @@ export class BodyMemory {
       return (await waited.ended)();
     } catch (refusal) {
       this.#forget(party);
-      // Those behind it may be shorter.
+      // Requests behind this one may be shorter, and fit now.
       this.#serve();
       throw refusal;
     }
   }
 
-  /** Until a whole round of those who wait finds nobody whose next one fits. */
+  /** Gives out holds until a whole round over the waiting accounts finds none whose next request fits. */
   #serve(): void {
     for (let served = true; served; ) {
       served = false;
@@ -148,13 +157,13 @@ export class BodyMemory {
         if (!next || !this.#fits(party, next.bytes)) continue;
         served = true;
         next.give(this.#give(party, next.bytes));
-        // Its next turn comes after that of all others.
+        // This account's next turn comes after all others.
         if (this.#line.delete(party)) this.#line.add(party);
       }
     }
   }
 
-  /** Says what is in the way: its own, or that of others. */
+  /** The refusal says what is in the way: what the account itself holds, or what others hold. */
   #refusal({ held }: Party, bytes: number): Problem {
     const isOwn = held > 0 && bytes <= this.#total - this.#held + held;
     if (!isOwn) {
@@ -184,5 +193,5 @@ export class BodyMemory {
 
 const inMb = (bytes: number) => Math.max(1, Math.round(bytes / MIB));
 
-/** Nobody reads it. */
+/** The client has gone, so nobody reads this text. */
 const nobodyLeft = () => problem("unavailable", "the client is gone");

@@ -1,8 +1,8 @@
-/** Everything that can be refused, named by what it means: each surface maps these names to its own statuses and codes. */
+/** Every refusal, named by what it means. Each surface maps these names to its own statuses and codes. */
 
 import type { ReasonCode } from "./reason.ts";
 
-/** What a name means, whichever surface says it; no name is that of a status. */
+/** What each name means, on every surface. The names are not those of HTTP statuses. */
 export const meanings = {
   unreadable: "what was sent cannot be read at all",
   unstorable: "a text holds what no database can keep",
@@ -18,6 +18,7 @@ export const meanings = {
   conflicting: "it was said otherwise before",
   "wrong-state": "the thing is not in a state in which this can be done to it",
   "too-large": "what was sent is longer than may be",
+  "no-room": "what was sent does not fit where it is to be kept",
   "too-much": "the caller asks too often, or for too much at once",
   "too-slow": "what was announced did not arrive in time",
   abandoned: "the client went away",
@@ -25,7 +26,7 @@ export const meanings = {
   "no-answer": "what it was passed on to did not answer, or not with something that can be passed back",
   "late-answer": "what it was passed on to did not end in time",
   fault: "nobody foresaw it",
-  // What HTTP alone has.
+  // These occur only with HTTP.
   "wrong-method": "the path is there, and not with this method",
   "wrong-media-type": "the body is sent in a form that is not read",
   "outside-range": "the range that is asked for is not within the thing",
@@ -38,13 +39,13 @@ export type Meaning = keyof typeof meanings;
 interface Extras {
   /** One entry per validation failure, shaped `<json path>: <message>`. */
   errors?: string[];
-  /** When trying again is right. */
+  /** How long to wait before trying again, if trying again makes sense. */
   retryAfterS?: number | undefined;
-  /** What else a surface or a guard of it tells its client. */
+  /** Extra headers that a surface or one of its guards sends. */
   headers?: Record<string, string>;
-  /** A fixed text that clients compare, where the surface has a place for it; the detail then says why. */
+  /** A fixed text that clients compare, on surfaces that have a field for it. The detail then says why. */
   word?: string;
-  /** Says more than the meaning does; its code tells programs what to do. */
+  /** Says more than the meaning does. Programs decide by its code. */
   reason?: ReasonCode;
   cause?: unknown;
 }
@@ -74,7 +75,7 @@ export class Problem extends Error {
   }
 }
 
-/** Written `throw problem("wrong-state", "cannot retry while COMPLETED")`. */
+/** Use it as `throw problem("wrong-state", "cannot retry while COMPLETED")`. */
 export function problem(code: Meaning, detail: string, extras?: Extras): Problem {
   return new Problem(code, detail, extras);
 }
@@ -83,13 +84,13 @@ export function isProblem(error: unknown, code?: Meaning): error is Problem {
   return error instanceof Problem && (code === undefined || error.code === code);
 }
 
-/** Whether this process, or the machine, has as many files and connections open as it may. */
+/** True when this process or the machine has as many open files and connections as it may have. */
 export function isOutOfDescriptors(error: unknown): boolean {
   const { code, cause } = (error ?? {}) as { code?: unknown; cause?: unknown };
   return code === "EMFILE" || code === "ENFILE" || (cause !== undefined && isOutOfDescriptors(cause));
 }
 
-/** It passes by itself: nothing was done, and trying again is right. */
+/** This passes by itself: nothing was done, and the caller should try again. */
 export function outOfDescriptors(cause: unknown): Problem {
   const why = "The server has as many files and connections open as this machine allows it";
   return problem("unavailable", `${why}; try again in a moment.`, {

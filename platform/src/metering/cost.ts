@@ -1,13 +1,13 @@
-/** What an account costs in a time, and what an API key of it has caused: exactly, from spans. */
+/** What an account costs in a period, and what one of its API keys has caused, computed exactly from spans. */
 import { bucketStart } from "../kernel/calendar.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { Remembered } from "../kernel/remembered.ts";
 import type { Store } from "../ports/store/store.ts";
 import { type Component, costWithin, HOURS_PER_MONTH, type Reckoned, reckoned, type Window } from "./reckoning.ts";
-import { byKey, type KeptSpan } from "./span.ts";
+import { byKey, type KeptSpan, type Metering } from "./span.ts";
 import { type Scope, SpanReader } from "./span-reader.ts";
 
-/** What was read a moment ago: what had ended costs what it cost, and what was open goes on. */
+/** What was read a moment ago: the cost of ended spans, and the open spans, which keep adding cost. */
 interface Account {
   ended: bigint;
   open: readonly Reckoned[];
@@ -20,7 +20,20 @@ function sumOf({ kind }: Pick<KeptSpan, "kind">, component: Component): keyof Ho
   return kind === "volume" ? "networkStorage" : "localStorage";
 }
 
-/** How late a span is seen that began after the last look. */
+/** A span that began at this very moment already counts. */
+const ratesOf = (span: KeptSpan, now: number): Reckoned["rates"] =>
+  reckoned({ ...span, to: null }, Math.max(now, span.from + 1))?.rates ?? [];
+
+/** What the open span of an instance costs by the hour, in 1e-9 USD. A frozen instance costs nothing. */
+export function instancePerHour({ span }: Metering): number {
+  if (!span?.price || span.phase === "frozen") return 0;
+  const { gpu, cpu, disk, storage } = span.price;
+  return gpu + cpu + disk + storage / HOURS_PER_MONTH;
+}
+
+const hourly = (rate: bigint) => Number(rate) / HOURS_PER_MONTH;
+
+/** A span that began after the last reading is seen at most this much later. */
 const REMEMBERED_MS = 5000;
 
 export class Costs {
@@ -36,19 +49,19 @@ export class Costs {
 
   async prepare(): Promise<void> {}
 
-  /** In 1e-9 USD, from `from` until `to` or now, whichever is earlier. */
+  /** The cost in 1e-9 USD, from `from` until `to` or now, whichever is earlier. */
   async ofAccount(account: string, window: Window): Promise<bigint> {
     return this.#sum(await this.#read({ account }, window), window);
   }
 
-  /** The same of what was made by an API key, whoever used it since. */
+  /** Does the same for what an API key created, no matter who has used that since. */
   async ofKey(account: string, key: string, window: Window): Promise<bigint> {
     return this.#sum(await this.#read({ account, scope: byKey(key) }, window), window);
   }
 
   /**
-   * What an account, or a key of it, has caused since this month began (UTC). For those who ask often: read from the store at most every 5
-   * seconds, and exact but for what began, or ended early, since then.
+   * What an account, or one of its keys, has cost since this month began (UTC). Frequent callers can use it: the store is read at most
+   * every 5 seconds. The result is exact except for spans that began, or ended early, since then.
    */
   async thisMonth({ account, key }: { account: string; key?: string | undefined }): Promise<bigint> {
     const now = this.#clock.now();
@@ -64,21 +77,28 @@ export class Costs {
     }
   }
 
-  /** What all that is open now costs by the hour, in 1e-9 USD. */
+  /** What all open spans cost per hour, in 1e-9 USD. */
   async perHour(account: string): Promise<HourlyRates> {
     const now = this.#clock.now();
     const sums = { compute: 0n, localStorage: 0n, networkStorage: 0n };
-    for await (const span of this.#reader.open({ account })) {
-      // One that began in this very moment counts from now on.
-      for (const [component, rate] of reckoned({ ...span, to: null }, Math.max(now, span.from + 1))?.rates ?? [])
-        sums[sumOf(span, component)] += rate;
-    }
-    const hourly = (rate: bigint) => Number(rate) / HOURS_PER_MONTH;
+    for await (const span of this.#reader.open({ account }))
+      for (const [component, rate] of ratesOf(span, now)) sums[sumOf(span, component)] += rate;
     return {
       compute: hourly(sums.compute),
       localStorage: hourly(sums.localStorage),
       networkStorage: hourly(sums.networkStorage),
     };
+  }
+
+  /** Returns what the storage of each account costs by the hour, in 1e-9 USD. What instances cost is on their own records. */
+  async storagePerHourOfAll(): Promise<Map<string, number>> {
+    const now = this.#clock.now();
+    const sums = new Map<string, bigint>();
+    for await (const { account, doc } of this.#reader.openOfAll()) {
+      if (doc.phase === "running" || doc.phase === "frozen") continue;
+      for (const [, rate] of ratesOf(doc, now)) sums.set(account, (sums.get(account) ?? 0n) + rate);
+    }
+    return new Map([...sums].map(([account, rate]) => [account, hourly(rate)]));
   }
 
   #reading(name: string, scope: Scope, window: Window): Promise<Account> {

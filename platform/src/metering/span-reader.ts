@@ -1,4 +1,4 @@
-/** The spans of an account that touch a window of time, a page at a time: of the past only what reaches into it is read. */
+/** Reads the spans of an account that touch a period, page by page. Older spans are read only if they reach into it. */
 import { bucketStart, monthOf } from "../kernel/calendar.ts";
 import { turn } from "../kernel/clock.ts";
 import type { LastSeen } from "../kernel/cursor.ts";
@@ -7,7 +7,7 @@ import type { Store } from "../ports/store/store.ts";
 import type { Window } from "./reckoning.ts";
 import { intoMonth, type KeptSpan, spans, WHOLE } from "./span.ts";
 
-/** Whose spans: those of an account, or of them those of one scope (`ofOwner`, `byKey`). */
+/** Selects all spans of an account, or those of one scope (`ofOwner`, `byKey`). */
 export interface Scope {
   account: string;
   scope?: string | undefined;
@@ -22,11 +22,12 @@ export class SpanReader {
     this.#spans = new Collection(store, spans);
   }
 
-  /** Each once. Between two pages everybody else gets their turn. */
+  /** Returns each span once. Between two pages, other work gets its turn. */
   async *touching({ account, scope }: Scope, { from, to }: Window): AsyncGenerator<KeptSpan> {
     const month = bucketStart("month", from);
     const whose = scope ?? WHOLE;
-    // What ends while this reads is among the open ones or among those that went on, or both; never in neither.
+    // A span that ends during the reading is found among the open ones, among those that reach into the month, or both, but never in
+    // neither.
     const seen = new Set<string>();
     for await (const { id, doc } of this.#before(month, { account, key: { name: "open", value: whose } })) {
       seen.add(id);
@@ -42,13 +43,18 @@ export class SpanReader {
     }
   }
 
-  /** All that are open now. */
+  /** All spans that are open now. */
   async *open({ account, scope = WHOLE }: Scope): AsyncGenerator<KeptSpan> {
     const selected = { account, key: { name: "open", value: scope } };
     for await (const { doc } of this.#before(Number.MAX_SAFE_INTEGER, selected)) yield doc;
   }
 
-  /** Those that began before a moment, the newest first. */
+  /** Yields the open spans of every account. */
+  async *openOfAll(): AsyncGenerator<Item<KeptSpan>> {
+    yield* this.#before(Number.MAX_SAFE_INTEGER, { key: { name: "open", value: WHOLE } });
+  }
+
+  /** Spans that began before a moment, the newest first. */
   async *#before(moment: number, selected: Selected): AsyncGenerator<Item<KeptSpan>> {
     for (let after: LastSeen | undefined = { createdAt: moment, id: "" }; after; ) {
       const page: Item<KeptSpan>[] = await this.#spans.list({ ...selected, after, limit: PAGE });

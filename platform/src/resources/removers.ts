@@ -1,8 +1,10 @@
-/** Everything that goes with an account, a cluster or an endpoint, in the order in which it goes: the one place where this is said, for servers and commands. */
+/** The one list of everything that is removed with an account, a cluster or an endpoint, in order. Servers and commands share it. */
 import type { Logs } from "../ports/logs/logs.ts";
 import type { BatchRecords } from "./batches/records.ts";
 import type { EndpointService } from "./endpoints/service.ts";
 import type { WorkerKeys } from "./endpoints/worker-keys.ts";
+import { keyOf } from "./history/model.ts";
+import type { SeriesRecords } from "./history/records.ts";
 import type { PodService } from "./pods/service.ts";
 import type { ReleaseRecords } from "./releases/records.ts";
 import type { Remover } from "./removals.ts";
@@ -10,13 +12,13 @@ import type { TerminalTickets } from "./terminals/tickets.ts";
 import type { NetworkVolumeService } from "./volumes/service.ts";
 import { workerLogsOf } from "./workers/model.ts";
 
-/** Something that keeps what belongs to endpoints. */
+/** Something that stores data of endpoints. */
 interface KeepsOfEndpoints {
   removeEndpoint(id: string): Promise<void>;
 }
 
 export interface EndpointRemains {
-  /** Absent where nothing keeps workers. Those of other machines end as soon as their nodes see that the endpoint is gone. */
+  /** Absent where no workers are kept. Workers on other nodes' machines end as soon as their node sees that the endpoint is gone. */
   workers?: KeepsOfEndpoints | undefined;
   jobs: KeepsOfEndpoints;
   logs: Pick<Logs, "remove">;
@@ -24,13 +26,14 @@ export interface EndpointRemains {
   workerKeys: WorkerKeys;
   terminalTickets: TerminalTickets;
   releaseRecords: ReleaseRecords;
+  seriesRecords: SeriesRecords;
 }
 
 export function endpointRemovers(parts: EndpointRemains): Remover[] {
-  const { workers, jobs, logs, batchRecords, workerKeys, terminalTickets, releaseRecords } = parts;
+  const { workers, jobs, logs, batchRecords, workerKeys, terminalTickets, releaseRecords, seriesRecords } = parts;
   return [
     { what: "workers", kinds: ["instance"], remove: async (id) => workers?.removeEndpoint(id) },
-    // Before the jobs: nothing may become one afterwards.
+    // Batches go before jobs, so that none of their requests can become a job afterwards.
     {
       what: "batches",
       kinds: ["batch", "batch-page", "batch-text", "batch-run"],
@@ -41,6 +44,11 @@ export function endpointRemovers(parts: EndpointRemains): Remover[] {
     { what: "terminal tickets", kinds: ["terminal-ticket"], remove: (id) => terminalTickets.removeOf(id) },
     { what: "logs", kinds: [], remove: (id) => logs.remove(workerLogsOf(id)) },
     { what: "releases", kinds: ["release"], remove: (id) => releaseRecords.removeEndpoint(id) },
+    {
+      what: "series of metrics",
+      kinds: ["metrics-series"],
+      remove: (id) => seriesRecords.remove(keyOf({ kind: "endpoint", id })),
+    },
   ];
 }
 
@@ -48,10 +56,10 @@ export const clusterRemovers = (pods: PodService): Remover[] => [
   { what: "members", kinds: ["pod"], remove: (id) => pods.removeMembers(id) },
 ];
 
-/** What stays when its owner goes, with the reason. */
+/** The kinds of records that stay when their owner is removed, each with the reason. */
 export const staying: Record<string, string> = { span: "what was used is paid for, whatever became of it" };
 
-/** Its records of every kind go with it by the store; this is what its records leave elsewhere. */
+/** The store removes all records of the account. These remove what the records leave elsewhere. */
 export function accountRemovers(parts: {
   endpoints: EndpointService;
   pods: PodService;

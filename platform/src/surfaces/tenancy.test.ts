@@ -1,9 +1,10 @@
-/** Two accounts: a walk over every route with the ids of the one and the keys of the other, which must find nothing. */
+/** Two accounts: calls every route with the ids of one account and the keys of the other. No call may find anything. */
 
 import { describe, expect, test } from "vitest";
 import { type BalancedWorld, setupBalanced } from "../../tests/balanced-world.ts";
 import { putCluster } from "../../tests/cluster-doc.ts";
 import { eventsOf } from "../../tests/job-world.ts";
+import { signedInOwner } from "../../tests/people.ts";
 import { putPod } from "../../tests/pod-doc.ts";
 import { putVolume } from "../../tests/volume-doc.ts";
 import { putWorker, workerDoc } from "../../tests/worker-doc.ts";
@@ -18,7 +19,7 @@ const everyOperation: Operation[] = [...Object.values(operations), ...Object.val
 const ofAccounts = everyOperation.filter(({ who }) => who === undefined);
 
 const DOMAIN = "apps.millrace.test";
-/** What no answer to a stranger may contain. */
+/** No answer to another account may contain this text. */
 const PRIVATE = "walked-by-nobody";
 const ARN = "arn:aws:ecr:us-east-2:123456789012:repository/team/model";
 const WRONG_WORKER_KEY_HOLD_MS = 5000;
@@ -37,7 +38,10 @@ type Ids = Record<
   | "cluster"
   | "template"
   | "registry"
-  | "delegation",
+  | "delegation"
+  | "person"
+  | "invitation"
+  | "session",
   string
 >;
 
@@ -56,12 +60,18 @@ const UNKNOWN: Ids = {
   template: "zzzzzzzzzzzzzz",
   registry: "zzzzzzzzzzzzzz",
   delegation: "zzzzzzzzzzzzzz",
+  person: "zzzzzzzzzzzzzz",
+  invitation: "zzzzzzzzzzzzzz",
+  session: "zzzzzzzzzzzzzz",
 };
 
-/** Whose id stands in a path that begins so. A new route with an id says so here. */
+/** Says what kind of id a path that begins this way contains. Each new route with an id needs an entry here. */
 const ID_OF: Record<string, keyof Ids> = {
   "/v2/account/secrets/{id}": "secret",
   "/v2/account/api-keys/{id}": "apiKey",
+  "/v2/account/people/{id}": "person",
+  "/v2/account/invitations/{id}": "invitation",
+  "/v2/account/sessions/{id}": "session",
   "/v2/network-volumes/{id}": "volume",
   "/v2/account/s3-keys/{id}": "s3Key",
   "/v2/pods/{id}": "pod",
@@ -70,15 +80,16 @@ const ID_OF: Record<string, keyof Ids> = {
   "/v2/registries/delegations/{id}": "delegation",
   "/v2/registries/{id}": "registry",
   "/v2/serverless/{id}": "endpoint",
-  // Machines are the installation's: whoever asks, but its owner, is refused before anything is looked for.
+  // Machines belong to the installation: everyone but its owner is refused before anything is looked up.
   "/v2/installation/machines/{id}": "endpoint",
-  // The catalog is nobody's: what an account has is not in it.
+  "/v2/installation/accounts/{id}": "endpoint",
+  // The catalog belongs to no account and contains nothing of one.
   "/v2/catalog/gpus/{id}": "endpoint",
   "/v2/catalog/cpus/{id}": "endpoint",
   "/v2/catalog/datacenters/{id}": "endpoint",
 };
 
-/** What the ids of REST v1 are of. */
+/** Says what kind of id each path parameter of REST v1 is. */
 const REST_V1: Record<string, keyof Ids> = {
   podId: "pod",
   endpointId: "endpoint",
@@ -87,10 +98,14 @@ const REST_V1: Record<string, keyof Ids> = {
   containerRegistryAuthId: "registry",
 };
 
-/** Bodies that the owner could send, so that nothing but the owner is wrong. */
+/** Bodies that would be valid if the owner sent them, so that only the caller is wrong. */
 const BODIES: Record<string, unknown> = {
   "PATCH /v2/account/secrets/{id}": { value: "taken over" },
+  "PATCH /v2/account/people/{id}": { name: "taken over" },
   "PATCH /v2/network-volumes/{id}": { name: "taken over" },
+  "POST /v2/network-volumes/{id}/files/links": { path: "models" },
+  "POST /v2/network-volumes/{id}/files/folders": { path: "taken/over" },
+  "POST /v2/network-volumes/{id}/files/move": { from: "models", to: "taken/over" },
   "PATCH /v2/serverless/{id}": { name: "taken over" },
   "PATCH /v2/pods/{id}": { name: "taken over" },
   "POST /v2/pods/{id}/action": { action: "terminate" },
@@ -99,6 +114,8 @@ const BODIES: Record<string, unknown> = {
   "POST /v2/serverless/{id}/workers/{workerId}/terminal": {},
   "PATCH /v2/templates/{id}": { name: "taken over" },
   "POST /v2/installation/machines/{id}/action": { action: "drain" },
+  "PATCH /v2/installation/accounts/{id}": { spendLimitMost: 1 },
+  "POST /v2/installation/accounts/{id}/credit": { amount: 1 },
   ...Object.fromEntries(
     ["networkvolumes/{networkVolumeId}", "templates/{templateId}", "pods/{podId}", "endpoints/{endpointId}"].flatMap(
       (one) => [
@@ -121,14 +138,14 @@ interface Route {
 
 const EVENTS = "/v2/account/events";
 
-/** `fetch` cannot send the first; a plain HEAD follows GET and shows nothing more. */
+/** `fetch` cannot send TRACE, and HEAD shows nothing that GET does not. */
 const UNSENT = ["TRACE", "HEAD"];
 
 function pathFor(path: string, ids: Ids): string {
   const idOf = (name: string) => {
     const named = REST_V1[name] ?? name.replace(/_id$/, "");
     if (named in ids) return ids[named as keyof Ids];
-    // No endpoint has builds: any id is that of one which is not there.
+    // No endpoint has builds, so any id stands for a build that does not exist.
     if (name === "workerId" || name === "buildId") return ids.worker;
     if (name === "port") return "8888";
     const kind = Object.entries(ID_OF).find(([start]) => path === start || path.startsWith(`${start}/`))?.[1];
@@ -160,6 +177,9 @@ async function setup() {
     template: await make("/v2/templates", { name: PRIVATE, image: "busybox" }),
     registry: await make("/v2/registries", { name: PRIVATE, username: PRIVATE, password: PRIVATE }),
     delegation: await make("/v2/registries/delegations", { resource: ARN, name: PRIVATE }),
+    person: world.owner.user,
+    invitation: await make("/v2/account/invitations", { role: "viewer", email: `${PRIVATE}@example.com` }),
+    session: (await (await signedInOwner(world)).call("GET", "/v2/account/me")).json.session.id,
   };
   await world.call("PUT", "/v2/account/ssh-keys", { body: { keys: [`ssh-ed25519 AAAA ${PRIVATE}`] } });
   const stranger = await world.services.accounts.create("stranger", "s@localhost");
@@ -169,7 +189,7 @@ async function setup() {
   return { world, worker, ids, key, workerKey };
 }
 
-/** A worker with a record and a log. */
+/** Makes a worker with a record and a log. */
 async function makeWorker(world: BalancedWorld, endpoint: string): Promise<string> {
   const id = "thisisaworker1";
   const doc = workerDoc({ owner: endpoint, image: PRIVATE, reason: saying("program-ended", PRIVATE) });
@@ -179,11 +199,13 @@ async function makeWorker(world: BalancedWorld, endpoint: string): Promise<strin
   return id;
 }
 
-/** What everything of the owner looks like. */
+/** Reads everything that the owner has, to compare it before and after. */
 async function inventory(world: BalancedWorld, ids: Ids): Promise<unknown> {
   const paths = [
     "/v2/account/secrets",
     "/v2/account/ssh-keys",
+    "/v2/account/people",
+    "/v2/account/invitations",
     "/v2/serverless",
     "/v2/network-volumes",
     "/v2/pods",
@@ -199,7 +221,7 @@ async function inventory(world: BalancedWorld, ids: Ids): Promise<unknown> {
   return Promise.all(paths.map(async (path) => (await world.call("GET", path)).json));
 }
 
-/** A stream that does not end by itself: all that is in it before something changes. */
+/** Reads the first event of a stream, which holds all there is before something changes. The stream does not end by itself. */
 async function beginningOf(world: BalancedWorld, path: string, key: string): Promise<Pick<Answer, "status" | "text">> {
   const response = await fetch(world.url + path, { headers: { authorization: `Bearer ${key}` } });
   if (!response.ok) return { status: response.status, text: await response.text() };
@@ -207,7 +229,7 @@ async function beginningOf(world: BalancedWorld, path: string, key: string): Pro
   return { status: response.status, text: value!.data };
 }
 
-/** The answer, with time made to pass where a wrong worker key is answered late. */
+/** Returns the answer, and advances the clock where a wrong worker key is answered late. */
 async function answerTo(
   world: BalancedWorld,
   { method, path }: Route,
@@ -217,16 +239,18 @@ async function answerTo(
   if (path === EVENTS && method === "GET" && key !== null) return beginningOf(world, path, key);
   const body = BODIES[`${method} ${path}`];
   const options = { key, ...(body === undefined || method === "GET" ? {} : { body }) };
-  const asked = world.call(method, pathFor(path, ids), options);
+  // Files are named in the query.
+  const query = path.includes("/files") ? "?path=models" : "";
+  const asked = world.call(method, pathFor(path, ids) + query, options);
   let answered = false;
   void asked.finally(() => {
     answered = true;
   });
-  // One timer of this length is always there: that of a duty.
+  // A duty always has one timer of this length.
   const held = world.clock.armed(WRONG_WORKER_KEY_HOLD_MS, 3).then(() => !answered);
   if (await Promise.race([asked.then(() => false), held])) await world.clock.advance(WRONG_WORKER_KEY_HOLD_MS);
   const { status, text } = await asked;
-  // An answer may repeat the id that it was asked for, and nothing else.
+  // An answer may repeat the id that was asked for, but nothing else.
   const shown = Object.values(ids).reduce((rest, id) => rest.replaceAll(id, "ID"), text);
   return { status, text: shown };
 }

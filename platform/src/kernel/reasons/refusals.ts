@@ -1,7 +1,7 @@
-/** Reasons of refused requests: one for each meaning, and some that say more than their meaning. */
+/** Reasons of refused requests: one for each meaning, and some that say more than the meaning. */
 import { type Entry, told } from "./entry.ts";
 
-/** By the names of `meanings`; `no-capacity` stands among the reasons of places. */
+/** One reason for each name in `meanings`. `no-capacity` is among the reasons of places. */
 const ofMeanings = {
   unreadable: told("The request cannot be read at all, such as a body that is not JSON.", "Correct the request."),
   unstorable: told("A text holds a character that no database can keep.", "Remove the character U+0000."),
@@ -19,6 +19,7 @@ const ofMeanings = {
   conflicting: told("The same request was sent before with other content.", "Use another idempotency key."),
   "wrong-state": told("The resource is in a state that does not allow this.", "Read its status, and act on that."),
   "too-large": told("The request is longer than allowed.", "Send less at once."),
+  "no-room": told("What was sent does not fit where it is to be kept.", "Make room, or let the volume grow."),
   "too-much": told("The caller asks too often, or for too much at once.", "Wait for `Retry-After`, then send less."),
   "too-slow": told("The body did not arrive in time.", "Send it again, over a faster connection."),
   abandoned: told("The client closed the connection.", "Send the request again."),
@@ -39,6 +40,25 @@ export const refusalReasons = {
   "key-malformed": told("The header of the API key has a wrong form.", "Send `Authorization: Bearer <API key>`."),
   "key-unknown": told("Nobody has this API key, or it was revoked.", "Use another key."),
   "key-expired": told("The API key was valid until a time that has passed.", "Make a new key."),
+  "session-ended": told("The session of the browser was ended, or its time is over.", "Sign in again."),
+  "page-token-missing": told(
+    "The request has the cookie of a session, but not the token that its page keeps.",
+    "Send `X-Millrace-Page`, or sign in again.",
+  ),
+  "foreign-page": told("The session belongs to another page than the one that asks.", "Use the console's own address."),
+  "needs-https": told(
+    "A browser would not keep a session at this address.",
+    "Use https, or come by `127.0.0.1` or `localhost`.",
+  ),
+  "sign-in-failed": told("The email address or the password is wrong.", "Try again, or use `millrace open`."),
+  "too-many-attempts": told("Too many passwords were tried.", "Wait for `Retry-After`, or use `millrace open`."),
+  "link-used": told("The sign-in link was used before, or is too old.", "Make a new one with `millrace open`."),
+  "invitation-used": told("The invitation was used or withdrawn, or is too old.", "Ask for a new one."),
+  "wrong-password": told("The present password is missing or wrong.", "Send `currentPassword`."),
+  "weak-password": told("The password is too easy to guess.", "Choose another one."),
+  "person-only": told("Only people who are signed in may do this.", "Sign in to the console."),
+  "role-beyond": told("The role may do more than the caller.", "Ask somebody who has the role."),
+  "last-owner": told("The account would be left without an owner.", "Make somebody else an owner first."),
   "scope-missing": told("The key lacks a scope that the operation needs.", "Use a key with the scope."),
   "key-narrowed": told("The key is narrowed to other endpoints.", "Use a key for this endpoint, or for all."),
   "owner-only": told("Only the owner of the installation may do this.", "Ask the operator."),

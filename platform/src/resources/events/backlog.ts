@@ -1,4 +1,4 @@
-/** The newest events of an account, numbered: readers go on from where they are, as long as that is still here. */
+/** Keeps the newest events of an account, numbered. A reader can continue from its last event as long as the later ones are still here. */
 import type { AccountEvent } from "./model.ts";
 
 export interface Numbered {
@@ -6,14 +6,15 @@ export interface Numbered {
   event: AccountEvent;
 }
 
-const MOST_EVENTS = 2000;
-/** Of their text, about. */
-const MOST_BYTES = 512 * 1024;
+/** Ten seconds of a very busy account: a reset makes each reader fetch all lists again. */
+const MOST_EVENTS = 10_000;
+/** The approximate size of all kept events. */
+const MOST_BYTES = 2 * 1024 * 1024;
 
 export class Backlog {
   readonly #events: (Numbered & { bytes: number })[] = [];
   #bytes = 0;
-  /** The number of the newest event there ever was. */
+  /** The number of the newest event so far. */
   last = 0;
 
   add(event: AccountEvent): void {
@@ -24,7 +25,7 @@ export class Backlog {
     while (this.#events.length > MOST_EVENTS || this.#bytes > MOST_BYTES) this.#bytes -= this.#events.shift()!.bytes;
   }
 
-  /** Whether nothing after this number is missing here. */
+  /** Whether all events after this number are still here. */
   reaches(number: number): boolean {
     return number <= this.last && number >= this.last - this.#events.length;
   }

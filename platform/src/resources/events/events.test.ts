@@ -1,4 +1,4 @@
-/** The stream of an account: what it says, to whom, from where it goes on, and that it stays in step with the lists. */
+/** The event stream of an account: what it contains, who sees it, where it resumes, and that it agrees with the lists. */
 import { expect, test } from "vitest";
 import { EventFollower, type Place, readLists } from "../../../tests/event-follower.ts";
 import { walkEvents } from "../../../tests/event-walk.ts";
@@ -6,8 +6,10 @@ import { setupFleet } from "../../../tests/fleet-world.ts";
 import { idle } from "../../../tests/idle.ts";
 import { setupPodNodes } from "../../../tests/pod-nodes.ts";
 import { CPU_POD } from "../../../tests/pod-world.ts";
-import { setup, type World } from "../../../tests/world.ts";
+import { InterceptedStore, setup, type World } from "../../../tests/world.ts";
 import { Backlog } from "./backlog.ts";
+import { MOST_STREAMS } from "./model.ts";
+import { SharedBlocks, sightOf } from "./shared-blocks.ts";
 
 const SECRETS = "/v2/account/secrets";
 const secret = (world: Pick<World, "call">, name: string) =>
@@ -21,7 +23,7 @@ async function follow(place: Place, lastId?: string) {
   return follower;
 }
 
-/** Lets gathered events out, and everything happen that follows. */
+/** Lets gathered events go out, and waits for everything that follows from them. */
 async function pass(world: Pick<World, "clock">, ms = 100) {
   await idle();
   await world.clock.advance(ms);
@@ -129,13 +131,61 @@ test("jobs come as counts of their endpoint, at most twice a second", async () =
 
 test("an account has so many streams at once, and one that ended makes room", async () => {
   await using world = await setup();
-  const followers = await Promise.all(Array.from({ length: 20 }, () => connectOnly(world, world.key)));
+  const followers = await Promise.all(Array.from({ length: MOST_STREAMS }, () => connectOnly(world, world.key)));
   expect(await new EventFollower().connect(world)).toBe(429);
   await followers[0]!.disconnect();
   await idle();
   const next = new EventFollower();
   expect(await next.connect(world)).toBe(200);
   for (const follower of [...followers, next]) await follower.disconnect();
+});
+
+test("with 50 readers the server reads the store and counts jobs as often as with one", async () => {
+  expect(await workFor(50)).toEqual(await workFor(1));
+});
+
+/** What the server reads while an account changes and so many readers follow it. */
+async function workFor(readers: number): Promise<{ reads: string[]; counts: number; heard: number[] }> {
+  const store = new InterceptedStore();
+  await using world = await setupFleet({ store, rateLimits: "off" });
+  const followers = await Promise.all(Array.from({ length: readers }, () => connectOnly(world, world.key)));
+  await pass(world, 1000);
+  const before = followers.map(({ heard }) => heard.length);
+  const reads: string[] = [];
+  let counts = 0;
+  const count = world.queue.counts.bind(world.queue);
+  world.queue.counts = (endpoint) => {
+    counts++;
+    return count(endpoint);
+  };
+  // Keys are checked for each reader, from time to time and not for a change.
+  store.beforeRead = (kind) => void (kind !== "api-key" && reads.push(kind));
+  for (let n = 0; n < 5; n++) {
+    await secret(world, `token${n}`);
+    await world.submit();
+    await pass(world, 600);
+  }
+  store.beforeRead = () => {};
+  const heard = followers.map((follower, i) => follower.heard.length - before[i]!);
+  for (const follower of followers) await follower.disconnect();
+  return { reads: reads.toSorted(), counts, heard: [...new Set(heard)] };
+}
+
+test("readers that may see the same share the bytes of an event, however many they are", () => {
+  const backlog = new Backlog();
+  const blocks = new SharedBlocks(backlog, "epoch");
+  const [one, same] = [sightOf({ grants: ["all"] }), sightOf({ grants: ["all"] })];
+  const other = sightOf({ grants: ["pods:read"] });
+  expect(blocks.after(0, one)).toBeUndefined();
+  for (const id of ["s1", "s2"]) backlog.add({ type: "changed", resource: "secrets", id, version: 1 });
+  const first = blocks.after(0, one)!;
+  expect([first.at, blocks.after(0, same)]).toEqual([2, first]);
+  expect(blocks.after(0, same)!.block!.bytes).toBe(first.block!.bytes);
+  expect(blocks.after(0, other)).toEqual({ at: 2, block: undefined });
+  backlog.add({ type: "changed", resource: "pods", id: "p1", version: 1 });
+  expect(String(blocks.after(2, other)!.block!.bytes)).toContain(
+    'id: epoch-3\ndata: {"type":"changed","resource":"pods"',
+  );
 });
 
 test("a stream ends with the reason when its key is revoked", async () => {
@@ -175,17 +225,17 @@ test("a change on another node comes too, by a signal", async () => {
 
 test("of events that nobody fetched in time the oldest go, by number and by size", () => {
   const backlog = new Backlog();
-  for (let n = 0; n < 2500; n++) backlog.add({ type: "changed", resource: "secrets", id: `s${n}`, version: 1 });
-  expect([backlog.last, backlog.reaches(500), backlog.reaches(499), backlog.reaches(2501)]).toEqual([
-    2500,
+  for (let n = 0; n < 12_500; n++) backlog.add({ type: "changed", resource: "secrets", id: `s${n}`, version: 1 });
+  expect([backlog.last, backlog.reaches(2500), backlog.reaches(2499), backlog.reaches(12_501)]).toEqual([
+    12_500,
     true,
     false,
     false,
   ]);
-  expect(backlog.after(2498, 10).map(({ number }) => number)).toEqual([2499, 2500]);
+  expect(backlog.after(12_498, 10).map(({ number }) => number)).toEqual([12_499, 12_500]);
   const large = new Backlog();
-  for (let n = 0; n < 100; n++) large.add({ type: "reset", why: "x".repeat(10_000) });
-  expect(large.after(0, 1000).length).toBeLessThan(60);
+  for (let n = 0; n < 400; n++) large.add({ type: "reset", why: "x".repeat(10_000) });
+  expect(large.after(0, 1000).length).toBeLessThan(220);
 });
 
 test("folded with reconnects on two nodes, the stream is what the lists say", async () => {

@@ -1,8 +1,8 @@
-/** What changed in an account, as one stream of events. */
+/** The changes in an account, as one stream of events. */
 import { oneOf, type Static, t } from "../../kernel/schema.ts";
 import type { Scope } from "../../kernel/scope.ts";
 
-/** What is in the stream, and the scope that shows it to a key. */
+/** The resources in the stream, each with the scope that a key needs to see it. */
 export const streamedResources = {
   pods: "pods:read",
   clusters: "clusters:read",
@@ -19,8 +19,8 @@ export const streamedResources = {
 export type StreamedResource = keyof typeof streamedResources;
 const resourceNames = Object.keys(streamedResources) as StreamedResource[];
 
-/** Streams of one account at once, on one node. */
-export const MOST_STREAMS = 20;
+/** An account can have this many streams at once on one node: a team of 50 with a second tab each. */
+export const MOST_STREAMS = 100;
 
 const count = t.Integer({ minimum: 0 });
 

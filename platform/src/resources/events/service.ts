@@ -1,4 +1,4 @@
-/** Who follows which account: streams of events, on whichever node, each as far as its key may read. */
+/** Gives readers the event streams of their accounts, on any node, limited to what their keys may read. */
 import { Allowance, type Speed } from "../../kernel/allowance.ts";
 import { every } from "../../kernel/background.ts";
 import type { Caller } from "../../kernel/caller.ts";
@@ -9,14 +9,14 @@ import { floating } from "../../kernel/floating.ts";
 import { resourceId } from "../../kernel/ids.ts";
 import { problem } from "../../kernel/problem.ts";
 import type { Random } from "../../kernel/random.ts";
-import { allows } from "../../kernel/scope.ts";
 import { pause } from "../../kernel/wait.ts";
 import type { Queue } from "../../ports/queue/queue.ts";
 import type { Signals } from "../../ports/signals/signals.ts";
 import type { WatchedStore, Written } from "../../ports/store/watched-store.ts";
 import { Hub } from "./hub.ts";
 import { streamed, streamedByKind } from "./kinds.ts";
-import { type AccountEvent, MOST_STREAMS, streamedResources } from "./model.ts";
+import { type AccountEvent, MOST_STREAMS } from "./model.ts";
+import { SharedBlocks, sightOf } from "./shared-blocks.ts";
 
 export interface EventParts {
   watched: WatchedStore;
@@ -25,27 +25,27 @@ export interface EventParts {
   clock: Clock;
   random: Random;
   failed: Failed;
-  /** No other process serves the same store. */
+  /** True if no other process serves the same store. */
   alone: boolean;
-  /** Whether a key is still good. */
+  /** Whether a key is still valid. */
   isStanding: (key: string) => Promise<boolean>;
 }
 
 const DUTY = "look after event streams";
-/** How often followed accounts are read whole, and keys are looked at. What no signal told of is found by then. */
+/** How often followed accounts are read completely and keys are checked. Changes that no signal reported are found by then. */
 const LOOK_MS = 12_000;
-/** Other nodes tell of what they write for so long after they heard that somebody follows. */
+/** After hearing that somebody follows an account, other nodes report their writes for this long. */
 const WATCHED_MS = 3 * LOOK_MS;
-/** An account that nobody follows any more can be followed again without a reset for so long. */
+/** When its last reader leaves, an account is still followed for this long, so that readers can resume without a reset. */
 const LINGER_MS = 60_000;
-/** Bytes that all streams of an account are sent. A reader that falls too far behind gets `reset`. */
-const OF_ACCOUNT: Speed = { perSecond: 1_000_000, atOnce: 4_000_000 };
-const EVENTS_AT_ONCE = 200;
+/** The bytes that all streams of an account together get: enough for 100 readers of 1,000 events a second. A reader that falls too far behind gets `reset`. */
+const OF_ACCOUNT: Speed = { perSecond: 20_000_000, atOnce: 40_000_000 };
 
 interface Followed {
   hub: Hub;
-  /** Names the hub in event ids: numbers of another one mean nothing here. */
+  /** Names the hub in event ids, since the numbers of another hub mean nothing here. */
   epoch: string;
+  blocks: SharedBlocks;
   readers: number;
   allowance: Allowance;
   leaving?: Timer | undefined;
@@ -59,7 +59,7 @@ export class AccountEvents implements AsyncDisposable {
   readonly #followed = new Map<string, Followed>();
   readonly #looking: AsyncDisposable;
   readonly #stopWatching: (() => void)[] = [];
-  /** Until when other nodes follow accounts, as far as this one has heard. */
+  /** The time until which other nodes follow accounts, as far as this node has heard. */
   #watchedUntil = Number.NEGATIVE_INFINITY;
   #isTelling = false;
   #unwatch: (() => void) | undefined;
@@ -70,7 +70,7 @@ export class AccountEvents implements AsyncDisposable {
     if (!parts.alone) this.#stopWatching.push(parts.signals.listen("events:watched", () => this.#heardOfWatchers()));
   }
 
-  /** What changes in the caller's account from now on, or from the last event that it has seen. */
+  /** Streams the changes in the caller's account from now on, or from the last event that the caller has seen. */
   async follow(caller: Caller, lastEventId: string | undefined, gone: AbortSignal): Promise<AsyncIterable<Block>> {
     const followed = this.#join(caller.account);
     const leave = () => this.#leave(caller.account, followed);
@@ -95,12 +95,13 @@ export class AccountEvents implements AsyncDisposable {
   }
 
   async *#events(
-    { hub, epoch, allowance }: Followed,
+    { hub, epoch, blocks, allowance }: Followed,
     caller: Caller,
     from: number | string,
     gone: AbortSignal,
   ): AsyncGenerator<Block> {
     const { clock } = this.#parts;
+    const sight = sightOf(caller);
     const special = (type: "reset" | "end", why: string) =>
       new EventBlock([{ id: `${epoch}-${at}`, data: { type, why } as AccountEvent }]);
     let at = typeof from === "number" ? from : hub.backlog.last;
@@ -116,15 +117,14 @@ export class AccountEvents implements AsyncDisposable {
         yield special("reset", "more has changed than is kept for a reader that is this slow");
         continue;
       }
-      const next = hub.backlog.after(at, EVENTS_AT_ONCE);
-      if (next.length === 0) {
+      const next = blocks.after(at, sight);
+      if (!next) {
         await stirredOrGone(hub, gone);
         continue;
       }
-      at = next.at(-1)!.number;
-      const visible = next.filter(({ event }) => isVisible(event, caller));
-      if (visible.length === 0) continue;
-      const block = new EventBlock(visible.map(({ number, event }) => ({ id: `${epoch}-${number}`, data: event })));
+      at = next.at;
+      const { block } = next;
+      if (!block) continue;
       yield block;
       const waitMs = allowance.spend(block.bytes.length, clock.monotonic());
       if (waitMs > 0) await pause(clock, waitMs, gone);
@@ -158,7 +158,9 @@ export class AccountEvents implements AsyncDisposable {
       for (const stopListening of hints) stopListening();
       hub.close();
     };
-    const followed = { hub, epoch: resourceId(random), readers: 0, allowance: new Allowance(OF_ACCOUNT), stop };
+    const epoch = resourceId(random);
+    const blocks = new SharedBlocks(hub.backlog, epoch);
+    const followed = { hub, epoch, blocks, readers: 0, allowance: new Allowance(OF_ACCOUNT), stop };
     this.#followed.set(account, followed);
     this.#watchCommits();
     if (!alone) signals.emit("events:watched");
@@ -179,7 +181,7 @@ export class AccountEvents implements AsyncDisposable {
     this.#watchCommits();
   }
 
-  /** Commits are looked at only while somebody follows an account, here or on another node. */
+  /** Commits are watched only while somebody follows an account, here or on another node. */
   #watchCommits(): void {
     const isNeeded = this.#followed.size > 0 || this.#parts.clock.monotonic() < this.#watchedUntil;
     if (isNeeded) this.#unwatch ??= this.#parts.watched.watch((written) => this.#written(written));
@@ -204,7 +206,7 @@ export class AccountEvents implements AsyncDisposable {
     }
   }
 
-  /** For other nodes: what this one follows knows already. */
+  /** Tells other nodes only: while `#isTelling` is set, this node ignores the signal, since its own hubs already know. */
   #tell(account: string, kind: string, how: Written["how"]): void {
     this.#isTelling = true;
     try {
@@ -221,7 +223,7 @@ export class AccountEvents implements AsyncDisposable {
   }
 }
 
-/** The number after which a reader goes on, or why it cannot. */
+/** The number after which a reader continues, or the reason why it cannot. */
 function numberIn(lastEventId: string | undefined, { epoch, hub }: Followed): number | string {
   if (lastEventId === undefined) return "this is the beginning of the stream";
   const [, of, number] = /^([a-z0-9]{1,40})-(\d{1,15})$/.exec(lastEventId) ?? [];
@@ -229,16 +231,7 @@ function numberIn(lastEventId: string | undefined, { epoch, hub }: Followed): nu
   return "what came after the last event is not known here";
 }
 
-function isVisible({ type, resource, id, endpointId }: AccountEvent, { grants, endpoints }: Caller): boolean {
-  if (type === "reset") return true;
-  if (endpoints) {
-    const endpoint = resource === "serverless" ? id : endpointId;
-    if (endpoint === undefined || !endpoints.includes(endpoint)) return false;
-  }
-  return allows(grants, type === "jobs" ? streamedResources.serverless : streamedResources[resource!]);
-}
-
-/** Whoever has gone need not be told: its going stirs the hub. */
+/** When the reader leaves, the hub is stirred too, so waiting for the hub is enough. */
 async function stirredOrGone(hub: Hub, gone: AbortSignal): Promise<void> {
   if (!gone.aborted) await hub.stirred();
 }

@@ -11,9 +11,9 @@ import { isStreamName, type LogLine, type Logs, type Query } from "../../ports/l
 import type { HolderState, Queue } from "../../ports/queue/queue.ts";
 import type { EndpointService } from "../endpoints/service.ts";
 import { asItIsNow, atLostJob, hindranceFrom, silence } from "./hindrance.ts";
-import { type Hindrance, type Worker, workerLog } from "./model.ts";
+import { type Hindrance, type Worker, type WorkerSummary, workerLog } from "./model.ts";
 import type { WorkerItem, WorkerRecords } from "./records.ts";
-import { type Heard, standingWorkers } from "./standing.ts";
+import { type Heard, standingWorkers, summaryOf } from "./standing.ts";
 
 export interface LogAsked {
   endpoint: string;
@@ -22,14 +22,23 @@ export interface LogAsked {
   gone: AbortSignal;
 }
 
-/** Logs are read where they were written: on the node whose machine the worker ran on. */
+/** Reads logs on the node that has them, which is the node whose machine the worker ran on. */
 export interface LogsElsewhere {
-  /** Whether a machine is one of this node's own. */
+  /** Whether the machine belongs to this node. */
   isHere(machine: string): boolean;
-  /** The log of a worker on another machine. Rejects, saying which machine it is, when that is not reachable. */
+  /** Follows the log of a worker on another machine. Rejects with the name of the machine if it is not reachable. */
   follow(machine: string, asked: LogAsked): Promise<AsyncIterable<LogLine[]>>;
-  /** That of one whose machine nobody knows any more. Rejects when no node has it. */
+  /** Follows the log of a worker whose machine is no longer known. Rejects if no node has it. */
   find(asked: LogAsked): Promise<AsyncIterable<LogLine[]>>;
+}
+
+/** What is known of an endpoint's workers at one moment. */
+interface Known {
+  kept: readonly WorkerItem[];
+  holders: readonly HolderState[];
+  overruns: ReadonlyMap<string, Overrun>;
+  release: number;
+  now: number;
 }
 
 export class WorkerService {
@@ -50,9 +59,9 @@ export class WorkerService {
     logs: Logs;
     clock: Clock;
     overruns: Overruns;
-    /** Absent where there is one node. */
+    /** Absent if there is only one node. */
     elsewhere?: LogsElsewhere | undefined;
-    /** Requests of each load-balanced worker, which asks for no work and is seen by nobody else. */
+    /** The requests of each load-balanced worker. These workers ask for no work, so the queue does not know them. */
     requests: (endpoint: string) => ReadonlyMap<string, number>;
     silentSince: SilentSince;
   }) {
@@ -67,13 +76,13 @@ export class WorkerService {
     this.#silentSince = parts.silentSince;
   }
 
-  /** Those of an endpoint that the caller may see, and the endpoint's newest release. */
+  /** The workers of an endpoint that the caller may see, and the endpoint's newest release. */
   async list(caller: Caller, endpoint: string): Promise<{ workers: Worker[]; release: number }> {
     const { id, doc } = await this.#endpoints.own(caller, endpoint);
     return { workers: await this.standing(id, doc.release), release: doc.release };
   }
 
-  /** The lines of a worker's log, from where the query says, and on as they come. */
+  /** The lines of a worker's log, from the start that the query names, followed by new lines as they come. */
   async logs(caller: Caller, asked: LogAsked): Promise<AsyncIterable<LogLine[]>> {
     const { doc } = await this.#endpoints.own(caller, asked.endpoint);
     if (!isStreamName(asked.worker) || asked.worker.includes("/")) throw problem("not-found", "worker not found");
@@ -91,19 +100,19 @@ export class WorkerService {
     try {
       return await (this.#elsewhere?.find(asked) ?? Promise.reject(problem("not-found", "worker not found")));
     } catch (error) {
-      // One that was started by hand has no log, and may be waited for all the same.
+      // A worker that was started by hand has no log yet, but a reader may wait for one.
       if (await this.#isStanding(endpoint, release, worker)) return follow();
       throw error;
     }
   }
 
-  /** What there is of workers that the platform made, by the endpoints of an account; one reading for all of them. */
+  /** The platform's workers in an account, grouped by endpoint. The records are read only once. */
   async byEndpoint({ account }: Pick<Caller, "account">): Promise<Map<string, WorkerItem[]>> {
     const own = (await this.#records.all()).filter((worker) => worker.account === account);
     return Map.groupBy(own, ({ doc }) => doc.owner);
   }
 
-  /** Why nobody knows what it does: its machine is not heard of. */
+  /** Why the state of a worker is unknown, if its machine is silent. */
   lossOf(worker: WorkerItem): Reason | undefined {
     const hindrance = hindranceFrom(worker, this.#silentSince);
     return hindrance?.kind === "lost" ? hindrance.reason : undefined;
@@ -113,6 +122,25 @@ export class WorkerService {
     const now = this.#clock.now();
     const [kept, holders] = await Promise.all([this.#records.ofEndpoint(endpoint), this.#queue.holders(endpoint)]);
     const { overruns } = await this.#overruns.freedomOf(holders);
+    return this.#standing(endpoint, { kept, holders, overruns, release, now });
+  }
+
+  /** Returns the worker summary of every endpoint that has workers, with one reading for all endpoints. */
+  async summaries(): Promise<Map<string, WorkerSummary>> {
+    const now = this.#clock.now();
+    const [all, holding] = await Promise.all([this.#records.all(), this.#queue.holders()]);
+    const { overruns } = await this.#overruns.freedomOf(holding);
+    const made = Map.groupBy(all, ({ doc }) => doc.owner);
+    const heard = Map.groupBy(holding, ({ endpoint }) => endpoint);
+    const summaries = new Map<string, WorkerSummary>();
+    for (const endpoint of new Set([...made.keys(), ...heard.keys()])) {
+      const [kept = [], holders = []] = [made.get(endpoint), heard.get(endpoint)];
+      summaries.set(endpoint, summaryOf(this.#standing(endpoint, { kept, holders, overruns, release: 0, now })));
+    }
+    return summaries;
+  }
+
+  #standing(endpoint: string, { kept, holders, overruns, release, now }: Known): Worker[] {
     const present = kept.map((worker) => asItIsNow(worker, overruns.get(holderName(endpoint, worker.id)), now));
     const heard = new Map<string, Heard>();
     for (const holder of holders) {
@@ -128,7 +156,7 @@ export class WorkerService {
   }
 }
 
-/** Nobody keeps a record of a worker that was started by hand. What it is at is known to the node that it speaks to. */
+/** A worker that was started by hand has no record. Only the node that it talks to knows what it is doing. */
 function hindranceByHand(holder: HolderState, overrun: Overrun | undefined, now: number): Hindrance | undefined {
   if (isSilent(holder)) return silence(silentMs(holder), now);
   return overrun && atLostJob(overrun, now);

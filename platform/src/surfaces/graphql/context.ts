@@ -1,4 +1,4 @@
-/** What one request has: who asks, the services, and what was read for it so far, each thing once however often it is asked for. */
+/** The context of one request: the caller, the services, and what was read so far. Each thing is read only once. */
 import type { GraphQLFieldConfig, GraphQLFieldConfigArgumentMap, GraphQLOutputType } from "graphql";
 import { type Auditing, isChange } from "../../guards/deeds.ts";
 import { perform } from "../../guards/perform.ts";
@@ -12,28 +12,28 @@ import { costing, type FieldCost } from "./document-cost.ts";
 import { type Literal, refusalOf } from "./refusals.ts";
 import type { GraphServices } from "./services.ts";
 
-// biome-ignore lint/suspicious/noExplicitAny: the schema says of each field what its arguments are, and validation sees to it
+// biome-ignore lint/suspicious/noExplicitAny: the schema declares the arguments of each field, and validation checks them
 export type Arguments = any;
 
-/** A field that is an operation: what right it takes, what the audit log says of it, and what answers it. */
+/** A field that is an operation: the right it requires, how the audit log records it, and what answers it. */
 export interface OperationField<Answer = unknown> {
   type: GraphQLOutputType;
   args?: GraphQLFieldConfigArgumentMap;
   operation: Operation;
-  /** Where what is said decides which operation is meant, such as whether something is made or changed: that one. */
+  /** Chooses the operation by the arguments, such as whether something is created or changed. */
   meant?: (args: Arguments) => Operation;
-  /** What it is done to, `id` above all, which the audit log names. */
+  /** What the operation acts on, above all its `id`. The audit log names it. */
   params?: (args: Arguments, context: GraphContext) => Record<string, string> | Promise<Record<string, string>>;
-  /** What the caller says, in the terms of the operation's `in`. */
+  /** The caller's input in the shape of the operation's `in`. */
   body?: (args: Arguments) => unknown;
   answer: (call: Call & { body: Arguments }, context: GraphContext, args: Arguments) => Promise<Answer>;
-  /** What this surface calls the fields that a refusal may name, where services have other names for them. */
+  /** This surface's names for the fields in a refusal, where the services use other names. */
   words?: Said;
-  /** A fixed text or code that clients compare, where this is refused. */
+  /** A fixed message or code that clients compare, for some refusals. */
   literal?: (refusal: Problem) => Literal | undefined;
-  /** Although what it reads is open to all elsewhere. */
+  /** Requires a key, although other operations show the same to everyone. */
   needsKey?: boolean;
-  /** Where it is known before it is read. */
+  /** The cost, if it is known before reading. */
   cost?: FieldCost;
 }
 
@@ -48,11 +48,11 @@ interface ContextParts {
 export class GraphContext {
   readonly caller: Caller;
   readonly services: GraphServices;
-  /** Fields that were resolved so far. */
+  /** How many fields were resolved so far. */
   fields = 0;
-  /** Of these, since others had their turn. */
+  /** How many of them were resolved since other requests last had a turn. */
   fieldsInTurn = 0;
-  /** Something was done, or at least begun. */
+  /** Whether a change was made, or at least begun. */
   hasChanged = false;
   readonly #auditing: (name: string) => Auditing;
   readonly #read = new Map<unknown, Promise<unknown>>();
@@ -64,7 +64,7 @@ export class GraphContext {
     this.#auditing = auditing;
   }
 
-  /** Through the same guards as on every other surface. */
+  /** Performs an operation behind the same guards as every other surface. */
   async perform<Answer>(name: string, field: OperationField<Answer>, args: Arguments = {}): Promise<Answer> {
     const { params, body, answer } = field;
     const operation = field.meant?.(args) ?? field.operation;
@@ -79,17 +79,17 @@ export class GraphContext {
       const refusal = field.words ? worded(error, field.words) : error;
       throw refusalOf(refusal, { caller: this.caller, operation, literal: field.literal });
     } finally {
-      // What was read before a change may not hold any more.
+      // Results read before a change may be outdated.
       if (isChange(operation)) this.#read.clear();
     }
   }
 
-  /** A field that reads, without arguments: as often as it is asked for in one request, it is read once. */
+  /** Performs a read without arguments. It runs once per request, however often it is asked for. */
   performOnce<Answer>(name: string, field: OperationField<Answer>): Promise<Answer> {
     return this.once(field, () => this.perform(name, field));
   }
 
-  /** Comes after everybody else's turn, and after all that were asked for before. */
+  /** Resolves after other requests had a turn, and after all turns that were asked for before. */
   nextTurn(): Promise<void> {
     this.#turns = this.#turns.then(turn).then(() => {
       this.fieldsInTurn = 0;
@@ -105,14 +105,14 @@ export class GraphContext {
     return reading;
   }
 
-  /** There is no account whose audit log could say that they tried. */
+  /** Strangers are refused here, since they have no account whose audit log could record the attempt. */
   #refuseStrangers({ scope }: Operation, needsKey = false): void {
-    if (this.caller.anonymous && (needsKey || !allows(this.caller.grants, scope)))
+    if (this.caller.anonymous && (needsKey || scope === undefined || !allows(this.caller.grants, scope)))
       throw problem("unauthenticated", "this takes an API key");
   }
 }
 
-/** The fields of an object type that are operations, as GraphQL takes them. */
+/** Turns operation fields into the fields of a GraphQL object type. */
 export function resolved(fields: OperationFields): Record<string, GraphQLFieldConfig<unknown, GraphContext>> {
   return Object.fromEntries(
     Object.entries(fields).map(([name, field]) => [

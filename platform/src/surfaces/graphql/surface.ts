@@ -1,11 +1,11 @@
-/** GraphQL over HTTP: who asks, what of a body is read, and the statuses that clients know. */
+/** GraphQL over HTTP: authentication, the fields of the body, and the statuses that clients know. */
 import { execute, GraphQLError, type GraphQLSchema } from "graphql";
 import type { Authenticator } from "../../guards/authenticate.ts";
-import { partyOf } from "../../guards/login-attempts.ts";
 import type { Caller } from "../../kernel/caller.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { parseJson } from "../../kernel/json.ts";
 import { MIB } from "../../kernel/operation.ts";
+import { partyOf } from "../../kernel/party.ts";
 import { problem } from "../../kernel/problem.ts";
 import { readBody, refuseTooLarge } from "../http/body.ts";
 import { wantsPage } from "../http/page.ts";
@@ -31,7 +31,7 @@ export interface GraphParts {
   authenticator: Authenticator;
   services: GraphServices;
   clock: Clock;
-  /** Notes what nobody foresaw; returns under which id. */
+  /** Logs an unforeseen error and returns the id of its log line. */
   fault: (error: unknown) => string;
   introspection: boolean;
 }
@@ -64,7 +64,7 @@ export function mountGraphql(router: Router, parts: GraphParts, schema: GraphQLS
   pipeline.refuseOthers(router, surface, [{ path: GRAPHQL_PATH, methods: ["GET", "POST"] }]);
 }
 
-/** What a GET says stays in logs and histories; a document may hold a secret. */
+/** GET is refused: its URL stays in logs and browser histories, and a document may contain a secret. */
 const onlyPosted = () =>
   problem("wrong-method", "A query is sent by POST as a JSON body; GET is for the page to try queries on.", {
     headers: { Allow: "POST" },
@@ -81,12 +81,13 @@ function graphSurface(authenticator: Authenticator): Surface {
   };
 }
 
-/** A key in the address decides, then the header; whoever has neither reads what is open to all. */
+/** A key in the address decides, then the header, then the session of a browser; whoever has none reads what is open to all. */
 function callerOf(authenticator: Authenticator, request: Credentials): Caller | Promise<Caller> {
   const inAddress = searchOf(request).get("api_key");
   if (inAddress) return authenticator.key(inAddress);
   const { authorization } = request.headers;
-  return authorization === undefined ? stranger(request) : authenticator.bearer(authorization);
+  if (authorization !== undefined) return authenticator.bearer(authorization);
+  return authenticator.session(request) ?? stranger(request);
 }
 
 function stranger({ socket }: Credentials): Caller {
@@ -121,7 +122,7 @@ interface Executing {
   introspection: boolean;
 }
 
-/** What cannot be executed is 400, and so is a query that is too large to be answered; what was executed is 200, whatever came of it. */
+/** A document that cannot be executed, or a query too large to answer, gets 400. Anything that was executed gets 200, even with errors. */
 async function answerTo(
   { query, variables, operationName }: Asked,
   { schema, documents, context, fault, introspection }: Executing,
@@ -139,11 +140,11 @@ async function answerTo(
       ...{ schema, document, contextValue: context, variableValues: variables, hideSuggestions: !introspection },
       ...(operationName !== undefined && { operationName }),
     });
-    // Without data it was not begun: a variable is not what the document says, or there is no such operation.
+    // Without data, execution did not begin: a variable does not fit its declaration, or there is no such operation.
     if (!("data" in result)) throw new InvalidDocument(result.errors ?? [new GraphQLError("Nothing can be executed.")]);
     const { data, errors } = result;
     if (isTooLarge(context)) {
-      // What a mutation did is done, and clients take 400 for nothing done.
+      // A mutation has taken effect, and clients read 400 as if nothing had been done.
       const status = context.hasChanged ? 200 : 400;
       return { status, answer: { errors: [shownError(tooLarge(context), fault)], data: null } };
     }

@@ -1,4 +1,4 @@
-/** How much memory bodies and results on their way may have together. */
+/** How much memory the bodies and results in transit may use together. */
 import { totalmem } from "node:os";
 import { operations } from "../../contract.ts";
 import type { PayloadLimits } from "../../jobs/payload-limits.ts";
@@ -9,7 +9,7 @@ const SHARE = 8;
 const LEAST_MB = 256;
 const MOST_MB = 2048;
 
-/** In bytes. While somebody sends the longest body that there may be, somebody else can as well. */
+/** In bytes. There is always enough for two of the longest bodies, so that one sender does not block another. */
 export function bodyMemory(
   mb: number | undefined,
   { run, runsync, output }: PayloadLimits,
@@ -24,12 +24,13 @@ export function bodyMemory(
 
 const toMb = (bytes: number) => Math.floor(bytes / MIB);
 
+/** Bytes that stream to a disk are never in memory as a whole. */
 function longestInContract(): number {
-  const all: Operation[] = Object.values(operations);
+  const all = Object.values<Operation>(operations).filter(({ bytes }) => bytes === undefined);
   return Math.max(...all.map(({ bodyLimit = DEFAULT_BODY_LIMIT }) => bodyLimit));
 }
 
-/** A control group may allow less than the machine has; where it does not, Node says 0 or more than there is. */
+/** A control group may allow less than the machine has. Where it sets no limit, Node reports 0 or more than the machine has. */
 function memoryOfMachine(): number {
   return Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
 }

@@ -1,4 +1,4 @@
-/** Request bodies: refused before they are read, or read with a limit. */
+/** Reads request bodies with a limit, and refuses by the announced length those that are too long. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { UNCOUNTED_BYTES } from "../../kernel/body-memory.ts";
 import { type Clock, sharedTurn } from "../../kernel/clock.ts";
@@ -8,7 +8,7 @@ import { FilledBody, GatheredBody } from "./arriving-bytes.ts";
 import type { RequestMemory } from "./request-memory.ts";
 import { StallWatch } from "./stall-watch.ts";
 
-/** A client that sends nothing for this long is given up. */
+/** The server gives up on a client that sends nothing for this long. */
 export const STALL_MS = 15_000;
 
 /** Marks a request whose client waits for `100 Continue` before it sends its body. */
@@ -16,7 +16,7 @@ export const waitsForContinue = new WeakSet<IncomingMessage>();
 
 export const announcedLength = (request: IncomingMessage) => Number(request.headers["content-length"] ?? 0);
 
-/** Refuses a body by its announced length, before anything of it is read. */
+/** Refuses a body by its announced length, before any of it is read. */
 export function refuseTooLarge(request: IncomingMessage, limit: number): void {
   if (announcedLength(request) > limit) throw tooLarge(limit);
 }
@@ -24,13 +24,13 @@ export function refuseTooLarge(request: IncomingMessage, limit: number): void {
 interface Reading {
   limit: number;
   clock: Clock;
-  /** What the request may have of the memory. */
+  /** The request takes the memory for its body from here. */
   memory: Pick<RequestMemory, "take">;
-  /** Given what came of a body that is too large, before it is refused. */
+  /** Called with the bytes that have arrived of a body that is too large, before it is refused. */
   overflow?: (came: Buffer) => void;
 }
 
-/** Nothing more of a long body is read, nor asked for, before there is room for it. */
+/** Reads a body. The server neither reads nor asks for more of a long body until there is memory for it. */
 export async function readBody(request: IncomingMessage, response: ServerResponse, reading: Reading): Promise<Buffer> {
   const { limit, memory, overflow } = reading;
   const announced = Math.min(announcedLength(request), limit);
@@ -39,7 +39,8 @@ export async function readBody(request: IncomingMessage, response: ServerRespons
     if (taken instanceof Promise) await taken;
   }
   if (waitsForContinue.delete(request)) response.writeContinue();
-  // Most bodies come with their headers and are here when this turn ends: listening for one costs more than all else about it.
+  // Most bodies arrive with their headers and are complete by the end of this turn. Listening to the stream would cost more than all the
+  // rest.
   if (!request.complete) await sharedTurn();
   if (request.complete) return bufferedBody(request, limit, overflow);
   if (request.destroyed) throw brokenOff();
@@ -52,7 +53,7 @@ function arrivingBody(request: IncomingMessage, { limit, clock, memory, overflow
   const arriving = { heardAt: clock.monotonic(), stalled };
   const announced = announcedLength(request);
   const body = announced > UNCOUNTED_BYTES && announced <= limit ? new FilledBody(announced) : new GatheredBody();
-  // Of one that does not say how long it is, all that it may have.
+  // A body of unknown length is counted once it is long, and then with the longest length allowed.
   let isCounted = announced > 0;
   let over = false;
 
@@ -68,7 +69,7 @@ function arrivingBody(request: IncomingMessage, { limit, clock, memory, overflow
     isCounted = true;
     const taken = memory.take(limit);
     if (!(taken instanceof Promise)) return;
-    // It is not the client that keeps us waiting.
+    // The watch for stalls is off here: the client is not the one who is late.
     watch.delete(arriving);
     request.pause();
     taken.then(goOn, refuse);
@@ -92,7 +93,7 @@ function arrivingBody(request: IncomingMessage, { limit, clock, memory, overflow
     resolve(body.whole());
   }
 
-  // The request is not destroyed: its socket would go with it, and nobody would read the answer.
+  // The request is not destroyed. That would close its socket, and the client could not read the answer.
   function refuse(refusal: Problem): void {
     if (over) return;
     over = true;
@@ -104,9 +105,9 @@ function arrivingBody(request: IncomingMessage, { limit, clock, memory, overflow
     refuse(bodyStalled());
   }
 
-  /** Nobody is left to read this; it keeps a client's going away from looking like a fault of ours. */
+  /** No one is left to read this refusal. It only keeps a client that went away from looking like a fault of the server. */
   function abandoned(): void {
-    // A request closes after its end as well, and a problem costs more than all else here: it records where it was made.
+    // A request also closes after its end. Making a problem is expensive, since it records a stack trace, so none is made then.
     if (!over) refuse(brokenOff());
   }
 
@@ -117,7 +118,7 @@ function arrivingBody(request: IncomingMessage, { limit, clock, memory, overflow
 
 export const bodyStalled = () => problem("too-slow", `The request body stalled for ${STALL_MS / 1000} seconds.`);
 
-const brokenOff = () => problem("unreadable", "The request body ended before its announced length.");
+export const brokenOff = () => problem("unreadable", "The request body ended before its announced length.");
 
 const watches = new WeakMap<Clock, StallWatch>();
 
@@ -130,7 +131,7 @@ export function watchOf(clock: Clock): StallWatch {
   return watch;
 }
 
-/** All of it is here, and nothing needs to be waited for. */
+/** Takes a body that has arrived completely, without waiting. */
 function bufferedBody(request: IncomingMessage, limit: number, overflow: Reading["overflow"]): Buffer {
   const bytes = (request.read() as Buffer | null) ?? Buffer.alloc(0);
   if (bytes.length <= limit) return bytes;

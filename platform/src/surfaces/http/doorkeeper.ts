@@ -1,4 +1,4 @@
-/** Who has how many of the server's connections: there is always one left for somebody else. */
+/** Shares the server's connections among accounts, so that one is always left for someone else. */
 
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
@@ -8,33 +8,33 @@ import type { Failed } from "../../kernel/failed.ts";
 import { problem } from "../../kernel/problem.ts";
 import { refusalText } from "./refusal-text.ts";
 
-/** Requests that a client may send ahead, before the one that it waits for is answered. */
+/** A client may send this many requests ahead while it waits for an answer. */
 const SENT_AHEAD_AT_MOST = 100;
-/** A client that takes nothing of its answer for this long is given up. */
+/** The server closes the connection of a client that reads nothing of its answer for this long. */
 const UNREAD_MS = 60_000;
 
-/** While all who are there ask for something at the same moment, so many more may come in: most of them will be idle in a moment. */
+/** While every connection is busy, up to this many times the maximum may be open: most of them will be idle in a moment. */
 const CROWDED = 1.5;
 
-/** An account, or an address as long as nobody has said who it is. */
+/** An account, or an address until it is known which account connects. */
 interface Party {
   name: string;
   guests: number;
-  /** Requests under way. */
+  /** How many of its requests are in progress. */
   asking: number;
-  /** Connections on which nothing is asked, the idlest first. */
+  /** Its connections without a request, longest idle first. */
   idle: Set<Guest>;
 }
 
 interface Guest {
   socket: Socket;
   party: Party;
-  /** A request is under way. Those behind it wait, so that no more than one answer of a connection is in memory. */
+  /** A request is in progress. The ones behind it wait, so that a connection never has more than one answer in memory. */
   asks: boolean;
-  /** It counts for its party. */
+  /** Its request is counted for its party. */
   counts: boolean;
   behind: (() => void)[];
-  /** Bytes that had left at the last look at which some waited. */
+  /** How many bytes had left at the last check, if others were still waiting to leave. */
   stuckAt: number | undefined;
 }
 
@@ -43,15 +43,15 @@ type Known = Socket & { [GUEST]?: Guest };
 const guestOf = (socket: Socket) => (socket as Known)[GUEST];
 
 export interface DoorkeeperParts {
-  /** Connections at once, but for a moment. */
+  /** The most connections at once. It may be exceeded for a moment (see `CROWDED`). */
   most: number;
   clock: Clock;
   failed?: Failed;
 }
 
 /**
- * Addresses are no measure: one may be a proxy that carries everybody. What is held open is counted by account, and each account may
- * hold as many as are still free for others. What is idle is closed where room is needed, the idlest first, of the account that has most.
+ * Counts open connections by account. An address is no measure, since it may be a proxy that carries everyone. Each account may hold as
+ * many as are still free for others. When connections run short, the party with the most idle ones loses the one idle for longest.
  */
 export class Doorkeeper implements AsyncDisposable {
   readonly #most: number;
@@ -70,11 +70,16 @@ export class Doorkeeper implements AsyncDisposable {
     );
   }
 
+  /** How many connections are open, and how many there may be. */
+  get connections(): { open: number; most: number } {
+    return { open: this.#guests.size, most: this.#most };
+  }
+
   watch(server: Server): void {
     server.on("connection", (socket: Socket) => this.#enter(socket));
   }
 
-  /** Lets a request through once those before it on its connection are answered. Nothing is made for one that need not wait. */
+  /** Lets a request through once the ones before it on its connection are answered. A request that need not wait allocates nothing. */
   came<R extends IncomingMessage>(
     request: R,
     response: ServerResponse,
@@ -90,7 +95,7 @@ export class Doorkeeper implements AsyncDisposable {
     go(request, response);
   }
 
-  /** To be called for each request that came, when its answer is closed. */
+  /** Must be called for each request that came, when its answer is closed. */
   answered({ socket }: IncomingMessage): void {
     const guest = guestOf(socket);
     if (!guest?.asks) return;
@@ -105,13 +110,13 @@ export class Doorkeeper implements AsyncDisposable {
     }
   }
 
-  /** A request that becomes something else than HTTP is under way for as long as its connection is there. */
+  /** A request that leaves HTTP, such as an upgrade, counts as in progress for as long as its connection is open. */
   becomes(socket: Socket): void {
     const guest = guestOf(socket);
     if (guest && !guest.asks) this.#ask(guest);
   }
 
-  /** Counts the request that is under way for its account, or refuses it. */
+  /** Counts the request in progress for its account, or refuses it. */
   admit(socket: Socket, account: string): void {
     const guest = guestOf(socket);
     if (!guest?.asks || guest.counts) return;
@@ -190,7 +195,7 @@ export class Doorkeeper implements AsyncDisposable {
     return party;
   }
 
-  /** False when everybody is busy. */
+  /** Closes an idle connection. Returns false when all are busy. */
   #makeRoom(): boolean {
     let most: Party | undefined;
     for (const party of this.#parties.values()) if (party.idle.size > (most?.idle.size ?? 0)) most = party;
@@ -201,7 +206,7 @@ export class Doorkeeper implements AsyncDisposable {
     return true;
   }
 
-  /** Of two looks at which bytes wait to be read, the second finds that none of them left. */
+  /** Closes connections where bytes waited at two checks in a row and none of them left in between. */
   #closeUnread(): void {
     for (const guest of this.#guests) {
       const { socket, stuckAt } = guest;

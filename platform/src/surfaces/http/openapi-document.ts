@@ -1,5 +1,6 @@
-/** An OpenAPI document of operations, made from the same ones that the router mounts. */
+/** Makes an OpenAPI document from the same operations that the router mounts. */
 import { type Operation, type Operations, pathParameters, refusalsOf, scopesOf } from "../../kernel/operation.ts";
+import { audiences } from "../../kernel/rights.ts";
 import type { TSchema } from "../../kernel/schema.ts";
 import { Components, type Json, type ListStyle, parametersIn, pathParameter } from "./openapi-schemas.ts";
 import { reasonHeader, type Statuses } from "./refusal.ts";
@@ -9,15 +10,15 @@ export interface DocumentParts {
   info: { title: string; version: string; description: string };
   tags: Readonly<Record<string, string>>;
   statuses: Statuses;
-  /** Why a status is answered, in words. */
+  /** Explains each status in words. */
   reasons: Readonly<Record<number, string>>;
   /** The form of every refusal. */
   refused: { mediaType: string; schema: TSchema };
-  /** What every answer carries, whoever asks. */
+  /** Headers that every answer carries, with or without a key. */
   headers?: Readonly<Record<string, Json>>;
-  /** What an operation is called in it; by its own name where nothing is said. */
+  /** Names an operation in the document. Without it, the operation keeps its own name. */
   idOf?: (name: string) => string;
-  /** How lists in queries are sent. */
+  /** How lists are sent in queries. */
   lists?: ListStyle;
 }
 
@@ -34,16 +35,28 @@ export function documentOf(served: Operations, parts: DocumentParts): Json {
     openapi: "3.1.0",
     info: { ...parts.info, license: { name: "Apache-2.0", identifier: "Apache-2.0" } },
     servers: [{ url: "/", description: "The server that this document came from." }],
-    security: [{ bearer: [] }],
+    security: [{ bearer: [] }, { session: [], page: [] }],
     tags: tagsOf(served, parts.tags),
     paths,
     components: {
-      securitySchemes: { bearer: { type: "http", scheme: "bearer", description: "An API key." } },
+      securitySchemes,
       headers: { ...headerComponents, ...headers },
       schemas: components.schemas,
     },
   };
 }
+
+/** A key; or the two secrets of a browser's session. */
+const securitySchemes = {
+  bearer: { type: "http", scheme: "bearer", description: "An API key." },
+  session: {
+    type: "apiKey",
+    in: "cookie",
+    name: "__Host-millrace-session",
+    description: "The session of a person who is signed in.",
+  },
+  page: { type: "apiKey", in: "header", name: "X-Millrace-Page", description: "The page token of that session." },
+};
 
 type Writer = DocumentParts & { components: Components; always: Json };
 
@@ -63,12 +76,14 @@ function describe(operationId: string, operation: Operation, writer: Writer): Js
     ...pathParameters(operation.path).map(pathParameter),
     ...parametersIn("query", operation.query, components, lists),
     ...(operation.events ? [lastEventId] : []),
+    ...(operation.bytes === "out" ? ofBytes : []),
   ];
   return {
     operationId,
     summary: operation.summary,
     description: [operation.description, needs(operation)].filter(Boolean).join("\n\n"),
     tags: [operation.tag],
+    ...(operation.who === "anybody" && { security: [] }),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(operation.in
       ? {
@@ -78,11 +93,13 @@ function describe(operationId: string, operation: Operation, writer: Writer): Js
           },
         }
       : {}),
+    ...(operation.bytes === "in" ? { requestBody: { required: true, content: bytes } } : {}),
     responses: responses(operation, writer),
   };
 }
 
 function needs(operation: Operation): string {
+  if (operation.scope === undefined) return `For ${audiences[operation.who ?? "caller"]}.`;
   const scopes = scopesOf(operation).map((scope) => `\`${scope}\``);
   return `Needs the scope${scopes.length > 1 ? "s" : ""} ${scopes.join(" and ")}.`;
 }
@@ -96,8 +113,13 @@ function responses(operation: Operation, writer: Writer): Json {
       headers,
       ...(operation.out ? { content: json(components.refer(operation.out)) } : {}),
       ...(operation.events ? { content: events(components.refer(operation.events)) } : {}),
+      ...(operation.bytes === "out" ? { content: bytes } : {}),
     },
   };
+  if (operation.bytes === "out") {
+    all[206] = { description: "The range that was asked for.", headers, content: bytes };
+    all[304] = { description: "The client has it already.", headers };
+  }
   if (operation.emptyStatus) all[operation.emptyStatus] = { description: "Success.", headers };
   const statuses = refusalsOf(operation).map((meaning) => statusOf[meaning]);
   for (const status of [...new Set(statuses)].sort((a, b) => a - b)) {
@@ -107,7 +129,7 @@ function responses(operation: Operation, writer: Writer): Json {
   return all;
 }
 
-/** Where it is not known who asks, nothing is known of their limits. */
+/** A refusal. If it is unknown who asks, it has no headers about rate limits. */
 function refusal(description: string, status: number | undefined, writer: Writer, isUnasked = false): Json {
   const { components, refused, always } = writer;
   const headers: Json = isUnasked ? { ...always } : { ...always, ...rateLimitHeaders };
@@ -123,10 +145,22 @@ function refusal(description: string, status: number | undefined, writer: Writer
 
 const json = (schema: unknown) => ({ "application/json": { schema } });
 
-/** The document has no words for a stream: the schema is that of each event's `data`. */
+/** OpenAPI cannot describe a stream, so the schema is the one of each event's `data`. */
 const events = (schema: unknown) => ({ "text/event-stream": { schema } });
 
+/** In OpenAPI 3.1 an empty schema stands for bytes of any kind. */
+const bytes = { "application/octet-stream": { schema: {} } };
+
 const MAX_HEADER_LENGTH = 1024;
+
+const ofBytes = [
+  ["Range", "One range of bytes, such as `bytes=0-1023`."],
+  ["If-None-Match", "Tags of what the client has: 304 if it has not changed."],
+  ["If-Range", "The tag of what the client has a part of: the whole is sent if it has changed."],
+].map(([name, description]) => ({
+  ...{ name, in: "header", required: false, description },
+  schema: { type: "string", maxLength: MAX_HEADER_LENGTH },
+}));
 
 const lastEventId = {
   name: "Last-Event-ID",

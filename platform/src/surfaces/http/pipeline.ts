@@ -1,24 +1,20 @@
-/** The way of every request, the same for every surface: identify, authenticate, limit, read, validate, handle, render. */
+/** The pipeline of every request, the same for each surface: identify, authenticate, limit, read, validate, handle, render. */
 import type { Auditing } from "../../guards/deeds.ts";
-import { type Handler, type Input, perform, ValidBody } from "../../guards/perform.ts";
+import { type Answered, type Handler, type Input, perform, ValidBody } from "../../guards/perform.ts";
 import type { RateLimiter } from "../../guards/rate-limit.ts";
 import type { BodyMemory } from "../../kernel/body-memory.ts";
+import type { IncomingBytes, OutgoingBytes } from "../../kernel/bytes.ts";
 import type { Caller } from "../../kernel/caller.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { EventBlock } from "../../kernel/event-block.ts";
 import { requestId } from "../../kernel/ids.ts";
 import { parseJson } from "../../kernel/json.ts";
 import type { Log } from "../../kernel/log.ts";
-import {
-  DEFAULT_BODY_LIMIT,
-  type Following,
-  type Method,
-  type Operation,
-  type Operations,
-} from "../../kernel/operation.ts";
+import { DEFAULT_BODY_LIMIT, type Following, type Method, type Operation } from "../../kernel/operation.ts";
 import { isOutOfDescriptors, isProblem, outOfDescriptors, type Problem, problem } from "../../kernel/problem.ts";
 import type { Random } from "../../kernel/random.ts";
 import { hasBody, readBody, refuseTooLarge } from "./body.ts";
+import { incomingBytes, sendBytes } from "./bytes.ts";
 import type { Doorkeeper } from "./doorkeeper.ts";
 import { EventStream } from "./events.ts";
 import { readQuery } from "./query.ts";
@@ -28,10 +24,10 @@ import { RequestMemory } from "./request-memory.ts";
 import type { RoutedMethod, Router } from "./router.ts";
 import type { Surface } from "./surface.ts";
 
-/** Longer bodies would hold up everybody else while they are read. */
+/** Parsing a longer body here would hold up all other requests, so a thread does it. */
 const LONG_BODY = 1024 * 1024;
 const METHODS: readonly Method[] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
-/** Refused where a path does not have them. HEAD follows GET by itself. */
+/** These methods are refused where a path does not have them. HEAD follows GET by itself. */
 const REFUSED_METHODS: readonly RoutedMethod[] = [...METHODS, "OPTIONS"];
 
 interface PipelineParts {
@@ -39,7 +35,7 @@ interface PipelineParts {
   audit: Auditing["audit"];
   doorkeeper: Doorkeeper;
   memory: BodyMemory;
-  /** Reads long bodies beside everything else. */
+  /** Reads long bodies on a thread of its own. */
   large: { body(bytes: Uint8Array, schema: object, whose: string): Promise<unknown> };
   clock: Clock;
   random: Random;
@@ -49,7 +45,7 @@ interface PipelineParts {
 interface Sender {
   request: Request;
   reply: Reply;
-  /** The account that it is sent for. */
+  /** The account that the request is sent for. */
   whose: string;
   memory: RequestMemory;
 }
@@ -63,7 +59,7 @@ export class Pipeline {
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #log: Log;
-  /** Streams of events, each going on as long as its client listens. */
+  /** The open event streams. Each goes on as long as its client listens. */
   readonly #streams = new Set<AbortController>();
   #isClosing = false;
 
@@ -78,14 +74,19 @@ export class Pipeline {
     this.#log = parts.log;
   }
 
-  /** Ends every stream of events; their clients come back to the server that comes next. */
+  /** Ends every event stream. The clients reconnect to the next server. */
   endStreams(): void {
     this.#isClosing = true;
     for (const stream of this.#streams) stream.abort();
   }
 
-  /** Mounts operations together with a 405 for every other method of their paths. */
-  mount(router: Router, surface: Surface, operations: Operations, handlers: Record<string, Handler>): void {
+  /** Mounts operations, and a 405 for every other method of their paths, which `others` answers. */
+  mount(
+    router: Router,
+    surface: Surface,
+    { operations, handlers }: Pick<Answered, "operations" | "handlers">,
+    others: Surface = surface,
+  ): void {
     for (const [name, operation] of Object.entries(operations)) {
       const handler = handlers[name]!;
       router.add([operation.method], operation.path, (request, reply, params) =>
@@ -93,10 +94,10 @@ export class Pipeline {
       );
     }
     const mounted = Object.values(operations).map(({ path, method }) => ({ path, methods: [method] }));
-    this.refuseOthers(router, surface, mounted);
+    this.refuseOthers(router, others, mounted);
   }
 
-  /** Methods that a path does not have are refused in the words of its surface, to callers who may know that much. */
+  /** Refuses methods that a path does not have, in the form of its surface, but only to callers who may know the path. */
   refuseOthers(router: Router, surface: Surface, mounted: readonly PathAndMethods[]): void {
     for (const [path, group] of Map.groupBy(mounted, ({ path }) => path)) {
       const methods = group.flatMap((one) => one.methods);
@@ -105,7 +106,7 @@ export class Pipeline {
     }
   }
 
-  /** What the audit log is told of a request for an operation. */
+  /** What the audit log is told about a request for an operation. */
   auditing(name: string, { socket, headers }: Request): Auditing {
     return { audit: this.#audit, name, address: addressOf(socket.remoteAddress), userAgent: headers["user-agent"] };
   }
@@ -123,16 +124,23 @@ export class Pipeline {
         params,
         query: () => readQuery(operation.query, searchOf(request)),
         body: () => this.#body(surface, operation, sender),
+        ...(operation.isOfBrowser && surface.browser && { browser: surface.browser(request, reply) }),
       };
       const auditing = this.auditing(name, request);
       if (operation.events)
         return this.#follow(request, reply, (following) =>
           perform(operation, handler, caller, { ...input, following }, auditing),
         );
+      if (operation.bytes === "in") input.incoming = () => this.#incoming(operation, sender);
       const result = await perform(operation, handler, caller, input, auditing);
+      if (operation.bytes === "out") return sendBytes(request, reply, result as OutgoingBytes);
       reply.code((result === undefined && operation.emptyStatus) || operation.status);
       return result;
     });
+  }
+
+  #incoming({ bodyLimit: limit = DEFAULT_BODY_LIMIT }: Operation, { request, reply }: Sender): IncomingBytes {
+    return incomingBytes(request, reply.raw, { limit, clock: this.#clock });
   }
 
   async #follow(
@@ -151,12 +159,12 @@ export class Pipeline {
     return new EventStream(events, { gone, clock: this.#clock, isHead: method === "HEAD" });
   }
 
-  /** Refuses a request that fits no operation, but only after finding out who asks: strangers learn nothing of the paths. */
+  /** Refuses a request that fits no operation, after authenticating it: strangers learn nothing about the paths. */
   async refuse(surface: Surface, refusal: Problem, request: Request, reply: Reply): Promise<Reply> {
     return this.answer(surface, request, reply, () => Promise.reject(refusal));
   }
 
-  /** For surfaces whose bodies are not read by a schema: everything else happens to them in the same order. */
+  /** For surfaces that read bodies without a schema. All other steps happen in the same order. */
   async answer(
     surface: Surface,
     request: Request,
@@ -188,7 +196,7 @@ export class Pipeline {
     }
   }
 
-  /** Limits before reading, then the media type, then the bytes. */
+  /** Checks the length before reading, then the media type, then reads the bytes. */
   async #body(surface: Surface, operation: Operation, { request, reply, whose, memory }: Sender): Promise<unknown> {
     const limit = operation.bodyLimit ?? DEFAULT_BODY_LIMIT;
     refuseTooLarge(request, limit);
@@ -201,7 +209,7 @@ export class Pipeline {
       : parseJson(bytes);
   }
 
-  /** What nobody foresaw becomes a 500 that names a log line and nothing else. */
+  /** An unforeseen error becomes a 500 that names the id of its log line and nothing else. */
   #asProblem(error: unknown, id: string): Problem {
     if (isProblem(error)) return error;
     if (isOutOfDescriptors(error)) return outOfDescriptors(error);
@@ -211,7 +219,7 @@ export class Pipeline {
     });
   }
 
-  /** Of a part of an answer, whose other parts are sent all the same. Returns the id under which it is in the log. */
+  /** Logs the fault of one part of an answer, whose other parts are still sent. Returns the id of the log line. */
   noteFault(error: unknown): string {
     const id = requestId(this.#random);
     this.#log.error({ requestId: id, err: error }, "unforeseen fault");
@@ -219,7 +227,7 @@ export class Pipeline {
   }
 
   #logRequest(request: Request, reply: Reply, { id, caller, ms }: { id: string; caller?: Caller; ms: number }) {
-    // The path without its query, which may carry a key (`?api_key=`); never a header or a body.
+    // The log gets the path without its query, which may carry a key (`?api_key=`), and never a header or a body.
     const path = request.url.split("?", 1)[0];
     const who = caller && !caller.anonymous && { account: caller.account, key: caller.key };
     this.#log.info(
@@ -240,13 +248,13 @@ export class JsonText {
 
 export const JSON_TYPE = "application/json; charset=utf-8";
 
-/** A handler that has answered by itself returns the reply. */
+/** A handler that has sent the answer itself returns the reply. */
 function render(reply: Reply, result: unknown): Reply {
   if (result === undefined || result === reply) return result === reply ? reply : reply.send();
   return reply.type(JSON_TYPE).send(result instanceof JsonText ? result.text : JSON.stringify(result));
 }
 
-/** An answer that has begun cannot become a refusal any more; a broken connection tells the client that it is not whole. */
+/** An answer that has begun cannot become a refusal. Breaking the connection tells the client that the answer is incomplete. */
 function cutOff(reply: Reply): Reply {
   reply.raw.destroy();
   return reply;
@@ -286,7 +294,7 @@ export function requireJson(request: Request): void {
   }
 }
 
-/** A server that listens to both kinds of addresses sees those of IPv4 within IPv6. */
+/** A server that listens on IPv4 and IPv6 sees IPv4 addresses embedded in IPv6 ones. */
 const addressOf = (remote: string | undefined) => remote?.replace(/^::ffff:(?=[0-9.]+$)/, "");
 
 const clip = (text: string) => (text.length > 60 ? `${text.slice(0, 60)}…` : text);

@@ -1,4 +1,4 @@
-/** A refusal as `application/problem+json`, exactly as the specification of REST v2 has it. */
+/** A refusal as `application/problem+json`, in exactly the form that the specification of REST v2 prescribes. */
 import { STATUS_CODES } from "node:http";
 import type { Problem } from "../../kernel/problem.ts";
 import type { Refused, Statuses } from "./refusal.ts";
@@ -18,6 +18,7 @@ export const problemStatuses: Statuses = {
   conflicting: 409,
   "wrong-state": 409,
   "too-large": 413,
+  "no-room": 507,
   "too-much": 429,
   "too-slow": 408,
   abandoned: 408,

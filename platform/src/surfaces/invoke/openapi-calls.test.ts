@@ -1,4 +1,4 @@
-/** The OpenAPI document of endpoint calls is true: every operation is called as its examples say, and every answer held against it. */
+/** The OpenAPI document of endpoint calls is true: the tests call every operation with its examples and check every answer against it. */
 import { describe, expect, test } from "vitest";
 import { setupBalanced } from "../../../tests/balanced-world.ts";
 import { callsIn, DescribedAnswers, type DescribedCall } from "../../../tests/described-answers.ts";
@@ -12,15 +12,15 @@ const answers = new DescribedAnswers(document);
 const calls = callsIn(document);
 const toQueues = calls.filter(({ tags }) => !tags.includes("Load balancing"));
 
-/** MB of bodies and results: longer results than the third are kept behind a URL. */
+/** Limits in MB for bodies and results. Results longer than the third are kept behind a URL. */
 const LIMITS = "1,1,1,4";
-/** How late a worker with a wrong key is answered. */
+/** The answer to a worker with a wrong key is delayed this long. */
 const WRONG_KEY_HOLD_MS = 5000;
 
 interface Asked extends CallOptions {
   ids?: Record<string, string>;
   query?: string;
-  /** What a worker does meanwhile. */
+  /** What a worker does during the call. */
   meanwhile?: (worker: TestWorker) => Promise<unknown>;
 }
 
@@ -42,7 +42,7 @@ async function ended(world: JobWorld, worker: TestWorker, result: object): Promi
   return id;
 }
 
-/** What must be there before an operation succeeds. Bodies are the document's own examples. */
+/** Prepares what an operation needs to succeed. Bodies are the document's own examples. */
 const prepared: Record<string, Prepare> = {
   runJob: async () => ({}),
   runJobAndWait: async () => ({ meanwhile: answering({ prompt: "hello" }) }),
@@ -64,6 +64,7 @@ const prepared: Record<string, Prepare> = {
     await world.submit();
     return { query: "?limit=10&offset=0&status=in_queue,FAILED" };
   },
+  getJobDetails: async (world) => ({ ids: { job_id: await world.submit() } }),
   getEndpointHealth: async (world) => ({ ids: { job_id: await world.submit() } }),
   getEndpointMetrics: async () => ({}),
   callOpenAi: async () => ({ ids: { path: "v1/chat/completions" }, meanwhile: answering([{ choices: [] }]) }),
@@ -97,7 +98,7 @@ const prepared: Record<string, Prepare> = {
   exchangeJobs: async (world) => ({ ids: { job_id: await world.submit() }, query: "?take=2&wait=1000" }),
 };
 
-/** `getJobByPost` is prepared as `getJob`. */
+/** `getJobByPost` is prepared like `getJob`. */
 const baseOf = ({ operationId }: DescribedCall) => operationId.replace(/By(Get|Post)$/, "");
 const isOfWorker = ({ tags }: DescribedCall) => tags.includes("Worker link");
 
@@ -149,7 +150,7 @@ describe("however it is refused", () => {
   const TEXT = "x".repeat(2 * MIB);
   const tooLong: [number, Asked] = [413, { body: { input: { text: TEXT } } }];
 
-  /** Calls that break a rule of their own. */
+  /** Calls that break a rule of their own operation. */
   const own: Record<string, (world: JobWorld) => Promise<[status: number, asked: Asked][]>> = {
     runJob: async () => [[400, { body: { input: 5 } }], tooLong],
     runJobAndWait: async () => [[400, { query: "?wait=5" }], tooLong],
@@ -191,7 +192,7 @@ describe("however it is refused", () => {
     exchangeJobs: async () => [[413, { body: "\n".repeat(10_001) }]],
   };
 
-  /** Shown once for all, below or above. */
+  /** Other tests cover these statuses, once for all operations. */
   const isShownApart = (status: number) => status >= 500 || [405, 409, 416, 429].includes(status);
 
   async function refusals(world: JobWorld, call: DescribedCall): Promise<[number, Asked][]> {
@@ -226,7 +227,7 @@ describe("however it is refused", () => {
     const worker = await world.worker();
     for (const call of calls.filter(isOfWorker)) {
       const answer = ask(world, worker, call, { key: "wrong" });
-      // Beside two duties: what removed things leave, and volumes.
+      // Two duties also have timers of this length: one removes what deleted things leave, one looks after volumes.
       await world.clock.armed(WRONG_KEY_HOLD_MS, 3);
       await world.clock.advance(WRONG_KEY_HOLD_MS);
       expect((await answer).status).toBe(401);

@@ -1,4 +1,4 @@
-/** The OpenAPI document of endpoint calls is checked in and served, and with those of REST it names every route that there is. */
+/** The OpenAPI document of endpoint calls is checked in and served. Together with those of REST it names every route. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { callsIn } from "../../../tests/described-answers.ts";
@@ -10,16 +10,18 @@ import { documentedPath, invokeDocument } from "./openapi.ts";
 const document = invokeDocument();
 const calls = callsIn(document);
 
-/** For people and programs that look for the documents; they hold nothing of any account. */
+/** Documentation pages and documents. They contain nothing of any account. */
 const OPEN = /^\/(docs|v1\/docs|v[12]\/openapi(-invoke)?\.json$)/;
-/** GraphQL has a schema. */
+/** Routes outside the OpenAPI documents. GraphQL has its own schema. */
 const DESCRIBED_BY_THEMSELVES = [
-  // Probes answer machines, with a status alone.
+  // Probes answer machines with just a status.
   ...["/healthz", "/readyz", "/favicon.ico"].map((path) => `GET ${path}`),
+  // A link that an operation makes. It takes no key.
+  "GET /v2/network-volumes/{id}/files/link",
   "POST /graphql",
   "GET /graphql",
 ];
-/** Answered ahead of the routes, for endpoints of another type. */
+/** Calls of load-balancing endpoints are answered before the routes. */
 const isAhead = ({ tags }: { tags: string[] }) => tags.includes("Load balancing");
 
 const named = ({ method, path }: { method: string; path: string }) => `${method} ${documentedPath(path)}`;

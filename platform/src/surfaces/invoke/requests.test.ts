@@ -1,4 +1,4 @@
-/** `/requests` and `/metrics`: what an endpoint's jobs and workers are doing. */
+/** `/requests` and `/metrics` show what an endpoint's jobs and workers are doing. */
 import { expect, test, vi } from "vitest";
 import { setupJobs } from "../../../tests/job-world.ts";
 import { EmbeddedQueue } from "../../ports/queue/embedded-queue.ts";
@@ -128,4 +128,60 @@ test("metrics name the workers that are there", async () => {
     staleReports: 0,
     readyWorkers: [worker.id],
   });
+});
+
+test("a job's details show its input as it was sent, its terms and its times, and nothing else of the body", async () => {
+  await using world = await setupJobs();
+  const body = {
+    input: { prompt: "hello", seed: 7 },
+    webhook: "https://example.com/told",
+    policy: { ttl: 60_000, executionTimeout: 5000, retries: 2 },
+    s3Config: { accessId: "id", accessSecret: "very secret", bucketName: "b" },
+  };
+  const { json: submitted } = await world.invoke("POST", "/run", { body });
+  const { status, json, text } = await world.invoke("GET", `/requests/${submitted.id}`);
+  expect(status).toBe(200);
+  expect(json).toMatchObject({
+    id: submitted.id,
+    status: "IN_QUEUE",
+    waitReason: expect.any(String),
+    actions: ["cancel"],
+    attempts: 0,
+    queuedAt: json.createdAt,
+    policy: { ttl: 60_000, executionTimeout: 5000, retries: 2, lowPriority: false },
+    webhooks: ["https://example.com/told"],
+    input: body.input,
+  });
+  expect(Date.parse(json.endsBy)).toBe(Date.parse(json.createdAt) + 60_000);
+  expect(text).not.toContain("secret");
+  expect(text).not.toContain("s3Config");
+});
+
+test("numbers that no parser keeps are in the details as they were sent", async () => {
+  await using world = await setupJobs();
+  const { json } = await world.invoke("POST", "/run", { body: '{"input":{"n":12345678901234567890}}' });
+  expect((await world.invoke("GET", `/requests/${json.id}`)).text).toContain('"input":{"n":12345678901234567890}}');
+});
+
+test("details count the runs, say why the last one was lost, and until when an ended job is kept", async () => {
+  await using world = await setupJobs();
+  const worker = await world.worker();
+  const { json } = await world.invoke("POST", "/run", { body: { input: {}, policy: { retries: 1 } } });
+  const read = async () => (await world.invoke("GET", `/requests/${json.id}`)).json;
+  await worker.take();
+  await world.clock.advance(10);
+  await worker.done(json.id, { error: "out of paper" });
+  expect(await read()).toMatchObject({ status: "IN_QUEUE", attempts: 1, retries: 1 });
+  await worker.take();
+  await worker.done(json.id, { output: 1 });
+  const ended = await read();
+  expect(ended).toMatchObject({ status: "COMPLETED", attempts: 2, keptUntil: expect.any(String), actions: [] });
+  expect(ended).not.toHaveProperty("endsBy");
+  expect(Date.parse(ended.queuedAt)).toBeGreaterThan(Date.parse(ended.createdAt));
+});
+
+test("the details of an unknown job, or of another endpoint's, are not found", async () => {
+  await using world = await setupJobs();
+  const { status, json } = await world.invoke("GET", "/requests/0199f3a2-7c1e-7b40-9d51-3f6c2a8be0d4-u1");
+  expect([status, json.error ?? json.detail]).toEqual([404, expect.stringContaining("job not found")]);
 });

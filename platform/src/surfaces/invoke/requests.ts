@@ -1,5 +1,6 @@
-/** `/requests`: the jobs of an endpoint, newest first, with filters and pages. */
+/** `/requests` lists the jobs of an endpoint, newest first, with filters and pages, and shows what was asked of one. */
 
+import type { Engine } from "../../jobs/engine.ts";
 import { PAGE_LIMIT, PAGE_OFFSET } from "../../jobs/model.ts";
 import { jobRecord, type Shown } from "../../jobs/record.ts";
 import type { Clock } from "../../kernel/clock.ts";
@@ -7,8 +8,11 @@ import { timestamp } from "../../kernel/clock.ts";
 import { problem } from "../../kernel/problem.ts";
 import { type Job, type JobState, jobLifecycle } from "../../ports/queue/job.ts";
 import type { Queue } from "../../ports/queue/queue.ts";
-import { searchOf } from "../http/pipeline.ts";
+import { JsonText, searchOf } from "../http/pipeline.ts";
 import type { Request } from "../http/reply.ts";
+import { countedIn } from "../http/request-memory.ts";
+import type { LargeJson } from "./large-json.ts";
+import type { Asked } from "./route.ts";
 
 export interface RequestsParts {
   queue: Queue;
@@ -25,7 +29,7 @@ export async function listRequests({ queue, clock, explained }: RequestsParts, e
   return { requests, total, offset, limit, hasMore: offset + jobs.length < total };
 }
 
-/** The record without its output, and with what a list is read for: its times, and what can be done with it now. */
+/** Shows a job in the list: its record without the output, with its times and the actions that are possible now. */
 function shownRequest(shown: Shown): Record<string, unknown> {
   const record = JSON.parse(Buffer.from(jobRecord(shown)).toString()) as Record<string, unknown>;
   return { ...record, ...timesOf(shown.job), actions: jobLifecycle.actions(shown.job.state) };
@@ -39,7 +43,42 @@ function timesOf({ createdAt, startedAt, endedAt }: Job): Record<string, string>
   };
 }
 
-/** `status=FAILED,TIMED_OUT`, in any case of letters. */
+export interface DetailsParts extends Pick<RequestsParts, "explained"> {
+  engine: Pick<Engine, "read">;
+  large: Pick<LargeJson, "input">;
+}
+
+/** Shows a job with its input. The input is passed on as it was sent; the rest of the body may hold credentials. */
+export async function jobDetails({ engine, large, explained }: DetailsParts, asked: Asked): Promise<JsonText> {
+  const { endpoint, job: id, memory } = asked;
+  const { job, body } = await engine.read(endpoint.id, id, ["body"], countedIn(memory).admit);
+  const own = JSON.stringify({ ...shownRequest(await explained({ job })), ...historyOf(job) });
+  const sent = Buffer.from(body!);
+  const [start, end] = await large.input(sent, endpoint.id);
+  return new JsonText(
+    Buffer.concat([Buffer.from(`${own.slice(0, -1)},"input":`), sent.subarray(start, end), Buffer.from("}")]),
+  );
+}
+
+function historyOf({ state, queuedAt, attempt, reason, ttlAt, expiresAt, policy, webhooks }: Job) {
+  const isFinal = jobLifecycle.isFinal(state);
+  return {
+    queuedAt: timestamp(queuedAt),
+    attempts: attempt,
+    ...(!isFinal && reason !== undefined && { lastLoss: reason }),
+    ...(!isFinal && { endsBy: timestamp(ttlAt) }),
+    ...(expiresAt !== undefined && { keptUntil: timestamp(expiresAt) }),
+    policy: {
+      executionTimeout: policy.executionTimeoutMs,
+      ttl: policy.ttlMs,
+      retries: policy.errorRetries,
+      lowPriority: policy.lowPriority,
+    },
+    ...(webhooks !== undefined && { webhooks }),
+  };
+}
+
+/** Reads `status=FAILED,TIMED_OUT`, in upper or lower case. */
 function statesOf(search: URLSearchParams): JobState[] | undefined {
   const text = search.get("status");
   if (text === null || text === "") return undefined;

@@ -1,4 +1,4 @@
-/** Queue-based invocation: every operation under `/v2/{endpoint_id}`, with the aliases that public clients send. */
+/** Queue-based invocation: every operation under `/v2/{endpoint_id}`, with the aliases that public clients use. */
 import { invokeOperations } from "../../contract.ts";
 import { deedOf } from "../../guards/deeds.ts";
 import { type InvokeLimiter, limitedAs } from "../../guards/invoke-limits.ts";
@@ -34,7 +34,7 @@ import type { Surface } from "../http/surface.ts";
 import { batchWorks } from "./batches.ts";
 import { openAi } from "./openai.ts";
 import { linkSurface, output } from "./output.ts";
-import { listRequests } from "./requests.ts";
+import { jobDetails, listRequests } from "./requests.ts";
 import type { Asked, Works } from "./route.ts";
 import { stream } from "./stream.ts";
 import type { StreamStandard } from "./stream-form.ts";
@@ -52,20 +52,20 @@ export interface InvokeParts {
   streams: Streams;
   outputs: Outputs;
   streamStandard: StreamStandard;
-  /** Results that came from workers which did not have the job, counted since this server started. */
+  /** How many results came from workers that did not hold the job, since this server started. */
   staleReports: (endpoint: string) => number;
-  /** What workers are at that seem to have nothing to do. */
+  /** What workers that appear to be idle are still working on. */
   overruns: Pick<Overruns, "freedomOf">;
   clock: Clock;
-  /** Undefined where invocation is not limited. */
+  /** Undefined if invocation is not limited. */
   limiter: InvokeLimiter | undefined;
-  /** The fleet, where this server keeps workers. */
+  /** The fleet, if this server keeps workers. */
   fleet:
     | { waitReason(endpoint: string, of: Workforce, onlyLowPriority: boolean): Promise<Reason | undefined> }
     | undefined;
 }
 
-/** A client that waits longer than this learns the job's id before the end, in case it gives up. */
+/** If the wait is longer than this, the client gets the job's id in early headers, in case it gives up later. */
 const EARLY_HEADERS_MS = 100;
 
 export function mountInvoke(router: Router, parts: InvokeParts): void {
@@ -95,11 +95,11 @@ function answerToCallers(
   const { pipeline, surface, endpoints, limiter } = parts;
   const limited = limitedAs(path);
   return (request, reply, params) =>
-    // Not an async function: nearly always the endpoint is known, and nothing is waited for.
+    // This is no async function: nearly always the endpoint is cached, and there is nothing to wait for.
     pipeline.answer(surface, request, reply, (caller, memory) => {
       const { endpoint_id: id = "", job_id: job = "" } = params;
       const answered = ({ doc }: EndpointItem) => {
-        // A key that may submit jobs may read what became of them.
+        // A key that may submit jobs may also read their results.
         requireScope(caller, scope!, "serverless:invoke");
         const endpoint = { id, release: doc.release, executionTimeoutMs: doc.timeout };
         const asked = { caller, endpoint, job, request, reply, params, memory };
@@ -111,7 +111,7 @@ function answerToCallers(
     });
 }
 
-/** Jobs are not in the store: that they are to be removed is written before they are. */
+/** Jobs are not in the store, so the audit log records their removal before it happens. */
 function onRecord(
   { pipeline }: InvokeParts,
   name: string,
@@ -126,7 +126,7 @@ function onRecord(
   };
 }
 
-/** A client that comes with a link to an output needs no key. */
+/** A client with a link to an output needs no key. */
 function answerToLinks({ pipeline, surface, outputs }: InvokeParts, toOthers: Answering): Answering {
   return (request, reply, params) => {
     const ofLink = linkSurface(surface, outputs, request, params);
@@ -136,7 +136,7 @@ function answerToLinks({ pipeline, surface, outputs }: InvokeParts, toOthers: An
   };
 }
 
-/** Paths that do not exist are refused in the words of this surface, to callers who may know that much. */
+/** Refuses unknown paths in the form of this surface, but only to callers who may know that much. */
 function mountRefusals(router: Router, { pipeline, surface }: InvokeParts): void {
   const notFound: Answering = (request, reply) =>
     pipeline.refuse(surface, problem("not-found", "not found"), request, reply);
@@ -159,6 +159,8 @@ function jobWorks(parts: InvokeParts): Works<typeof jobOperations & typeof openA
     callOpenAi: (asked) => openAi(parts, asked),
     listJobs: ({ endpoint, request }) =>
       listRequests({ ...parts, explained: explainer(parts, endpoint.id) }, endpoint.id, request),
+    getJobDetails: (asked) =>
+      jobDetails({ engine, large: parts.reader.large, explained: explainer(parts, asked.endpoint.id) }, asked),
     getEndpointMetrics: (asked) => metrics(parts, asked),
     getEndpointHealth: (asked) => health(parts, asked),
   };
@@ -222,7 +224,7 @@ function workerCounts(workers: readonly Worker[]) {
   return { idle, initializing, ready: readyWorkers(workers).length, running, throttled, unhealthy };
 }
 
-/** Holds a request while a job runs. The client's going away ends the waiting at once; the job goes on. */
+/** Holds a request while a job runs. If the client goes away, the wait ends at once and the job goes on. */
 async function held(
   parts: InvokeParts,
   { reply, memory }: Asked,
@@ -230,9 +232,9 @@ async function held(
   wait: (waiting: Waiting) => Promise<Ended>,
 ): Promise<unknown> {
   let early: Timer | undefined;
-  // Not before the job is known to be there: a 200 cannot be taken back.
+  // Called once the job exists. Headers cannot go out before that, since a 200 cannot be taken back.
   const known = (id: string) => {
-    // The body that made it is stored.
+    // The job's body is stored by now.
     memory.release();
     reply.header("X-Job-Id", id);
     early = parts.clock.after(EARLY_HEADERS_MS, () => sendHeadersEarly(reply));
@@ -263,7 +265,7 @@ async function explained(parts: InvokeParts, shown: Shown): Promise<Shown> {
   return withReason(parts, shown, await waitFacts(parts, shown.job.endpoint));
 }
 
-/** The same for many jobs of one endpoint: what their reasons are made from is read once, when one of them waits. */
+/** Explains many jobs of one endpoint. The facts behind their reasons are read once, and only if a job waits. */
 function explainer(parts: InvokeParts, endpoint: string): (shown: Shown) => Promise<Shown> {
   let facts: ReturnType<typeof waitFacts> | undefined;
   return async (shown) => {
@@ -278,7 +280,7 @@ function withReason({ clock }: InvokeParts, shown: Shown, facts: Awaited<ReturnT
   return { ...shown, waitReason: waitReason(shown.job, counts, workforce, ofWorkers, clock.now()) };
 }
 
-/** What the reason of every waiting job of an endpoint is made from. */
+/** The facts that explain every waiting job of an endpoint. */
 async function waitFacts({ engine, queue, fleet, overruns }: InvokeParts, endpoint: string) {
   const [counts, holders] = await Promise.all([engine.counts(endpoint), queue.holders(endpoint)]);
   const onlyLowPriority = counts.inQueue === counts.lowPriorityInQueue;
@@ -294,7 +296,7 @@ async function submissionOf(
   const limit = mode === "run" ? reader.limits.run : reader.limits.runsync;
   const whose = caller.account;
   const { terms, body, sealed, sent } = await readSubmission(reader, request, reply.raw, { limit, whose, memory });
-  // The body may have taken its time: a job must not come to an endpoint that was deleted meanwhile.
+  // Reading the body may have taken a while. The endpoint may have been deleted meanwhile, and must not get a job then.
   const own = endpoints.ownForInvocation(caller, endpoint.id);
   if (own instanceof Promise) await own;
   const key = idempotencyKey(request);
@@ -322,7 +324,7 @@ function integerIn(name: string, text: string | null, { least, most }: Range): n
   return value;
 }
 
-/** Most requests have no query, and none is read for them. */
+/** Most requests have no query, so none is parsed for them. */
 const queryValue = (request: Request, name: string) => (request.url.includes("?") ? searchOf(request).get(name) : null);
 
 const stateOf = ({ id, state }: Job) => ({ id, status: state });

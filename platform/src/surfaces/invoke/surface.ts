@@ -1,4 +1,4 @@
-/** The invocation surface: raw keys or bearer tokens, flat errors, and no rate limits. */
+/** The invocation surface: raw keys or bearer tokens, flat errors, and no per-user rate limits. */
 import type { Authenticator } from "../../guards/authenticate.ts";
 import type { Problem } from "../../kernel/problem.ts";
 import { problem } from "../../kernel/problem.ts";
@@ -6,7 +6,7 @@ import { problemStatuses } from "../http/problem-json.ts";
 import type { Refused, Statuses } from "../http/refusal.ts";
 import type { Surface } from "../http/surface.ts";
 
-/** Public clients know 400, 401, 403, 404, 413, 429 and 503; the others are for what they cannot help. */
+/** Public clients know 400, 401, 403, 404, 413, 429 and 503. Other statuses are for cases in which they can do nothing. */
 export const invokeStatuses: Statuses = {
   ...problemStatuses,
   invalid: 400,
@@ -14,9 +14,9 @@ export const invokeStatuses: Statuses = {
   "wrong-state": 400,
 };
 
-/** Public clients parse `error`; some of them read `message` first. */
+/** Public clients parse `error`, and some read `message` first. */
 export function flatError({ code, word, detail, errors = [] }: Problem, statuses: Statuses): Refused {
-  // There is no list of errors here, and without them nobody would know what is wrong.
+  // The flat form has no list of errors, so they go into the message.
   const message = code === "unstorable" ? `${detail} ${errors.join("; ")}`.trim() : detail;
   const body = JSON.stringify({ error: word ?? message, message });
   return { status: statuses[code], contentType: "application/json", body };
@@ -26,7 +26,7 @@ const SCHEME = /^Bearer +/i;
 
 export const hasScheme = (header: string | undefined) => SCHEME.test(header ?? "");
 
-/** The key of an `Authorization` header that may or may not name a scheme. */
+/** Returns the key of an `Authorization` header, with or without a scheme. */
 export function keyOf(header: string | undefined): string {
   if (header === undefined) throw problem("unauthenticated", "unauthorized: the authorization header is missing");
   return header.replace(SCHEME, "").trim();
@@ -35,7 +35,11 @@ export function keyOf(header: string | undefined): string {
 export function invokeSurface(authenticator: Authenticator, crossOrigin?: Surface["crossOrigin"]): Surface {
   return {
     name: "invoke",
-    authenticate: ({ headers }) => authenticator.key(keyOf(headers.authorization)),
+    authenticate(request) {
+      const { authorization } = request.headers;
+      const session = authorization === undefined ? authenticator.session(request) : undefined;
+      return session ?? authenticator.key(keyOf(authorization));
+    },
     limited: false,
     strictMediaType: false,
     refusal: (refusal) => flatError(refusal, invokeStatuses),

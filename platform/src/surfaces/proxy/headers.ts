@@ -1,11 +1,11 @@
-/** The headers that a request takes to a worker and an answer brings back: what belongs to one connection, one caller or one origin stays there. */
+/** Filters the headers between caller and worker: what belongs to one connection, one caller or one origin is not passed on. */
 import { problem } from "../../kernel/problem.ts";
 import type { Form } from "./address.ts";
 
-/** Flat pairs of name and value, in their order, as node:http has them. */
+/** Names and values in turn, in their order, as node:http has them. */
 export type RawHeaders = string[];
 
-/** RFC 9110, 7.6.1, and what old clients send. */
+/** The headers of RFC 9110, 7.6.1, and what old clients send. */
 const HOP_BY_HOP = [
   "connection",
   "keep-alive",
@@ -23,7 +23,7 @@ const workerHeaders = WORKER_HEADERS.map((name) => name.toLowerCase());
 
 const FORWARDED = ["x-forwarded-for", "x-forwarded-proto", "x-forwarded-host", "x-forwarded-prefix"];
 
-/** With these a page speaks for its whole origin, which in the path form is that of the API and the console. */
+/** These headers act for a whole origin. In the path form, that is the origin of the API and the console. */
 const FOR_THE_ORIGIN = [
   "alt-svc",
   "clear-site-data",
@@ -36,20 +36,25 @@ const FOR_THE_ORIGIN = [
   "strict-transport-security",
 ];
 
-/** A page without an origin can neither read the console's storage nor use its session. A second policy only ever tightens the first. */
+/**
+ * A page without an origin can neither read the console's storage nor use its session. Adding a second policy can only tighten the first.
+ */
 const SANDBOX = "sandbox allow-scripts allow-forms";
 
 const OURS = /^(__Host-millrace|millrace-port-)/i;
 
-/** With which callers of Pods' ports show who they are, since `Authorization` is the program's own there. */
+/** Callers of Pod ports send their key in this header, since `Authorization` belongs to the program there. */
 const KEY_HEADER = "x-millrace-key";
 
-/** What is done with a header, found by one look; all others are passed on as they are. */
+/** Maps each special header to its treatment, so that one lookup finds it. All other headers are passed on unchanged. */
 const kinds = <Kind extends string>(named: Record<Kind, readonly string[]>): ReadonlyMap<string, Kind> =>
   new Map((Object.keys(named) as Kind[]).flatMap((kind) => named[kind].map((name) => [name, kind] as const)));
 
+/** What a page of the console keeps for itself, beside the cookie of its session. */
+const PAGE_HEADER = "x-millrace-page";
+
 const OF_REQUESTS = kinds({
-  dropped: [...HOP_BY_HOP, ...workerHeaders, "expect", KEY_HEADER],
+  dropped: [...HOP_BY_HOP, ...workerHeaders, "expect", KEY_HEADER, PAGE_HEADER],
   forwarded: FORWARDED,
   authorization: ["authorization"],
   cookie: ["cookie"],
@@ -65,11 +70,11 @@ const OF_ANSWERS = kinds({
 });
 
 export interface Sender {
-  /** The address of the connection. */
+  /** The remote address of the connection. */
   remote: string | undefined;
-  /** The text of the caller's key, which no worker gets to see. */
-  key: string;
-  /** The endpoint wants the `Authorization` header all the same. */
+  /** The text of the caller's key, which no worker gets to see; a person who is signed in has none. */
+  key: string | undefined;
+  /** The endpoint wants the `Authorization` header anyway. */
   keepsAuthorization: boolean;
   prefix: string;
 }
@@ -100,8 +105,8 @@ export function requestHeaders(raw: readonly string[], sender: Sender): RawHeade
   return kept;
 }
 
-/** `?api_key=<the caller's key>` is no business of the worker either. In a path the key cannot be left out, and is refused. */
-export function withoutKey(target: string, key: string): string {
+/** Removes `?api_key=<the caller's key>`, which the worker must not see. A key in the path cannot be removed, so it is refused. */
+export function withoutKey(target: string, key: string | undefined): string {
   if (!holds(target, key)) return target;
   const [path = "", ...query] = target.split("?");
   const kept = query
@@ -116,10 +121,11 @@ export function withoutKey(target: string, key: string): string {
   );
 }
 
-/** Encoded once more by each of a few programs on its way, a text is still the same. */
+/** Each program on the way may encode a text once more, so the key is looked for under this many layers. */
 const ENCODINGS_AT_MOST = 3;
 
-function holds(text: string, key: string): boolean {
+function holds(text: string, key: string | undefined): boolean {
+  if (key === undefined) return false;
   if (text.includes(key)) return true;
   let decoded = text;
   for (let i = 0; i < ENCODINGS_AT_MOST && decoded.includes("%"); i++) {
@@ -129,10 +135,10 @@ function holds(text: string, key: string): boolean {
   return false;
 }
 
-/** A list may stand in several lines (RFC 9110, 5.3). */
+/** A list may be spread over several header lines (RFC 9110, 5.3). */
 const joined = (before: string | undefined, value: string) => (before ? `${before}, ${value}` : value);
 
-/** `own` are the headers that the platform puts on this answer. */
+/** `own` are the headers that Millrace adds to this answer. */
 export function responseHeaders(raw: readonly string[], form: Form, own: Record<string, unknown>): RawHeaders {
   const dropped = namesInConnection(raw);
   const kept: RawHeaders = [];
@@ -150,7 +156,7 @@ export function responseHeaders(raw: readonly string[], form: Form, own: Record<
     else kept.push(raw[i]!, value);
   }
   for (const name in own) {
-    // A worker that names its requests itself is asked about them by that name, and one that says whose pages may read it is heard.
+    // A worker's own request id wins, since people ask the worker about it. A worker's own CORS headers win too.
     if (named && name === "X-Request-Id") continue;
     if (opened && name.startsWith("Access-Control-")) continue;
     kept.push(name, String(own[name]));
@@ -159,7 +165,7 @@ export function responseHeaders(raw: readonly string[], form: Form, own: Record<
   return kept;
 }
 
-/** `Connection: close, x-mine` makes `x-mine` a header of this connection; each of several such headers counts. */
+/** `Connection: close, x-mine` makes `x-mine` a header of this connection only. There may be several `Connection` headers. */
 function namesInConnection(raw: readonly string[]): Set<string> | undefined {
   let names: Set<string> | undefined;
   for (let i = 0; i < raw.length; i += 2) {
@@ -180,7 +186,7 @@ function keepCookies(kept: RawHeaders, value: string): void {
   if (cookies.length > 0) kept.push("Cookie", cookies.join("; "));
 }
 
-/** A cookie for the whole domain would reach the console and the endpoints of others: each host keeps its own. */
+/** A cookie for the whole domain would reach the console and other endpoints, so each host keeps its own. */
 function keepSetCookie(kept: RawHeaders, value: string): void {
   if (OURS.test(value.trim())) return;
   const [pair = "", ...attributes] = value.split(";");

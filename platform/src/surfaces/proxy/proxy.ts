@@ -1,4 +1,4 @@
-/** The proxy: what is addressed to a load-balancing endpoint goes through the guards and the balancer to a worker. */
+/** The proxy: requests for a load-balancing endpoint pass the guards and the balancer and go to a worker. */
 import type { Duplex } from "node:stream";
 import { type Affinity, parseAffinity } from "../../balancing/affinity.ts";
 import type { Backend } from "../../balancing/balanced-group.ts";
@@ -32,21 +32,21 @@ export interface ProxyParts {
   endpoints: EndpointService;
   balancer: Balancer;
   clock: Clock;
-  /** Why an endpoint has no worker. */
+  /** Explains why an endpoint has no worker. */
   whyNoWorker?: ((endpoint: string) => Promise<Reason | undefined>) | undefined;
-  /** `<endpoint id>.<domain>` leads to an endpoint. */
+  /** `<endpoint id>.<domain>` is the address of an endpoint. */
   domain?: string | undefined;
 }
 
-/** Between two looks whether a node that cannot be reached is back. */
+/** How long to wait before trying a node again that could not be reached. */
 const NODE_AWAY_MS = 250;
-/** A worker has this long for the whole of its answer. */
+/** A worker has this long for its whole answer. */
 const LIMITS: Limits = { bodyBytes: 30 * MIB, ms: 330_000, until: "end" };
 
-/** An endpoint with this in its environment gets the caller's `Authorization` header too. */
+/** An endpoint with this environment variable also gets the caller's `Authorization` header. */
 const KEEPS_AUTHORIZATION = "MILLRACE_FORWARD_AUTH";
 
-/** Who asks, and for what, where that was found out before the request is answered. */
+/** What was found out about a request before it is answered. */
 interface Known {
   caller?: Caller;
   item?: EndpointItem;
@@ -55,7 +55,7 @@ interface Known {
 export class EndpointProxy implements Ahead {
   readonly #parts: ProxyParts;
   readonly #upgrades = new Upgrades();
-  /** A caller is the same object for as long as it is remembered. */
+  /** A caller stays the same object for as long as it is cached. */
   readonly #surfaces = new WeakMap<Caller, Surface>();
 
   constructor(parts: ProxyParts) {
@@ -71,7 +71,7 @@ export class EndpointProxy implements Ahead {
     return this.#ifBalanced(type, address, request);
   }
 
-  /** An endpoint of another type that is addressed so is refused over HTTP all the same. */
+  /** This is also true for endpoints of other types. They are refused over HTTP later. */
   mayUpgrade(request: Request): boolean {
     return isWebSocket(request) && this.#addressOf(request) !== undefined;
   }
@@ -98,9 +98,9 @@ export class EndpointProxy implements Ahead {
   }
 
   /**
-   * Others must not learn that there is such an endpoint: their requests are left to the routes, and get whatever a request to one
-   * that does not exist would get there. What is found out here is not asked for again. At once for a caller and an endpoint that were
-   * looked up a moment ago: the promises cost more than the look.
+   * Finds out whether the caller may know of the endpoint. If not, the request is left to the routes, which answer as if the endpoint did
+   * not exist. The result is not looked up again later. With a cached caller and endpoint it returns at once, since promises would cost
+   * more than the lookup.
    */
   #whoMayKnow({ endpoint }: Address, request: Request): Known | undefined | Promise<Known | undefined> {
     const { surface, endpoints } = this.#parts;
@@ -134,7 +134,7 @@ export class EndpointProxy implements Ahead {
     );
   }
 
-  /** The surface for requests of somebody who is known already. */
+  /** The surface for requests of a caller who is already known. */
   #recognising(caller: Caller): Surface {
     let surface = this.#surfaces.get(caller);
     if (!surface) {
@@ -144,7 +144,7 @@ export class EndpointProxy implements Ahead {
     return surface;
   }
 
-  /** No async function where the endpoint is known, which would be a promise and a turn more for every request. */
+  /** This is no async function, which would cost every request one more promise and turn. */
   #pass(admission: Admission): Promise<Reply> {
     const { caller, item, address } = admission;
     if (item) return this.#send(admission, item.doc);
@@ -172,8 +172,9 @@ export class EndpointProxy implements Ahead {
   }
 
   /**
-   * A worker that accepts no connection has got nothing of the request, so that another one, or the same one once it is well, can
-   * have it. One that refuses it again although it was said to be well listens somewhere else, and nothing is to be waited for.
+   * Sends a request until a worker accepts it. A worker that accepts no connection got nothing of it, so another worker can have it, or the
+   * same one once it is healthy again. A worker that refuses twice, although it counts as healthy, listens somewhere else, so waiting is
+   * useless.
    */
   async #untilAccepted(seeking: Seeking, send: (slot: Slot) => Promise<void>): Promise<Reply> {
     for (let refusedBy: Set<Backend> | undefined; ; ) {
@@ -189,7 +190,7 @@ export class EndpointProxy implements Ahead {
       } finally {
         slot.release();
       }
-      // It says nothing of the worker; those of a node that is known to be gone are not to choose from any more.
+      // An unreachable node says nothing about the worker. Once the node counts as gone, its workers are no longer chosen.
       if (isAway) await sleep(this.#parts.clock, NODE_AWAY_MS);
     }
   }
@@ -205,7 +206,7 @@ export class EndpointProxy implements Ahead {
   }
 }
 
-/** A request that came as far as its guards. */
+/** A request that has reached its guards. */
 interface Admission extends Required<Pick<Known, "caller">>, Pick<Known, "item"> {
   address: Address;
   request: Request;
@@ -218,21 +219,21 @@ interface Seeking {
   endpoint: string;
   perWorker: number;
   affinity: Affinity | undefined;
-  /** On the monotonic clock: what it waits after a refusal is a part of the same wait. */
+  /** On the monotonic clock. The wait after a refusal counts as part of the same wait. */
   since: number;
   reply: Reply;
 }
 
-/** What is known of a request that its caller may not send; nothing where the caller may not know of the endpoint. */
+/** What is known of a request that failed to authenticate or find its endpoint; undefined if the caller may not know of the endpoint. */
 function knownDespite(error: unknown): Known | undefined | Promise<never> {
   if (isProblem(error, "unauthenticated") || isProblem(error, "not-found")) return undefined;
-  // Refused once more, where refusals are answered.
+  // The pipeline refuses it again, in the right form.
   if (isProblem(error, "not-allowed")) return {};
-  // Nobody knows whether it is there.
+  // It is unknown whether the endpoint exists.
   return Promise.reject(error);
 }
 
-/** The guards of invocation, and nothing of an endpoint to those whom they turn away. */
+/** Applies the guards of invocation. Callers that they refuse learn nothing about the endpoint. */
 function admitted(caller: Caller, { endpoint, form }: Address, doc: KeptEndpoint): KeptEndpoint {
   requireScope(caller, "serverless:invoke");
   if (doc.type === "LOAD_BALANCER") return doc;
@@ -243,7 +244,7 @@ function admitted(caller: Caller, { endpoint, form }: Address, doc: KeptEndpoint
 }
 
 function way({ target, form, prefix }: Address, env: KeptEndpoint["env"], { rawHeaders, headers, socket }: Request) {
-  const key = keyOf(headers.authorization);
+  const key = headers.authorization === undefined ? undefined : keyOf(headers.authorization);
   const keepsAuthorization = env[KEEPS_AUTHORIZATION] === "true";
   const sender = { remote: socket.remoteAddress, key, keepsAuthorization, prefix };
   return { target: withoutKey(target, key), form, headers: requestHeaders(rawHeaders, sender) };

@@ -12,7 +12,7 @@ import { retirementHeaders } from "./retirement.ts";
 export function restV1Surface(authenticator: Authenticator): Surface {
   return {
     name: "rest-v1",
-    authenticate: ({ headers }) => authenticator.bearer(headers.authorization),
+    authenticate: (request) => authenticator.caller(request),
     limited: true,
     strictMediaType: true,
     refusal: messageJson,
@@ -28,7 +28,7 @@ export interface RestV1Parts {
 }
 
 export function mountRestV1(router: Router, { pipeline, surface, resources }: RestV1Parts): void {
-  for (const { operations, handlers } of resources) pipeline.mount(router, surface, operations, handlers);
+  for (const resource of resources) pipeline.mount(router, surface, resource);
   const unknown: Answering = (request, reply) =>
     pipeline.refuse(surface, problem("not-found", "The requested path was not found."), request, reply);
   for (const path of ["/v1", "/v1/{path*}"]) router.addRefusal(path, unknown);

@@ -1,4 +1,4 @@
-/** The OpenAPI document of REST v2, made from the same operations that the router mounts. */
+/** Makes the OpenAPI document of REST v2 from the same operations that the router mounts. */
 import { operations } from "../../contract.ts";
 import type { Operations } from "../../kernel/operation.ts";
 import { t } from "../../kernel/schema.ts";
@@ -17,11 +17,14 @@ export const reasons: Record<number, string> = {
   413: "The body is larger than this operation takes.",
   415: "The body is not JSON.",
   422: "The body or a parameter does not fit its schema; `errors` lists each failure.",
+  416: "The range is not within the content; `Content-Range` says how long it is.",
   429: "A rate limit window is used up; `detail` names it.",
+  507: "What was sent does not fit on the volume or the disk; nothing of it is kept.",
 };
 
 export const tagDescriptions: Record<string, string> = {
   Account: "Secrets, SSH keys and API keys of the calling account.",
+  People: "Who is in the account, in which role; invitations, sessions, and signing in to the console.",
   Pods: "Machines that people live on: GPU or CPU, with storage, ports and logs.",
   Billing: "What everything cost, in buckets of time.",
   Clusters: "Pods that are placed together and reach each other by private addresses.",

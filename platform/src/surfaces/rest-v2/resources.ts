@@ -1,9 +1,12 @@
-/** The resources of REST v2: the operations of the contract, each with what answers it. */
+/** The resources of REST v2: the operations of the contract, each with the function that answers it. */
 import type { Authenticator } from "../../guards/authenticate.ts";
-import { type Answered, answered } from "../../guards/perform.ts";
+import { type Answered, answered, openlyAnswered } from "../../guards/perform.ts";
 import { accountOperations } from "../../resources/account/operations.ts";
 import { accountHandlers } from "../../resources/account/rest-v2.ts";
 import type { AccountService } from "../../resources/account/service.ts";
+import { administrationOperations } from "../../resources/administration/operations.ts";
+import { administrationHandlers } from "../../resources/administration/rest-v2.ts";
+import type { AdministrationService } from "../../resources/administration/service.ts";
 import { auditOperations } from "../../resources/audit/operations.ts";
 import { auditHandlers } from "../../resources/audit/rest-v2.ts";
 import type { AuditLog } from "../../resources/audit/service.ts";
@@ -24,10 +27,15 @@ import type { EndpointService } from "../../resources/endpoints/service.ts";
 import { eventOperations } from "../../resources/events/operations.ts";
 import { eventHandlers } from "../../resources/events/rest-v2.ts";
 import type { AccountEvents } from "../../resources/events/service.ts";
+import { historyOperations } from "../../resources/history/operations.ts";
+import { historyHandlers } from "../../resources/history/rest-v2.ts";
+import type { HistoryService } from "../../resources/history/service.ts";
 import { installationOperations } from "../../resources/installation/operations.ts";
 import { installationHandlers } from "../../resources/installation/rest-v2.ts";
 import type { InstallationService } from "../../resources/installation/service.ts";
 import type { LogReaders } from "../../resources/logs/readers.ts";
+import { ownOperations, peopleOperations, signInOperations } from "../../resources/people/operations.ts";
+import { ownHandlers, type PeopleServices, peopleHandlers, signInHandlers } from "../../resources/people/rest-v2.ts";
 import type { PortLinks } from "../../resources/pods/links.ts";
 import { podOperations } from "../../resources/pods/operations.ts";
 import { podHandlers } from "../../resources/pods/rest-v2.ts";
@@ -54,6 +62,9 @@ import type { TemplateService } from "../../resources/templates/service.ts";
 import { terminalOperations } from "../../resources/terminals/operations.ts";
 import { terminalHandlers } from "../../resources/terminals/rest-v2.ts";
 import type { TerminalService } from "../../resources/terminals/service.ts";
+import { volumeFileOperations } from "../../resources/volume-files/operations.ts";
+import { volumeFileHandlers } from "../../resources/volume-files/rest-v2.ts";
+import type { VolumeFileService } from "../../resources/volume-files/service.ts";
 import { networkVolumeOperations } from "../../resources/volumes/operations.ts";
 import { networkVolumeHandlers } from "../../resources/volumes/rest-v2.ts";
 import type { NetworkVolumeService } from "../../resources/volumes/service.ts";
@@ -61,7 +72,7 @@ import { workerOperations } from "../../resources/workers/operations.ts";
 import { workerHandlers } from "../../resources/workers/rest-v2.ts";
 import type { WorkerService } from "../../resources/workers/service.ts";
 
-export interface RestServices {
+export interface RestServices extends PeopleServices {
   account: AccountService;
   audit: AuditLog;
   spending: SpendBook;
@@ -79,8 +90,11 @@ export interface RestServices {
   catalog: CatalogService;
   templates: TemplateService;
   volumes: NetworkVolumeService;
+  volumeFiles: VolumeFileService;
   s3Keys: S3KeyService;
   billing: BillingService;
+  history: HistoryService;
+  administration: AdministrationService;
   installation: InstallationService;
   events: AccountEvents;
   authenticator: Authenticator;
@@ -90,6 +104,9 @@ export function restResources(services: RestServices): Answered[] {
   const forgetKeys = () => services.authenticator.forget();
   return [
     answered(accountOperations, accountHandlers(services.account, forgetKeys)),
+    answered(peopleOperations, peopleHandlers(services, forgetKeys)),
+    answered(ownOperations, ownHandlers(services)),
+    openlyAnswered(signInOperations, signInHandlers(services)),
     answered(spendingOperations, spendingHandlers(services.spending)),
     answered(auditOperations, auditHandlers(services.audit)),
     answered(eventOperations, eventHandlers(services.events)),
@@ -105,8 +122,11 @@ export function restResources(services: RestServices): Answered[] {
     answered(catalogOperations, catalogHandlers(services.catalog)),
     answered(templateOperations, templateHandlers(services.templates)),
     answered(networkVolumeOperations, networkVolumeHandlers(services.volumes)),
+    answered(volumeFileOperations, volumeFileHandlers(services.volumeFiles)),
     answered(s3KeyOperations, s3KeyHandlers(services.s3Keys)),
     answered(billingOperations, billingHandlers(services.billing)),
+    answered(historyOperations, historyHandlers(services.history)),
+    answered(administrationOperations, administrationHandlers(services.administration)),
     answered(installationOperations, installationHandlers(services.installation)),
   ];
 }

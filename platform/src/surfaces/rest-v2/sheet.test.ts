@@ -1,4 +1,4 @@
-/** The document beside the field-level facts of the API: the same names, the same ones required, and what is ours said to be so. */
+/** Compares the document with the field-level facts of the API: same names, same required ones, and our additions marked as ours. */
 import { expect, test } from "vitest";
 import { openApiDocument } from "./openapi.ts";
 
@@ -16,7 +16,7 @@ const words = (text: string) => text.split(/\s+/).filter(Boolean).toSorted();
 
 const CONTAINER = "image args entrypoint cmd disk env ports registry";
 
-/** Of each record and body: the names that the API has, those of them that are always there, and those that we added. */
+/** For each record and body: the API's names, the ones that are always present, and the ones that we added. */
 const shapes: Record<string, { names: string; required: string; ours?: string }> = {
   Pod: {
     names: `id name status actions ${CONTAINER} mounts gpu cpu cloud dataCenterId cudaVersion ssh template cost locked
@@ -83,6 +83,7 @@ const shapes: Record<string, { names: string; required: string; ours?: string }>
   DataCenter: {
     names: "id name region globalNetwork networkVolumeTypes compliance gpuAvailability cpuAvailability",
     required: "id name region globalNetwork networkVolumeTypes compliance",
+    ours: "networkVolumePrices",
   },
   ...billing(
     "BillingHistory",
@@ -112,7 +113,7 @@ test.each(Object.entries(shapes))("%s has the fields of the API, and ours beside
   expect(required.filter((field) => !words(ours).includes(field)).toSorted()).toEqual(words(always));
 });
 
-/** Method, path, operation and what it answers when all is well, with the refusals that are its own. */
+/** Method, path, operation and success status, with the refusals of its own. */
 const index = `
 GET /v2/pods listPods 200
 POST /v2/pods createPod 201 400 404 413 422

@@ -1,11 +1,12 @@
-/** The SSH server: lets connections in, bounds them, and ends those whose Pod has ended. */
+/** The SSH server: accepts connections, limits them, and ends those whose Pod has ended. */
 
 import { createServer, type Server as NetServer, type Socket } from "node:net";
-import { LoginAttempts, partyOf } from "../../guards/login-attempts.ts";
+import { LoginAttempts } from "../../guards/login-attempts.ts";
 import { type Duty, every } from "../../kernel/background.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { type Failed, named } from "../../kernel/failed.ts";
 import type { Log } from "../../kernel/log.ts";
+import { partyOf } from "../../kernel/party.ts";
 import type { Random } from "../../kernel/random.ts";
 import { within } from "../../kernel/wait.ts";
 import type { SshLogins } from "../../resources/ssh/logins.ts";
@@ -22,28 +23,28 @@ export interface SshServerParts {
   log: Log;
   logins: SshLogins;
   door: PodDoor;
-  /** Of those who are let in, at once. */
+  /** The most logged-in connections at once. */
   connections: number;
   failed: Failed;
 }
 
-/** From the connection to the login. */
+/** The time between connecting and logging in. */
 export const LOGIN_MS = 30_000;
-/** Whose login is not there yet: of all, beyond which the oldest goes, and of one address. */
+/** The most connections without a login: in all, beyond which the oldest is closed, and per address. */
 export const MOST_STRANGERS = 128;
 export const MOST_STRANGERS_OF_ADDRESS = 16;
-/** An account leaves room for others. */
+/** One account gets at most one in this many connections, so that some are left for others. */
 const SHARE_OF_ACCOUNT = 4;
 const LOOK_MS = 5_000;
-/** For the last words. */
+/** How long sessions have to deliver their last words. */
 const CLOSE_MS = 2_000;
 const KEEP_ALIVE_MS = 15_000;
 const KEEP_ALIVES_MISSED = 3;
-/** Of an address that is turned away again and again, one line in this time. */
+/** An address that is refused again and again gets one log line per this time. */
 const TOLD_AGAIN_MS = 60_000;
 const MOST_TOLD = 1_000;
 
-/** What is fast and safe in this runtime; nothing is packed, since what unpacks to more than it is fills the memory. */
+/** Fast and safe algorithms in this runtime. There is no compression, since small input could unpack to fill the memory. */
 const ALGORITHMS = {
   kex: [
     "curve25519-sha256",
@@ -63,7 +64,7 @@ export class SshServer implements AsyncDisposable {
   readonly #parts: SshServerParts;
   readonly #attempts: LoginAttempts;
   readonly #listener: NetServer;
-  /** Connections whose login is not there yet, the oldest first, each with whom it is counted for. */
+  /** Connections without a login, oldest first, each with the address that it counts for. */
   readonly #strangers = new Map<Socket, string>();
   readonly #connections = new Map<Socket, SshConnection>();
   readonly #shares = new Shares();
@@ -96,7 +97,7 @@ export class SshServer implements AsyncDisposable {
     );
   }
 
-  /** The port that it listens on. Rejects when it cannot. */
+  /** Resolves with the port, or rejects if it cannot listen. */
   listen({ port, host }: { port: number; host: string }): Promise<number> {
     const listener = this.#listener;
     return new Promise((resolve, reject) => {
@@ -110,7 +111,7 @@ export class SshServer implements AsyncDisposable {
     });
   }
 
-  /** Says on every session why it ends, and gives that a moment. */
+  /** Tells every session why it ends, and waits a moment for the words to arrive. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosing = true;
     await this.#looking[Symbol.asyncDispose]();
@@ -122,7 +123,7 @@ export class SshServer implements AsyncDisposable {
     if (this.#listener.listening) await closed;
   }
 
-  /** Whether it may say who it is. */
+  /** Whether the connection may go on to log in. */
   #arrive(socket: Socket): boolean {
     const { clock } = this.#parts;
     const address = socket.remoteAddress ?? "";
@@ -158,7 +159,10 @@ export class SshServer implements AsyncDisposable {
     return true;
   }
 
-  /** At once, and without a word: the library would go on to read what follows, and take for it as much memory as a packet claims to need. */
+  /**
+   * Closes the connection at once and silently. The library would otherwise read on, and allocate as much memory as a packet claims to
+   * need.
+   */
   #violated(socket: Socket, address: string, reason: string): void {
     if (socket.destroyed) return;
     const isKeptOut = this.#strangers.has(socket) && this.#attempts.failed(address);
@@ -175,7 +179,7 @@ export class SshServer implements AsyncDisposable {
     return `${MOST_STRANGERS_OF_ADDRESS} connections of this address have no login yet`;
   }
 
-  /** Whoever is turned away without being asked who it is could fill the log. */
+  /** Clients that are refused before any login could fill the log, so only one line per address is written in a while. */
   #tell(party: string, address: string, reason: string): void {
     const now = this.#parts.clock.monotonic();
     if (now - (this.#told.get(party) ?? Number.NEGATIVE_INFINITY) < TOLD_AGAIN_MS) return;
@@ -208,7 +212,7 @@ export class SshServer implements AsyncDisposable {
     });
   }
 
-  /** A Pod that ended takes the connections to it along. */
+  /** Ends the connections to Pods that have ended. */
   async #look(): Promise<void> {
     const asked = new Map<string, Promise<string | undefined>>();
     for (const [socket, connection] of [...this.#connections]) {

@@ -1,4 +1,4 @@
-/** A request before it becomes bytes: valid as it is made, with real ids, and open to be changed in every part. */
+/** A request before it becomes bytes: valid at first, with real ids, and open to changes in every part. */
 import type { SeededRandom } from "../../../src/kernel/random.ts";
 import { PASS_HEADER } from "../../../src/surfaces/node-link/pass.ts";
 import { CPU, type Person, type Place } from "./population.ts";
@@ -9,23 +9,23 @@ export interface Draft {
   route: Route;
   person: Person;
   method: string;
-  /** By name, as they stand in the path. */
+  /** The path parameters by name. */
   params: Record<string, string>;
-  /** Once it is set, the path is this. */
+  /** Replaces the route's path once it is set. */
   path?: string;
   query: [string, string][];
   headers: [string, string][];
-  /** A value is sent as JSON, text and bytes as they are. */
+  /** A value is sent as JSON. Text and bytes are sent unchanged. */
   body: { value: unknown } | { text: string | Buffer } | undefined;
-  /** These bytes instead of all that. */
+  /** These bytes are sent instead of everything else. */
   raw?: Buffer;
-  /** What was done to it, in words. */
+  /** Describes the changes that were made. */
   changes: string[];
-  /** It names something of the other account. */
+  /** Whether the request names something of the other account. */
   isForeign: boolean;
-  /** Its framing is as HTTP wants it: the answer is about the request, and the connection lives on. */
+  /** Whether the framing is valid HTTP, so that the answer belongs to this request and the connection stays usable. */
   isFramed: boolean;
-  /** Not all of its body comes: the server waits for it. */
+  /** Whether a part of the body is never sent, so that the server waits for it. */
   isShort: boolean;
 }
 
@@ -35,10 +35,10 @@ export interface Scene {
   values: SchemaValues;
 }
 
-/** So many are always left to be asked about. */
+/** At least this many things are kept, so that requests have something to name. */
 const FEW = 3;
 const NEVER_CHANGED = new Set(["PATCH", "DELETE", "PUT"]);
-/** What would end, empty or take what must stay. */
+/** Routes that would end, empty or take the things that must stay. */
 const TAKES = /\/(purge-queue|cancel|retry|job-|status|batch|runsync|openai)/;
 
 export function validDraft({ place, chance, values }: Scene, route: Route, person: Person): Draft {
@@ -71,7 +71,10 @@ export function targetOf(draft: Draft): string {
   return pathOf(draft) + (search ? `?${search}` : "");
 }
 
-/** What is sent, as far as it says what is to be done: bytes that were made first are not changed by what the draft is given later. */
+/**
+ * The methods and the target that are really sent. Raw bytes are fixed when they are made, and later changes of the draft do not reach
+ * them.
+ */
 export function sentAs({ raw, method, ...draft }: Draft): { methods: string[]; target: string } {
   const target = targetOf({ method, ...draft });
   if (!raw) return { methods: [method], target };
@@ -79,7 +82,7 @@ export function sentAs({ raw, method, ...draft }: Draft): { methods: string[]; t
   return { methods: [method, ...(/^[A-Z]+(?= )/.exec(text.trimStart()) ?? [])], target: `${target} ${text}` };
 }
 
-/** What is escaped already stays as it is. */
+/** Existing escapes stay unchanged. */
 const escaped = (text: string) => text.toWellFormed().replace(/[^\w.~%+,{}":[\]-]/gu, encodeURIComponent);
 
 function paramsOf(route: Route, person: Person, chance: SeededRandom, place: Place): Record<string, string> {
@@ -115,8 +118,8 @@ function idFor(
   if (named === "worker") return route.key === "worker" ? byHand.worker : chance.pick(owns.worker);
   const isRead = route.method === "GET";
   if (named === "secret" && isRead) return chance.pick([kept.secret, ...owns.secret]);
-  // A job, batch or request is kept together with its endpoint.
-  const fitting = owns[named].filter((id) => !id.includes("@") || id.endsWith(`@${endpoint}`));
+  // A job, batch or request is stored together with its endpoint.
+  const fitting = (owns[named] ?? []).filter((id) => !id.includes("@") || id.endsWith(`@${endpoint}`));
   return (fitting.length > 0 ? chance.pick(fitting) : "gone").split("@")[0]!;
 }
 
@@ -132,17 +135,17 @@ function headersOf({ route, body, person, method }: Draft, place: Place, chance:
   return headers;
 }
 
-/** Last, since it speaks for the path and query as they are sent. */
+/** Added last, since the pass covers the path and query exactly as they are sent. */
 export function withPass(draft: Draft, { passes }: Place): void {
   if (draft.route.key === "node") draft.headers.push([PASS_HEADER, passes.issue(draft.method, targetOf(draft))]);
 }
 
 type Example = (person: Person, chance: SeededRandom) => Record<string, unknown> | unknown[];
 
-/** A worker may be started for each; those that no machine can start are never more than a few. */
+/** Each endpoint may start one worker. No machine can start these, so there are never more than a few. */
 const WORKERS = { min: 0, max: 1 };
 
-/** What the rules beyond the schema want; the rest is made from the schema. */
+/** Bodies that also meet the rules beyond the schema. All other bodies are made from the schema. */
 const examples: Record<string, Example> = {
   createEndpoint: ({ mark }, chance) => ({
     ...CPU,
@@ -216,12 +219,12 @@ function bodyOf(
   const isSubmission = /\/(run|runsync|batch|requests)$/.test(route.path) && route.method === "POST";
   if (!isSubmission) return { value };
   const job = { input: { mark: person.mark, prompt: "x" } };
-  // The endpoint of what must stay is asked plainly.
+  // The endpoint that must stay gets only plain jobs.
   if (params.endpoint_id === person.kept.endpoint) return { value: job };
   return { value: Array.isArray(value) ? [job, job] : { ...(value as object), ...job, webhook: undefined } };
 }
 
-/** For /job-exchange: `<job id> <attempt> <result>`. */
+/** Lines for /job-exchange: `<job id> <attempt> <result>`. */
 function linesFor({ owns, mark }: Person, chance: SeededRandom): string {
   const line = () =>
     `${chance.pick([...owns.job, "gone"]).split("@")[0]} ${1 + chance.below(2)} ${JSON.stringify({ output: mark })}`;

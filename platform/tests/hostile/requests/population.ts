@@ -1,4 +1,4 @@
-/** Two accounts and what they own, made through the API: the ids that requests are about, and a ledger of what was acknowledged. */
+/** Two accounts and what they own, made through the API: the ids for requests, and a ledger of what was acknowledged. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Services } from "../../../src/composition/services.ts";
@@ -9,24 +9,24 @@ import { NodePasses } from "../../../src/surfaces/node-link/pass.ts";
 import { call } from "../../world.ts";
 import type { Named } from "./routes.ts";
 
-/** What may not be seen by the other account stands in everything that an account makes. */
+/** An account that puts its marks into everything it makes, so that a leak to the other account is visible. */
 export interface Person {
   key: string;
-  /** Reads, and does nothing else. */
+  /** A key that can only read. */
   readingKey: string;
-  /** A word that is in every text of this account. */
+  /** A word in every text of this account. */
   mark: string;
-  /** A word that is in every secret value, and so in no answer at all. */
+  /** A word in every secret value, which no answer may contain. */
   hiddenMark: string;
-  /** By what they are, ids that requests may change and remove; the newest last. */
+  /** Ids that requests may change and remove, by kind, newest last. */
   owns: Record<Named, string[]>;
-  /** Whatever else is done, these stay as they are. */
+  /** These stay unchanged, whatever else is done. */
   kept: Kept;
-  /** Its program answers. */
+  /** An endpoint whose program answers. */
   app: string;
-  /** Endpoints whose callers wait for a program, as well as the one that has one. */
+  /** Load-balanced endpoints, where callers may wait for a program. `app` is one of them. */
   balanced: Set<string>;
-  /** Its jobs wait for whoever asks with the worker's key. */
+  /** An endpoint whose jobs wait until somebody takes them with the worker's key. */
   byHand: { endpoint: string; worker: string; key: string };
 }
 
@@ -34,9 +34,9 @@ export interface Kept {
   endpoint: string;
   secret: string;
   apiKey: string;
-  /** As they were when they were made. */
+  /** The records as they were when they were made. */
   records: Map<string, unknown>;
-  /** Acknowledged by /run. */
+  /** Jobs that /run acknowledged. */
   jobs: Set<string>;
 }
 
@@ -54,7 +54,7 @@ export async function placeOf(url: string, data: string, { vault }: Installation
   return { url, machine, passes: new NodePasses({ clock: realClock, random: realRandom, vault }) };
 }
 
-/** In the folder lies the program of its application. */
+/** `folder` holds the program of the application. */
 export async function settle(
   place: Place,
   name: string,
@@ -122,6 +122,9 @@ const nothing = (): Person["owns"] => ({
     batch: [],
     request: [],
     machine: [],
+    person: [],
+    invitation: [],
+    session: [],
     rest: [],
   },
 });

@@ -1,14 +1,14 @@
-/** Every route of the server as data: those of the contract as its three documents describe them, and those that they do not hold. */
+/** Every route of the server as data: those in the contract's three documents, and those that no document contains. */
 import { invokeDocument } from "../../../src/surfaces/invoke/openapi.ts";
 import { restV1Document } from "../../../src/surfaces/rest-v1/openapi.ts";
 import { openApiDocument } from "../../../src/surfaces/rest-v2/openapi.ts";
 import { beyondContract } from "./routes-beyond-contract.ts";
 import type { Schema } from "./schema-values.ts";
 
-/** Decides who is asked for a key, and what a refusal looks like. */
+/** Decides which key is asked for and what a refusal looks like. */
 export type Form = "problem" | "flat" | "graph" | "open";
 
-/** What a path parameter names. */
+/** The kinds of things that a path parameter can name. */
 export type Named =
   | "endpoint"
   | "secret"
@@ -27,6 +27,9 @@ export type Named =
   | "batch"
   | "request"
   | "machine"
+  | "person"
+  | "invitation"
+  | "session"
   | "rest";
 
 export interface Route {
@@ -37,25 +40,25 @@ export interface Route {
   query: Record<string, Schema>;
   headers: string[];
   body?: Schema;
-  /** Text that is no JSON, for a body that is none. */
+  /** The body is plain text instead of JSON. */
   text?: true;
   form: Form;
-  /** Which key opens it. */
+  /** The kind of key that the route accepts. */
   key: "account" | "worker" | "node" | "none";
-  /** Which endpoint it is asked of. */
+  /** The kind of endpoint that the route is called on. */
   of: "any" | "app";
-  /** By status, the schema of a body; undefined where there is none or anything may be in it. */
+  /** The schema of the body by status; undefined where there is no body or it may hold anything. */
   success: Record<number, Schema | undefined>;
   refusals: readonly number[];
-  /** Faults that the route says it may have. */
+  /** Server errors that the route declares. */
   faults: readonly number[];
-  /** What such a fault says, where it says something that others do not. */
+  /** What the message of such an error must say, where the route has its own. */
   faultText?: RegExp;
-  /** It may keep its caller waiting. */
+  /** Whether the route may keep its caller waiting. */
   mayLast: boolean;
 }
 
-/** What every surface may answer to a request that is broken as HTTP, whatever it was about. */
+/** Statuses that every surface may answer to a request that is broken as HTTP. */
 export const HTTP_REFUSALS = [400, 404, 405, 408, 411, 413, 414, 415, 417, 431];
 
 interface Described {
@@ -78,7 +81,7 @@ const restV1 = renamed(restV1Document() as unknown as Document, "V1");
 
 export const components = { ...rest.components.schemas, ...invoke.components.schemas, ...restV1.components.schemas };
 
-/** Schemas of the same name are others in another document. */
+/** Renames the schemas, since another document has different ones with the same names. */
 function renamed(document: Document, prefix: string): Document {
   const text = JSON.stringify(document).replaceAll('"#/components/schemas/', `"#/components/schemas/${prefix}`);
   const { components, ...rest } = JSON.parse(text) as Document;
@@ -90,6 +93,9 @@ const namedBy: [RegExp, Named][] = [
   [/^\/v2\/account\/secrets\//, "secret"],
   [/^\/v2\/account\/api-keys\//, "apiKey"],
   [/^\/v2\/account\/s3-keys\//, "s3Key"],
+  [/^\/v2\/account\/people\//, "person"],
+  [/^\/v2\/account\/invitations\//, "invitation"],
+  [/^\/v2\/account\/sessions\//, "session"],
   [/^\/v2\/serverless\//, "endpoint"],
   [/^\/v2\/registries\/delegations\//, "delegation"],
   [/^\/v2\/registries\//, "registry"],
@@ -106,7 +112,7 @@ const namedBy: [RegExp, Named][] = [
   [/^\/v1\/containerregistryauth\//, "registry"],
 ];
 
-/** What an account makes by REST v2, and how it goes again. */
+/** What an account creates by REST v2, and the operations that create and remove it. */
 export const things = {
   endpoint: { path: "/v2/serverless", create: "createEndpoint", remove: "deleteEndpoint" },
   secret: { path: "/v2/account/secrets", create: "createSecret", remove: "deleteSecret" },
@@ -120,7 +126,7 @@ export const things = {
   cluster: { path: "/v2/clusters", create: "createCluster", remove: "deleteCluster" },
 } as const satisfies Partial<Record<Named, { path: string; create: string; remove: string }>>;
 export type Thing = keyof typeof things;
-/** What REST v1 makes of them. */
+/** The operations of REST v1 that create these things. */
 const madeByV1: Record<string, Thing> = {
   CreatePod: "pod",
   CreateEndpoint: "endpoint",
@@ -165,19 +171,19 @@ function fromContract(path: string, method: string, described: Described): Route
         .map((status) => [status, responses[status]?.content?.["application/json"]?.schema]),
     ),
     refusals: statuses.filter((status) => status >= 400 && status < 500),
-    // The contract's `default` stands for faults too; none of them is one that a request may bring about.
+    // The contract's `default` also covers server errors, but no request may cause one.
     faults: statuses.filter((status) => status >= 500),
     mayLast: events,
   };
 }
 
-/** The only fault that a request may bring about there says that there is no room. */
+/** The only server error that a request may cause there says that there is no capacity. */
 function fromV1(path: string, method: string, described: Described): Route {
   const route = fromContract(path, method, described);
   return { ...route, form: "flat", faultText: /There are no|not have the resources/ };
 }
 
-/** Calls that wait for something. */
+/** Routes that wait for something. */
 const LASTING = /\/(runsync|status-sync|stream|openai|job-take|job-take-batch|job-stop|job-exchange)(\/|$)/;
 
 function fromInvoke(path: string, method: string, described: Described): Route {
@@ -192,7 +198,7 @@ function fromInvoke(path: string, method: string, described: Described): Route {
     of: isOfApp ? "app" : "any",
     ...(isOfApp ? { success: { 200: undefined }, body: { type: "object" } } : {}),
     ...(isText ? { text: true as const } : {}),
-    // The last one is of all accounts: nothing that these requests do may bring it about.
+    // A 503 concerns all accounts, so none of these requests may cause it.
     faults: isOfApp || path.includes("/openai/") ? route.faults : route.faults.filter((status) => status !== 503),
     mayLast: isOfApp || LASTING.test(path),
   };

@@ -1,9 +1,11 @@
-/** Removes what Pods that are gone have left on one machine: what they stored, their logs, and the networks of their clusters. */
+/** Removes what terminated Pods have left on one machine: their storage, their logs, and the networks of their clusters. */
 import { type Failed, named } from "../../../kernel/failed.ts";
 import type { Compute } from "../../../ports/compute/compute.ts";
 import { VolumeRefused } from "../../../ports/compute/volumes.ts";
 import type { Logs } from "../../../ports/logs/logs.ts";
 import type { ClusterService } from "../../clusters/service.ts";
+import { keyOf } from "../../history/model.ts";
+import type { SeriesRecords } from "../../history/records.ts";
 import type { PodKeys } from "../keys.ts";
 import { persistentVolume, podLog } from "../model.ts";
 import type { PodRecords } from "../records.ts";
@@ -19,6 +21,7 @@ export interface ClearingParts {
   podRemains: PodRemains;
   podKeys: PodKeys;
   portVisits: PortVisits;
+  seriesRecords: Pick<SeriesRecords, "remove">;
   clusters: Pick<ClusterService, "find" | "learn">;
   failed: Failed;
 }
@@ -32,20 +35,20 @@ export class Clearing {
     this.#networks = new ClusterNetworks(parts);
   }
 
-  /** Each step may be repeated: the note that there is something to remove goes last. */
+  /** Each step can be repeated, because the record of what is left is removed last. */
   async clear(): Promise<void> {
     const { podRemains, podRecords, machine } = this.#parts;
     for (const { id, pod } of await podRemains.on(machine)) {
-      // Its program is still ending; the next look finds it gone.
+      // The Pod's program is still ending. A later look removes the rest.
       if ((await podRecords.instancesOf(pod)).some(({ doc }) => doc.machine === machine)) continue;
       if (await this.#removeOf(pod)) await podRemains.areGone(id);
     }
-    // An engine that is away keeps nobody from doing the rest.
+    // A container engine that is not reachable must not prevent the rest.
     await this.#networks.releaseLeft().catch(named(this.#parts.failed, "release networks of clusters"));
   }
 
   async #removeOf(pod: string): Promise<boolean> {
-    const { compute, logs, podKeys, portVisits } = this.#parts;
+    const { compute, logs, podKeys, portVisits, seriesRecords } = this.#parts;
     try {
       await compute.volumes?.remove(persistentVolume(pod));
     } catch (error) {
@@ -55,6 +58,7 @@ export class Clearing {
     await podKeys.removeOf(pod);
     await portVisits.removeOf(pod);
     await logs.remove(podLog(pod));
+    await seriesRecords.remove(keyOf({ kind: "pod", id: pod }));
     return true;
   }
 }

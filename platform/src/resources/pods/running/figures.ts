@@ -1,40 +1,44 @@
-/** What the programs of Pods use: measured on each machine every few seconds, and told to the other nodes. */
+/** Measures what the programs of Pods and workers use on each machine every few seconds, and shares it with the other nodes. */
 import { eachOf } from "../../../kernel/bounded.ts";
 import type { Clock } from "../../../kernel/clock.ts";
 import type { Kept } from "../../../kernel/document.ts";
+import type { InstanceRecords } from "../../../machines/instance-records.ts";
+import type { InstanceItem } from "../../../machines/instances.ts";
 import { EVERYONE } from "../../../machines/nodes.ts";
 import type { OwnMachine } from "../../../machines/own-machine.ts";
 import type { Stats } from "../../../ports/compute/stats.ts";
 import { Collection } from "../../../ports/store/collection.ts";
 import type { Store } from "../../../ports/store/store.ts";
-import type { PodInstance } from "../instance.ts";
-import type { PodRecords } from "../records.ts";
 import type { Figures } from "../view.ts";
 
 type Measured = { figures: Record<string, Figures> };
 
-/** One record for each machine. */
+/** There is one record for each machine. */
 const podFigures: Kept<Measured> = { kind: "pod-figures", v: 1 };
 
 export interface FiguresParts {
   store: Store;
   clock: Clock;
-  podRecords: PodRecords;
+  instanceRecords: InstanceRecords;
   machines: readonly OwnMachine[];
-  /** No other node shows Pods. */
+  /** True if no other node shows Pods. */
   alone: boolean;
 }
 
 interface Sample {
   stats: Stats;
   figures: Figures;
-  /** When it was last seen to use a processor or a GPU. */
+  /** When the instance was last seen to use a processor or a GPU. */
   usedAt: number;
 }
 
 const EVERY_MS = 5000;
+/** Workers are measured in every third look only: there may be many of them, and only charts show the result. */
+const LOOKS_PER_WORKER = 3;
+/** States of a worker whose program runs. */
+const WORKING: readonly string[] = ["READY", "DRAINING"];
 const AT_ONCE = 16;
-/** Of one processor: what a program that waits takes. */
+/** The share of one processor that a waiting program may use and still count as idle. */
 const IDLE_SHARE = 0.02;
 
 export class PodFigures {
@@ -43,6 +47,7 @@ export class PodFigures {
   #samples = new Map<string, Sample>();
   #elsewhere = new Map<string, Figures>();
   #measuredAt = Number.NEGATIVE_INFINITY;
+  #looks = 0;
 
   constructor(parts: FiguresParts) {
     this.#parts = parts;
@@ -53,34 +58,41 @@ export class PodFigures {
     return this.#samples.get(instance)?.figures ?? this.#elsewhere.get(instance);
   }
 
-  /** When an instance of this node was last seen to use a processor or a GPU; undefined for one that was not looked at yet. */
+  /** When an instance of this node was last seen to use a processor or a GPU. Undefined if it was not measured yet. */
   usedAt(instance: string): number | undefined {
     return this.#samples.get(instance)?.usedAt;
   }
 
-  /** True when it looked, which it does every few seconds. */
+  /** Measures every few seconds. Returns true if it measured now. */
   async measure(): Promise<boolean> {
     const { clock, machines, alone } = this.#parts;
     if (clock.monotonic() - this.#measuredAt < EVERY_MS) return false;
     this.#measuredAt = clock.monotonic();
     const samples = new Map<string, Sample>();
-    for (const machine of machines) await this.#measureOn(machine, samples);
+    const isWorkersTurn = this.#looks++ % LOOKS_PER_WORKER === 0;
+    for (const machine of machines) await this.#measureOn(machine, samples, isWorkersTurn);
     this.#samples = samples;
     if (!alone) await this.#exchange();
     return true;
   }
 
-  async #measureOn({ id, compute }: OwnMachine, samples: Map<string, Sample>): Promise<void> {
+  async #measureOn({ id, compute }: OwnMachine, samples: Map<string, Sample>, isWorkersTurn: boolean): Promise<void> {
     const metering = compute.stats;
     if (!metering) return;
-    const running = (await this.#parts.podRecords.ofMachine(id)).filter(({ doc }) => doc.state === "RUNNING");
-    await eachOf(running, AT_ONCE, async (instance) => {
+    const there = (await this.#parts.instanceRecords.all()).filter(({ doc }) => doc.machine === id);
+    const looked = there.filter(({ doc }) => doc.state === "RUNNING" || (isWorkersTurn && WORKING.includes(doc.state)));
+    // Between two measurements of a worker, the last one counts.
+    for (const { id, doc } of isWorkersTurn ? [] : there) {
+      const before = this.#samples.get(id);
+      if (before && WORKING.includes(doc.state)) samples.set(id, before);
+    }
+    await eachOf(looked, AT_ONCE, async (instance) => {
       const stats = await metering.of(instance.id);
       if (stats) samples.set(instance.id, this.#sampleOf(instance, stats));
     });
   }
 
-  #sampleOf({ id, doc }: PodInstance, stats: Stats): Sample {
+  #sampleOf({ id, doc }: InstanceItem, stats: Stats): Sample {
     const before = this.#samples.get(id);
     const share = before ? processorShare(before.stats, stats) : 0;
     const figures = { cpu: percent(share, doc.vcpu), memory: memoryPercent(stats, doc.memoryMb), gpus: gpusOf(stats) };
@@ -88,15 +100,16 @@ export class PodFigures {
     return { stats, figures, usedAt: isUsed ? stats.at : before.usedAt };
   }
 
-  /** Of its own machines each node tells the others, and of theirs it learns. */
+  /** Each node writes the figures of its own machines, and reads those of the others. */
   async #exchange(): Promise<void> {
-    const { machines, podRecords, clock } = this.#parts;
+    const { machines, instanceRecords, clock } = this.#parts;
     const elsewhere = new Map<string, Figures>();
     for await (const { doc } of this.#collection.all())
       for (const [instance, figures] of Object.entries(doc.figures)) elsewhere.set(instance, figures);
     this.#elsewhere = elsewhere;
     for (const { id } of machines) {
-      const own = (await podRecords.ofMachine(id)).flatMap((instance) => {
+      const there = (await instanceRecords.all()).filter(({ doc }) => doc.machine === id);
+      const own = there.flatMap((instance) => {
         const figures = this.#samples.get(instance.id)?.figures;
         return figures ? [[instance.id, figures] as const] : [];
       });
@@ -110,7 +123,7 @@ export class PodFigures {
   }
 }
 
-/** How much of one processor it took between two looks. */
+/** The share of one processor that the program used between two measurements. */
 function processorShare(before: Stats, after: Stats): number {
   const passedMs = after.at - before.at;
   if (passedMs <= 0 || before.cpuMs === undefined || after.cpuMs === undefined) return 0;
@@ -124,7 +137,7 @@ const MB = 1024 * 1024;
 const memoryPercent = ({ memoryBytes = 0, memoryLimitBytes }: Stats, memoryMb: number): number =>
   percent(memoryBytes, memoryLimitBytes ?? memoryMb * MB);
 
-/** Those of which something is known. */
+/** The GPUs whose utilisation is known. */
 const gpusOf = ({ gpus }: Stats): Figures["gpus"] =>
   gpus
     .filter(({ utilisationPercent }) => utilisationPercent !== undefined)

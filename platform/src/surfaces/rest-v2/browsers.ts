@@ -1,0 +1,36 @@
+/** Tells handlers about the browser behind a request, and sets its session cookie. */
+import { addressOfBrowser, hindranceOf, requireOwnPage, sessionCookie, sessionIn } from "../../guards/own-page.ts";
+import type { Caller } from "../../kernel/caller.ts";
+import type { Browser } from "../../kernel/operation.ts";
+import { partyOf } from "../../kernel/party.ts";
+import type { Reply, Request } from "../http/reply.ts";
+import type { Surface } from "../http/surface.ts";
+
+export function browserOf(request: Request, reply: Reply, publicUrl: string | undefined): Browser {
+  const { headers, socket } = request;
+  return {
+    address: addressOfBrowser(socket.remoteAddress, headers),
+    userAgent: headers["user-agent"],
+    session: sessionIn(headers)?.secret,
+    hindrance: hindranceOf(request, publicUrl),
+    keep(session) {
+      reply.header("Set-Cookie", sessionCookie(session));
+    },
+  };
+}
+
+/** The surface for operations that need no key. Requests count per address. A page of another origin must not sign its visitors in or out. */
+export const openSurface = (surface: Surface, publicUrl: string | undefined): Surface => ({
+  ...surface,
+  name: "sign-in",
+  authenticate: ({ socket, headers }) => strangerAt(addressOfBrowser(socket.remoteAddress, headers)),
+  browser(request, reply) {
+    requireOwnPage(request, publicUrl);
+    return browserOf(request, reply, publicUrl);
+  },
+  headers: () => ({ "Cache-Control": "no-store" }),
+});
+
+const strangerAt = (address = ""): Caller => ({
+  ...{ anonymous: true, account: "", user: `address ${partyOf(address)}`, key: "", grants: [], exempt: false },
+});
