@@ -33,7 +33,7 @@ export default defineConfig({
       {
         test: {
           name: "fast",
-          include: ["{platform,cli,worker}/src/**/*.test.ts", "examples/**/*.test.ts", "scripts/**/*.test.ts"],
+          include: ["{platform,cli,worker,console}/src/**/*.test.ts", "examples/**/*.test.ts", "scripts/**/*.test.ts"],
           exclude: ["**/*.real.test.ts"],
           // Files share the modules that a process has already loaded: to load them anew for each took half of the time. Tests therefore
           // keep what they change to themselves.
@@ -71,7 +71,11 @@ export default defineConfig({
       {
         test: {
           name: "real",
-          include: ["platform/{src,tests}/**/*.real.test.ts", "worker/src/**/*.real.test.ts"],
+          include: [
+            "platform/{src,tests}/**/*.real.test.ts",
+            "worker/src/**/*.real.test.ts",
+            "console/tests/*.real.test.ts",
+          ],
           exclude: [...DOCKER_TESTS, ...PROMISES],
           globalSetup: ["platform/tests/real-postgres.ts"],
           ...real,

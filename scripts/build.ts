@@ -1,4 +1,4 @@
-/** Builds what the launcher starts: the command line, the server and their threads as plain files, in a new folder for each build. */
+/** Builds what the launcher starts: the command line, the server and their threads as plain files, in a new folder per build. */
 import { randomBytes } from "node:crypto";
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -10,13 +10,13 @@ import { PROGRAMS } from "./build/programs.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const builds = join(root, "node_modules/.cache/built");
-/** A process that found a build may take this long to load it. */
+/** A process that has found a build may take this long to load it. */
 const YOUNG_MS = 600_000;
 
 const programs = PROGRAMS.map((path) => join(root, "platform/src", path));
 
-/** ssh2 looks for files beside its own. Packages try for the other one and do without it: we do not install it. */
-const AS_THEY_ARE = ["ssh2", "pg-native"];
+/** ssh2 and argon2 look for files beside their own. Packages try for the last one and do without it: we do not install it. */
+const AS_THEY_ARE = ["ssh2", "@node-rs/argon2", "pg-native"];
 
 async function bundle(folder: string): Promise<void> {
   await using build = await rolldown({
@@ -24,7 +24,7 @@ async function bundle(folder: string): Promise<void> {
     platform: "node",
     external: AS_THEY_ARE,
     plugins: [builtinsAsUsed, noPlaceOfItsOwn, requiredLate, filesBeside({ folder, programs })],
-    // Nobody would read a warning where this runs.
+    // Nobody would read a warning here, so it becomes an error.
     onLog(level, { message }) {
       if (level === "warn") throw new Error(message);
     },
@@ -33,7 +33,7 @@ async function bundle(folder: string): Promise<void> {
   await build.write({ dir: folder, format: "esm", ...names });
 }
 
-/** `sources` lists all files that the code is made from, as the launcher sees them: a build counts for exactly these. */
+/** `sources` lists all source files as the launcher sees them. A build is valid for exactly these. */
 async function buildFrom(sources: string): Promise<void> {
   const name = randomBytes(6).toString("hex");
   const folder = join(builds, name);
@@ -50,7 +50,7 @@ async function buildFrom(sources: string): Promise<void> {
   await removeOthers(name);
 }
 
-/** A server that runs loads parts of its build late: that build stays for as long as the server. */
+/** A running server loads parts of its build late, so its build stays as long as it runs. */
 async function removeOthers(current: string): Promise<void> {
   const commands = await runningCommands();
   for (const name of await readdir(builds)) {

@@ -1,4 +1,4 @@
-/** The test command: runs its stages, those of one line side by side, and stops after the first line in which one fails. With `--all`, everything else as well. */
+/** The test command: runs lines of parallel stages and stops after the first line with a failure. `--all` adds all other tests. */
 import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join, relative } from "node:path";
@@ -16,11 +16,12 @@ const triedAgain = (one: Stage): Stage => ({ ...one, triedAgain: true });
 
 type Line = readonly Stage[];
 
-/** Fast tests compute all the time and have the machine to themselves; real and Docker tests wait for the most part. */
+/** Fast tests keep the CPU busy and get the machine to themselves. Real and Docker tests mostly wait. */
 const QUICK: readonly Line[] = [
   [
     stage("format and lint", "biome", "ci", "--error-on-warnings", "."),
-    stage("types", "tsc", "-p", "."),
+    stage("types", "tsc", "-p", ".", "--checkers", "1"),
+    stage("types of the console", "tsc", "-p", "console", "--checkers", "1"),
     stage("openapi", "redocly", "lint", "openapi.json", "openapi-invoke.json", "openapi-v1.json"),
     vitest("simulation", "simulation", "apart"),
   ],
@@ -35,29 +36,29 @@ const REST: readonly Line[] = [
 const root = fileURLToPath(new URL("..", import.meta.url));
 const env = {
   ...process.env,
-  // Each test of a queue on disk starts threads, and each thread reads its modules: compiled before, they cost half as much.
+  // Each test of a queue on disk starts threads, and each thread loads its modules. With compiled code they cost half as much.
   NODE_COMPILE_CACHE: join(root, "node_modules/.cache/compiled"),
   REDOCLY_TELEMETRY: "off",
   ...(process.stdout.isTTY && { FORCE_COLOR: "1" }),
 };
 
-/** What is worth saying once more of a stage that failed: it may be thousands of lines above the end. */
+/** Lines of a failed stage that are repeated at the end, because they may be thousands of lines above it. */
 const WORTH_REPEATING = /FAIL|×|Error: |^E: |not ok/;
 const MOST_REPEATED = 60;
 const TAIL = 20;
-/** More failures than this are no unsteady tests. */
+/** More failures than this do not come from unsteady tests. */
 const MOST_TRIED_AGAIN = 12;
-/** What a test has ended may take a moment to be gone. */
+/** A process that a test ended may take a moment to disappear. */
 const SETTLE_MS = 500;
 const SETTLE_LOOKS = 20;
 
 const counts = { passed: 0, failed: 0, skipped: 0 };
 const unsteady: string[] = [];
 
-/** Everything that tests write is in one folder, so that what they leave behind can be told from what is anybody else's. */
+/** All tests write into one folder, so that what they leave behind can be told from files of others. */
 function newRun(): TestRun {
   const folder = mkdtempSync(join(tmpdir(), "mt-"));
-  // Programs of other users write there too, as they do in the folder that it stands for.
+  // Programs of other users write there too, as they do in the temporary folder that it replaces.
   chmodSync(folder, 0o1777);
   return { id: basename(folder), folder };
 }
@@ -85,10 +86,10 @@ async function runLine(line: Line, run: TestRun): Promise<string[]> {
   return failed;
 }
 
-/** What is left of a stage's failures once those that may be tried again were. */
+/** Returns the failures of a stage that remain after some tests were run again. */
 async function failuresOf(one: Stage, outcome: StageOutcome, run: TestRun): Promise<string[]> {
   const { failures, running } = outcome.progress;
-  // A stage that was ended, or failed by something else than a test, has not said all that is wrong with it.
+  // A stage that was killed, or failed for another reason than a test, has not reported all of its failures.
   const isTests = one.triedAgain && failures.length > 0 && running.length === 0;
   const tests = failures.reduce((sum, { names }) => sum + Math.max(1, names.length), 0);
   if (!isTests || tests > MOST_TRIED_AGAIN) {
@@ -131,10 +132,10 @@ function tidy(run: TestRun): void {
     try {
       process.kill(pid, "SIGKILL");
     } catch {
-      // It has ended meanwhile.
+      // The process has ended meanwhile.
     }
   }
-  // Below a mount may be anything: it is left to whoever looks for its reason.
+  // There may be anything below a mount, so it is left for the person who looks for the reason.
   if (mountsBelow(run.folder).length === 0) rmSync(run.folder, { recursive: true, force: true, maxRetries: 5 });
 }
 

@@ -1,0 +1,92 @@
+/** Calls of the public API by the name of an operation: path, method and types come from the contract. */
+import { invokeOperations, operations } from "@millrace/platform/contract.ts";
+import type { Operation } from "@millrace/platform/kernel/operation.ts";
+import type { Static, TObject, TSchema } from "@millrace/platform/kernel/schema.ts";
+import { Refusal } from "./refusal.ts";
+import { noticeLostSession, sessionHeaders } from "./session.ts";
+
+export const allOperations = { ...operations, ...invokeOperations };
+type All = typeof allOperations;
+export type OperationName = keyof All;
+
+type ParameterOf<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | ParameterOf<Rest>
+  : never;
+type WithParams<O> = O extends { path: infer Path extends string }
+  ? string extends Path
+    ? { params?: Record<string, string> }
+    : [ParameterOf<Path>] extends [never]
+      ? { params?: undefined }
+      : { params: Record<ParameterOf<Path>, string> }
+  : never;
+type WithQuery<O> = O extends { query: infer Q extends TObject }
+  ? { query?: Partial<Static<Q>> }
+  : { query?: undefined };
+type WithBody<O> = O extends { in: infer B extends TSchema } ? { body: Static<B> } : { body?: unknown };
+
+export type Ask<Name extends OperationName> = WithParams<All[Name]> & WithQuery<All[Name]> & WithBody<All[Name]>;
+export type Answer<Name extends OperationName> = All[Name] extends { out: infer Out extends TSchema }
+  ? Static<Out>
+  : undefined;
+
+/** A call as data: the same is sent, shown as curl, and used as the key of the cache. */
+export interface AnyAsk {
+  params?: Record<string, string> | undefined;
+  query?: Record<string, unknown> | undefined;
+  body?: unknown;
+}
+
+export function addressOf(name: OperationName, { params = {}, query = {} }: AnyAsk): string {
+  const { path } = allOperations[name] as Operation;
+  const filled = path.replace(/\{(\w+)\*?\}/g, (_, key: string) => encodeURIComponent(params[key] ?? ""));
+  const search = new URLSearchParams();
+  for (const [key, value] of Object.entries(query)) {
+    if (value !== undefined && value !== null && value !== "") search.set(key, String(value));
+  }
+  return search.size > 0 ? `${filled}?${search}` : filled;
+}
+
+export function call<Name extends OperationName>(
+  name: Name,
+  ask: Ask<Name>,
+  signal?: AbortSignal,
+): Promise<Answer<Name>> {
+  return callAny(name, ask as AnyAsk, signal) as Promise<Answer<Name>>;
+}
+
+/** For parts that work with any operation: the union of all their types would cost the compiler half a minute. */
+export async function callAny(name: OperationName, ask: AnyAsk, signal?: AbortSignal): Promise<unknown> {
+  const { method } = allOperations[name] as Operation;
+  const answer = await send(addressOf(name, ask), { method, body: ask.body, signal });
+  return answer.status === 204 ? undefined : answer.json();
+}
+
+interface Sent {
+  method: string;
+  body?: unknown;
+  headers?: Record<string, string>;
+  signal?: AbortSignal | undefined;
+}
+
+export async function send(address: string, sent: Sent): Promise<Response> {
+  const answer = await sendForAny(address, sent);
+  noticeLostSession(answer);
+  if (!answer.ok) throw await Refusal.from(answer);
+  return answer;
+}
+
+/**
+ * Any answer is taken, for calls whose refusals are those of a worker. The session authenticates the caller, so no API key is ever in the
+ * hands of the page.
+ */
+export async function sendForAny(address: string, { method, body, headers, signal }: Sent): Promise<Response> {
+  return fetch(address, {
+    method,
+    signal: signal ?? null,
+    headers: { ...sessionHeaders(), ...(body !== undefined && { "Content-Type": "application/json" }), ...headers },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  }).catch((error: unknown) => {
+    if (signal?.aborted) throw error;
+    throw Refusal.unreachable();
+  });
+}

@@ -1,0 +1,20 @@
+/** The curl line for a call, as a person would type it in a shell with `MILLRACE_API_KEY` set. */
+import type { Operation } from "@millrace/platform/kernel/operation.ts";
+import { type AnyAsk, addressOf, allOperations, type OperationName } from "./client.ts";
+
+export function curlOf(name: OperationName, ask: AnyAsk = {}): string {
+  const { method } = allOperations[name] as Operation;
+  return curlFor(method, addressOf(name, ask), ask.body);
+}
+
+export function curlFor(method: string, address: string, body?: unknown): string {
+  const lines = [`curl ${method === "GET" ? "" : `-X ${method} `}${quoted(new URL(address, location.origin).href)}`];
+  lines.push('-H "Authorization: Bearer $MILLRACE_API_KEY"');
+  if (body !== undefined) {
+    lines.push("-H 'Content-Type: application/json'");
+    lines.push(`-d ${quoted(typeof body === "string" ? body : JSON.stringify(body, null, 2))}`);
+  }
+  return lines.join(" \\\n  ");
+}
+
+const quoted = (text: string) => (/^[\w:/.=-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);

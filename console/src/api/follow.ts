@@ -1,0 +1,80 @@
+/** Follows a stream of server-sent events by `fetch`, which can carry the headers of a session, and heals it when it breaks. */
+import { createParser } from "eventsource-parser";
+import { send } from "./client.ts";
+import { Refusal } from "./refusal.ts";
+
+export interface Connection {
+  isOpen: boolean;
+  /** When it was lost. */
+  since: number | undefined;
+  /** Why it cannot be opened, where the server said so. */
+  refusal?: Refusal;
+}
+
+interface Follower {
+  signal: AbortSignal;
+  onEvent: (data: unknown, event: string | undefined) => void;
+  onConnection?: (connection: Connection) => void;
+  /** Whether a stream that the server ended in order is over, as a log is; otherwise it is opened again. */
+  endsWithServer?: boolean;
+  /** The id of an event behind which the stream begins, and where the id of each event is told, to begin there the next time. */
+  after?: string | undefined;
+  onId?: (id: string) => void;
+}
+
+const FIRST_PAUSE_MS = 1000;
+const LONGEST_PAUSE_MS = 15_000;
+
+/** Resolves when `signal` aborts, when the stream is over, or when the server refuses it for good. */
+export async function follow(address: string, follower: Follower): Promise<void> {
+  const { signal, onConnection, endsWithServer, onId, after } = follower;
+  let lastId = after;
+  let lostAt: number | undefined;
+  for (let pause = FIRST_PAUSE_MS; !signal.aborted; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
+    try {
+      const headers: Record<string, string> = { Accept: "text/event-stream" };
+      if (lastId !== undefined) headers["Last-Event-ID"] = lastId;
+      const answer = await send(address, { method: "GET", headers, signal });
+      onConnection?.({ isOpen: true, since: undefined });
+      lostAt = undefined;
+      pause = FIRST_PAUSE_MS;
+      await readEvents(answer.body!, follower, (id) => {
+        lastId = id;
+        onId?.(id);
+      });
+      if (endsWithServer) return;
+    } catch (error) {
+      if (signal.aborted) return;
+      lostAt ??= Date.now();
+      const refusal = error instanceof Refusal && error.status > 0 ? error : undefined;
+      onConnection?.({ isOpen: false, since: lostAt, ...(refusal && { refusal }) });
+      if (refusal && refusal.status < 500 && refusal.status !== 429) return;
+    }
+    lostAt ??= Date.now();
+    if (!signal.aborted) onConnection?.({ isOpen: false, since: lostAt });
+    await paused(pause, signal);
+  }
+}
+
+async function readEvents(
+  body: ReadableStream<Uint8Array>,
+  { onEvent }: Follower,
+  keepId: (id: string) => void,
+): Promise<void> {
+  const parser = createParser({
+    onEvent: ({ id, event, data }) => {
+      if (id !== undefined) keepId(id);
+      onEvent(JSON.parse(data), event);
+    },
+  });
+  const words = new TextDecoder();
+  for await (const bytes of body as unknown as AsyncIterable<Uint8Array>)
+    parser.feed(words.decode(bytes, { stream: true }));
+}
+
+function paused(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    signal.addEventListener("abort", () => resolve(clearTimeout(timer)), { once: true });
+  });
+}

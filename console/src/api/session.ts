@@ -1,0 +1,48 @@
+/** The page's half of a browser session: a token that every request carries beside the cookie (docs/people.md). */
+const KEPT_AS = "millrace.page";
+
+/** Why somebody is at the sign-in page, as its address says it. */
+export type WhyHere = "signed-out" | "ended" | "other-tab" | "everywhere";
+
+/** What the server says to a page whose session it does not take any more. */
+const LOST_CODES = ["session-ended", "page-token-missing", "key-missing"];
+
+export function pageToken(): string | null {
+  return localStorage.getItem(KEPT_AS);
+}
+
+export function keepPageToken(token: string | null): void {
+  if (token === null) localStorage.removeItem(KEPT_AS);
+  else localStorage.setItem(KEPT_AS, token);
+}
+
+/** What a request of this page carries. The cookie goes along by itself. */
+export function sessionHeaders(): Record<string, string> {
+  const token = pageToken();
+  return token === null ? {} : { "X-Millrace-Page": token };
+}
+
+/** Sends the person to the sign-in page if the answer means that their session is over. */
+export function noticeLostSession(answer: Response): void {
+  if (answer.status !== 401 || pageToken() === null) return;
+  if (LOST_CODES.includes(answer.headers.get("X-Reason-Code") ?? "")) leave("ended");
+}
+
+/** Loads the sign-in page anew, so that nothing of the person stays in memory. Other tabs follow, since the token is gone. */
+export function leave(why: WhyHere): void {
+  keepPageToken(null);
+  if (location.pathname === "/sign-in") return;
+  const search = new URLSearchParams({ why });
+  const here = location.pathname + location.search;
+  if (why !== "signed-out" && here !== "/") search.set("next", here);
+  location.replace(`/sign-in?${search}`);
+}
+
+/** A sign-out in another tab counts here too, and so does another person who signed in there. */
+export function followOtherTabs(): void {
+  addEventListener("storage", ({ key, newValue, oldValue }) => {
+    if (key !== KEPT_AS || location.pathname === "/sign-in") return;
+    if (newValue === null) leave("other-tab");
+    else if (oldValue !== null) location.reload();
+  });
+}

@@ -1,0 +1,26 @@
+/** Colours of the tokens for what is drawn on a canvas. */
+
+/** A canvas knows no `light-dark()`: the browser resolves it on an element. As `#rrggbb`. */
+export function resolvedColor(element: HTMLElement, value: string): string {
+  const probe = document.createElement("span");
+  probe.style.color = value;
+  element.append(probe);
+  const [red = 0, green = 0, blue = 0] =
+    getComputedStyle(probe)
+      .color.match(/[\d.]+/g)
+      ?.map(Number) ?? [];
+  probe.remove();
+  return `#${[red, green, blue].map((part) => Math.round(part).toString(16).padStart(2, "0")).join("")}`;
+}
+
+/** Calls `task` when the page changes between light and dark. Returns what ends that. */
+export function onTheme(task: () => void): () => void {
+  const theme = matchMedia("(prefers-color-scheme: dark)");
+  theme.addEventListener("change", task);
+  const attribute = new MutationObserver(task);
+  attribute.observe(document.documentElement, { attributeFilter: ["data-theme"] });
+  return () => {
+    theme.removeEventListener("change", task);
+    attribute.disconnect();
+  };
+}

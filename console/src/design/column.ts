@@ -1,0 +1,16 @@
+/** What a list shows of a record. */
+import type { ReactNode } from "react";
+
+export interface Column<Row> {
+  id: string;
+  title: string;
+  /** What is sorted by and exported. */
+  value: (row: Row) => string | number | boolean | null | undefined;
+  /** What is shown, where that is more than the value. */
+  cell?: (row: Row) => ReactNode;
+  /** The fields of the record that it shows, where its id is not the name of one. */
+  fields?: readonly string[];
+  isNumber?: boolean;
+  /** In the list of columns, and not shown until it is chosen. */
+  isExtra?: boolean;
+}

@@ -1,0 +1,96 @@
+/** Dialogs: one for forms, and one that asks before something is lost. */
+import { AlertDialog } from "@base-ui/react/alert-dialog";
+import { Dialog as Base } from "@base-ui/react/dialog";
+import { X } from "lucide-react";
+import { type ReactNode, useState } from "react";
+import type { Refusal } from "../api/refusal.ts";
+import { Button, IconButton } from "./button.tsx";
+import css from "./dialog.module.css";
+import { TextField } from "./field.tsx";
+import { Refused } from "./layout.tsx";
+
+interface DialogProps {
+  isOpen: boolean;
+  onClose: () => void;
+  title: string;
+  about?: ReactNode;
+  /** As a panel at the side, for what has much in it. */
+  isDrawer?: boolean;
+  children: ReactNode;
+}
+
+export function Dialog({ isOpen, onClose, title, about, isDrawer, children }: DialogProps) {
+  return (
+    <Base.Root open={isOpen} onOpenChange={(open) => !open && onClose()}>
+      <Base.Portal>
+        <Base.Backdrop className={css.backdrop!} />
+        <Base.Popup className={isDrawer ? css.drawer! : css.popup!}>
+          <header className={css.head}>
+            <Base.Title className={css.title!}>{title}</Base.Title>
+            <Base.Close render={<IconButton label="Close" icon={<X />} />} />
+          </header>
+          {about && <Base.Description className={css.about!}>{about}</Base.Description>}
+          <div className={css.body}>{children}</div>
+        </Base.Popup>
+      </Base.Portal>
+    </Base.Root>
+  );
+}
+
+interface ConfirmProps {
+  isOpen: boolean;
+  onClose: () => void;
+  title: string;
+  /** What will be lost or stopped, by name. */
+  children: ReactNode;
+  /** The verb on the button. */
+  verb: string;
+  /** Has to be typed, where what is lost cannot be made again. */
+  typed?: string;
+  isBusy?: boolean;
+  refusal?: Refusal | null;
+  onConfirm: () => void;
+}
+
+export function Confirm({ isOpen, onClose, title, children, verb, typed, isBusy, refusal, onConfirm }: ConfirmProps) {
+  const [said, setSaid] = useState("");
+  const refused = typed !== undefined && said !== typed ? `Type ${typed} first` : undefined;
+  return (
+    <AlertDialog.Root
+      open={isOpen}
+      onOpenChange={(open) => {
+        if (open) return;
+        setSaid("");
+        onClose();
+      }}
+    >
+      <AlertDialog.Portal>
+        <AlertDialog.Backdrop className={css.backdrop!} />
+        <AlertDialog.Popup className={css.popup!}>
+          <AlertDialog.Title className={css.title!}>{title}</AlertDialog.Title>
+          <AlertDialog.Description render={<div />} className={css.about!}>
+            {children}
+          </AlertDialog.Description>
+          <form
+            className={css.body}
+            onSubmit={(event) => {
+              event.preventDefault();
+              if (!refused && !isBusy) onConfirm();
+            }}
+          >
+            {typed !== undefined && (
+              <TextField label={`Type ${typed} to go on`} value={said} onChange={setSaid} isCode autoFocus />
+            )}
+            {refusal && <Refused refusal={refusal} />}
+            <footer className={css.foot}>
+              <AlertDialog.Close render={<Button>Keep it</Button>} />
+              <Button type="submit" kind="danger" refused={refused} isBusy={isBusy ?? false}>
+                {verb}
+              </Button>
+            </footer>
+          </form>
+        </AlertDialog.Popup>
+      </AlertDialog.Portal>
+    </AlertDialog.Root>
+  );
+}

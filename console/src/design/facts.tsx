@@ -1,0 +1,179 @@
+/** Small facts as people read them: times, money, sizes, ids, states. The exact value is always one hover away. */
+import { Check, Copy } from "lucide-react";
+import { useEffect, useState } from "react";
+import { Hint } from "./button.tsx";
+import css from "./facts.module.css";
+
+const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+const STEPS: [seconds: number, unit: Intl.RelativeTimeFormatUnit][] = [
+  [60, "second"],
+  [3600, "minute"],
+  [86_400, "hour"],
+  [30 * 86_400, "day"],
+  [365 * 86_400, "month"],
+  [Number.POSITIVE_INFINITY, "year"],
+];
+const relative = new Intl.RelativeTimeFormat(undefined, { numeric: "auto", style: "short" });
+
+function sinceText(at: number, now: number): string {
+  const seconds = Math.round((at - now) / 1000);
+  let size = 1;
+  for (const [limit, unit] of STEPS) {
+    if (Math.abs(seconds) < limit) return relative.format(Math.trunc(seconds / size), unit);
+    size = limit;
+  }
+  return "";
+}
+
+/** One timer for every time on the page. */
+const listeners = new Set<() => void>();
+let ticking: ReturnType<typeof setInterval> | undefined;
+
+export function useNow(): number {
+  const [now, setNow] = useState(Date.now);
+  useEffect(() => {
+    const tell = () => setNow(Date.now());
+    listeners.add(tell);
+    ticking ??= setInterval(() => {
+      if (!document.hidden) for (const listener of listeners) listener();
+    }, 5000);
+    return () => {
+      listeners.delete(tell);
+      if (listeners.size > 0) return;
+      clearInterval(ticking);
+      ticking = undefined;
+    };
+  }, []);
+  return now;
+}
+
+export function When({ at }: { at: string | number | null | undefined }) {
+  // What has just happened is newer than the last tick, and must not seem to lie ahead.
+  const now = Math.max(useNow(), Date.now());
+  if (at === null || at === undefined) return <span className={css.none}>–</span>;
+  const time = new Date(at);
+  return (
+    <time dateTime={time.toISOString()} title={exact.format(time)}>
+      {sinceText(time.getTime(), now)}
+    </time>
+  );
+}
+
+/** Milliseconds, as `420 ms`, `3.2 s`, `4 min 10 s`, `2 h 5 min`. */
+export function durationText(ms: number): string {
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  if (ms < 60_000) return `${(ms / 1000).toFixed(ms < 10_000 ? 1 : 0)} s`;
+  const [large, small, words] =
+    ms < 3_600_000 ? ([60_000, 1000, ["min", "s"]] as const) : ([3_600_000, 60_000, ["h", "min"]] as const);
+  const rest = Math.floor((ms % large) / small);
+  return `${Math.floor(ms / large)} ${words[0]}${rest > 0 ? ` ${rest} ${words[1]}` : ""}`;
+}
+
+export function Duration({ ms }: { ms: number | null | undefined }) {
+  if (ms === null || ms === undefined) return <span className={css.none}>–</span>;
+  return <span className="numbers">{durationText(ms)}</span>;
+}
+
+/** USD. Small sums keep their digits: a hundredth of a cent is worth a look when it is paid each second. */
+export function moneyText(usd: number): string {
+  if (usd === 0) return "$0";
+  const digits = usd !== 0 && Math.abs(usd) < 0.01 ? 5 : Math.abs(usd) < 1 ? 3 : 2;
+  return `$${usd.toFixed(digits)}`;
+}
+
+export function Money({ usd, per }: { usd: number | null | undefined; per?: string }) {
+  if (usd === null || usd === undefined) return <span className={css.none}>–</span>;
+  return (
+    <span className="numbers" title={`$${usd}`}>
+      {moneyText(usd)}
+      {per && <span className="quiet"> / {per}</span>}
+    </span>
+  );
+}
+
+export function sizeText(bytes: number): string {
+  const units = ["B", "KB", "MB", "GB", "TB"];
+  let value = bytes;
+  let unit = 0;
+  for (; value >= 1000 && unit < units.length - 1; unit++) value /= 1000;
+  return `${value >= 100 || unit === 0 ? Math.round(value) : value.toFixed(1)} ${units[unit]}`;
+}
+
+/** An id in monospace with a button that copies it. Ids that begin with a time differ at their end, and are cut in the middle. */
+export function Id({ value, short }: { value: string; short?: boolean | "middle" }) {
+  return (
+    <span className={css.id}>
+      <code title={value}>{short ? cut(value, short) : value}</code>
+      <CopyButton text={value} label="Copy the id" />
+    </span>
+  );
+}
+
+const cut = (value: string, how: boolean | "middle") => {
+  if (how === "middle") return value.length > 26 ? `${value.slice(0, 8)}…${value.slice(-15)}` : value;
+  return value.length > 12 ? `${value.slice(0, 8)}…` : value;
+};
+
+export function CopyButton({ text, label = "Copy" }: { text: string; label?: string }) {
+  const [isCopied, setCopied] = useState(false);
+  const copy = async () => {
+    await navigator.clipboard.writeText(text);
+    setCopied(true);
+    setTimeout(() => setCopied(false), 1500);
+  };
+  return (
+    <Hint text={isCopied ? "Copied" : label}>
+      <button
+        type="button"
+        className={css.copy}
+        aria-label={label}
+        onClick={(event) => {
+          event.stopPropagation();
+          event.preventDefault();
+          void copy();
+        }}
+      >
+        {isCopied ? <Check /> : <Copy />}
+      </button>
+    </Hint>
+  );
+}
+
+export type Tone = "good" | "wait" | "bad" | "idle" | "accent";
+
+const TONES: Record<string, Tone> = {
+  RUNNING: "good",
+  READY: "good",
+  COMPLETED: "good",
+  IDLE: "good",
+  THROTTLED: "wait",
+  IN_QUEUE: "wait",
+  IN_PROGRESS: "accent",
+  STARTING: "wait",
+  INITIALIZING: "wait",
+  PROVISIONING: "wait",
+  STOPPING: "wait",
+  CREATED: "wait",
+  RESTARTING: "wait",
+  UNHEALTHY: "bad",
+  ERROR: "bad",
+  FAILED: "bad",
+  TIMED_OUT: "bad",
+  LOST: "bad",
+};
+
+/** `IN_PROGRESS` as `In progress`. */
+export const wordsOf = (status: string) => {
+  const words = status.toLowerCase().replaceAll("_", " ");
+  return words.charAt(0).toUpperCase() + words.slice(1);
+};
+
+/** A dot and a word: never colour alone. */
+export function Status({ value, tone = TONES[value] ?? "idle" }: { value: string; tone?: Tone }) {
+  return (
+    <span className={css.status} data-tone={tone}>
+      <span className={css.dot} aria-hidden="true" />
+      {wordsOf(value)}
+    </span>
+  );
+}

@@ -1,0 +1,44 @@
+/** Why something waits, does not run or failed: the sentence of the server, and what to do about it. */
+import { reasons } from "@millrace/platform/contract.ts";
+import type { ReactNode } from "react";
+import { Described } from "./described.tsx";
+import css from "./reason.module.css";
+
+interface ReasonProps {
+  text: string | null | undefined;
+  code: string | null | undefined;
+  tone?: "wait" | "bad";
+  /** Buttons that do what the remedy says. */
+  children?: ReactNode;
+}
+
+/** The whole of it, at the top of a page or a panel. */
+export function Reason({ text, code, tone = "wait", children }: ReasonProps) {
+  if (!text) return null;
+  const known = code ? reasons[code] : undefined;
+  return (
+    <div className={css.reason} data-tone={tone}>
+      <p className={css.text}>{text}</p>
+      {known && (
+        <p className={css.remedy}>
+          <Described text={known.remedy} />
+        </p>
+      )}
+      <div className={css.foot}>
+        {children}
+        {code && <code title={known?.means}>{code}</code>}
+      </div>
+    </div>
+  );
+}
+
+/** One line of it, in a table. The remedy is on hover. */
+export function ShortReason({ text, code }: Pick<ReasonProps, "text" | "code">) {
+  if (!text) return null;
+  const remedy = code ? reasons[code]?.remedy : undefined;
+  return (
+    <span className={css.short} title={remedy ? `${text}\n\n${remedy}` : text}>
+      {text}
+    </span>
+  );
+}

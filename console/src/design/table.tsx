@@ -1,0 +1,284 @@
+/** The table of every list: loads by page, sorts what is loaded, chooses columns, exports CSV, moves by keyboard, stays quick with any number of rows. */
+
+import { useNavigate } from "@tanstack/react-router";
+import {
+  columnVisibilityFeature,
+  createColumnHelper,
+  createSortedRowModel,
+  type RowSelectionState,
+  rowSelectionFeature,
+  rowSortingFeature,
+  sortFns,
+  tableFeatures,
+  useTable,
+} from "@tanstack/react-table";
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { ArrowDown, ArrowUp } from "lucide-react";
+import { type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { Button } from "./button.tsx";
+import type { Column } from "./column.ts";
+import { Tick } from "./field.tsx";
+import { Skeleton } from "./layout.tsx";
+import css from "./table.module.css";
+import { ColumnsMenu, csvOf, download, useKeptChoice } from "./table-tools.tsx";
+
+interface TableProps<Row> {
+  /** Names the table: its chosen columns are kept under it, and its export is called so. */
+  name: string;
+  rows: readonly Row[] | undefined;
+  columns: readonly Column<Row>[];
+  idOf: (row: Row) => string;
+  /** Where a row leads. */
+  linkTo?: (row: Row) => string;
+  /** What a row opens, where that is no page of its own. */
+  onOpen?: (row: Row) => void;
+  /** What can be done with several at once. Without it nothing can be chosen. */
+  bulk?: (ids: readonly string[], clear: () => void) => ReactNode;
+  /** Filters and search, at the left of the line above. */
+  tools?: ReactNode;
+  rowActions?: (row: Row) => ReactNode;
+  empty: ReactNode;
+  more?: { has: boolean; isLoading: boolean; load: () => void };
+}
+
+const features = tableFeatures({
+  columnVisibilityFeature,
+  rowSelectionFeature,
+  rowSortingFeature,
+  sortedRowModel: createSortedRowModel(),
+  sortFns,
+});
+const ROW_PX = 40;
+const CARD_PX = 108;
+const NONE: readonly never[] = [];
+
+export function DataTable<Row extends object>(props: TableProps<Row>) {
+  const { name, columns, idOf, linkTo, onOpen, bulk, tools, rowActions, empty, more } = props;
+  const rows = useSameWhileEqual(props.rows);
+  const navigate = useNavigate();
+  const [visibility, setVisibility] = useKeptChoice(
+    `columns.${name}`,
+    Object.fromEntries(columns.map(({ id, isExtra }) => [id, !isExtra])),
+  );
+  const defined = useMemo(() => {
+    const helper = createColumnHelper<typeof features, Row>();
+    return columns.map((column) =>
+      helper.accessor((row: Row): unknown => column.value(row) ?? undefined, {
+        id: column.id,
+        header: column.title,
+        sortUndefined: "last",
+        cell: ({ row }) => (column.cell ? column.cell(row.original) : textOf(column.value(row.original))),
+      }),
+    );
+  }, [columns]);
+  const [selection, setSelection] = useState<RowSelectionState>({});
+  const [sorting, setSorting] = useState<{ id: string; desc: boolean }[]>([]);
+  const table = useTable({
+    features,
+    columns: defined,
+    data: (rows ?? NONE) as Row[],
+    getRowId: idOf,
+    state: { columnVisibility: visibility, rowSelection: selection, sorting },
+    onColumnVisibilityChange: setVisibility,
+    onRowSelectionChange: setSelection,
+    onSortingChange: setSorting,
+  });
+  const shown = table.getRowModel().rows;
+  const numbers = new Set(columns.filter(({ isNumber }) => isNumber).map(({ id }) => id));
+  const chosen = shown.filter((row) => row.getIsSelected()).map(({ id }) => id);
+
+  const place = useRef<HTMLDivElement>(null);
+  const isNarrow = useIsNarrow();
+  const virtual = useVirtualizer({
+    count: shown.length,
+    getScrollElement: () => place.current?.closest("main") ?? null,
+    estimateSize: () => (isNarrow ? CARD_PX : ROW_PX),
+    overscan: 12,
+    scrollMargin: place.current?.offsetTop ?? 0,
+    getItemKey: useCallback((index: number) => shown[index]!.id, [shown]),
+  });
+  const items = virtual.getVirtualItems();
+  const last = items.at(-1)?.index ?? 0;
+  const { has, isLoading, load } = more ?? {};
+  useEffect(() => {
+    if (has && !isLoading && last >= shown.length - 20) load?.();
+  }, [has, isLoading, last, shown.length, load]);
+  useRowKeys(place);
+
+  if (rows === undefined) return <Skeleton lines={8} />;
+  const above = items[0] ? items[0].start - virtual.options.scrollMargin : 0;
+  const below = items.length > 0 ? virtual.getTotalSize() - (items.at(-1)!.end - virtual.options.scrollMargin) : 0;
+  const exportCsv = () =>
+    download(
+      `${name}.csv`,
+      csvOf(
+        columns.filter(({ id }) => visibility[id] !== false),
+        shown.map((row) => row.original),
+      ),
+    );
+  return (
+    <div className={css.whole}>
+      <div className={css.tools}>
+        <div className={css.filters}>{tools}</div>
+        {chosen.length > 0 && bulk ? (
+          <div className={css.bulk}>
+            <span>{chosen.length} chosen</span>
+            {bulk(chosen, () => setSelection({}))}
+          </div>
+        ) : (
+          <div className={css.right}>
+            <span className={css.count}>
+              {shown.length}
+              {has ? "+" : ""}
+            </span>
+            <ColumnsMenu columns={columns} visibility={visibility} onChange={setVisibility} />
+            <Button
+              kind="quiet"
+              size="small"
+              onClick={exportCsv}
+              refused={shown.length === 0 && "There is nothing to export"}
+            >
+              CSV
+            </Button>
+          </div>
+        )}
+      </div>
+      <div ref={place} className={css.place} data-table>
+        {shown.length === 0 ? (
+          empty
+        ) : (
+          <table className={css.table}>
+            <thead>
+              <tr>
+                {bulk && (
+                  <th className={css.tick}>
+                    <Tick
+                      label="Choose all"
+                      isHidden
+                      value={chosen.length === 0 ? false : chosen.length === shown.length ? true : "some"}
+                      onChange={(value) => table.toggleAllRowsSelected(value)}
+                    />
+                  </th>
+                )}
+                {table.getHeaderGroups()[0]?.headers.map((header) => {
+                  const sorted = header.column.getIsSorted();
+                  return (
+                    <th
+                      key={header.id}
+                      className={numbers.has(header.id) ? css.number : undefined}
+                      aria-sort={sorted === "asc" ? "ascending" : sorted === "desc" ? "descending" : undefined}
+                    >
+                      <button type="button" className={css.sort} onClick={header.column.getToggleSortingHandler()}>
+                        {String(header.column.columnDef.header)}
+                        {sorted === "asc" ? <ArrowUp /> : sorted === "desc" ? <ArrowDown /> : null}
+                      </button>
+                    </th>
+                  );
+                })}
+                {rowActions && (
+                  <th className={css.rowActions}>
+                    <span className="hidden">Actions</span>
+                  </th>
+                )}
+              </tr>
+            </thead>
+            <tbody>
+              {above > 0 && <tr style={{ height: above }} className={css.spacer} />}
+              {items.map((item) => {
+                const row = shown[item.index]!;
+                const to = linkTo?.(row.original);
+                const open = () => (to ? void navigate({ to }) : onOpen?.(row.original));
+                const opens = to !== undefined || onOpen !== undefined;
+                return (
+                  <tr
+                    key={row.id}
+                    ref={virtual.measureElement}
+                    data-index={item.index}
+                    data-chosen={row.getIsSelected() || undefined}
+                    data-link={opens || undefined}
+                    tabIndex={opens ? 0 : undefined}
+                    onClick={(event) => {
+                      if (opens && !isControl(event.target)) open();
+                    }}
+                    onKeyDown={(event) => {
+                      if (event.key === "Enter" && opens && event.target === event.currentTarget) open();
+                    }}
+                  >
+                    {bulk && (
+                      <td className={css.tick}>
+                        <Tick
+                          label={`Choose ${row.id}`}
+                          isHidden
+                          value={row.getIsSelected()}
+                          onChange={(value) => row.toggleSelected(value)}
+                        />
+                      </td>
+                    )}
+                    {row.getVisibleCells().map((cell) => (
+                      <td
+                        key={cell.id}
+                        data-title={String(cell.column.columnDef.header)}
+                        className={numbers.has(cell.column.id) ? css.number : undefined}
+                      >
+                        <table.FlexRender cell={cell} />
+                      </td>
+                    ))}
+                    {rowActions && <td className={css.rowActions}>{rowActions(row.original)}</td>}
+                  </tr>
+                );
+              })}
+              {below > 0 && <tr style={{ height: below }} className={css.spacer} />}
+            </tbody>
+          </table>
+        )}
+        {isLoading && <p className={css.loading}>Loading more…</p>}
+      </div>
+    </div>
+  );
+}
+
+/** The table takes a new array for new data and draws everything again, for ever where each draw makes one. The same rows are the same array here. */
+function useSameWhileEqual<Row>(rows: readonly Row[] | undefined): readonly Row[] | undefined {
+  const kept = useRef(rows);
+  const before = kept.current;
+  const isSame = rows?.length === before?.length && (rows ?? []).every((row, index) => row === before![index]);
+  if (!isSame) kept.current = rows;
+  return kept.current;
+}
+
+const textOf = (value: unknown) =>
+  value === null || value === undefined || value === "" ? <span className="quiet">–</span> : String(value);
+const isControl = (target: EventTarget) =>
+  target instanceof Element && target.closest("a, button, input, label, [role=menu]") !== null;
+
+function useIsNarrow(): boolean {
+  const [isNarrow, setNarrow] = useState(() => matchMedia("(max-width: 700px)").matches);
+  useEffect(() => {
+    const query = matchMedia("(max-width: 700px)");
+    const tell = () => setNarrow(query.matches);
+    query.addEventListener("change", tell);
+    return () => query.removeEventListener("change", tell);
+  }, []);
+  return isNarrow;
+}
+
+/** `j` and `k` move from row to row. */
+function useRowKeys(place: React.RefObject<HTMLElement | null>): void {
+  useEffect(() => {
+    const move = (event: KeyboardEvent) => {
+      if ((event.key !== "j" && event.key !== "k") || event.ctrlKey || event.metaKey || isTyping(event.target)) return;
+      const rows = [...(place.current?.querySelectorAll<HTMLElement>("tbody tr[tabindex]") ?? [])];
+      const now = rows.indexOf(document.activeElement as HTMLElement);
+      rows[now < 0 ? 0 : now + (event.key === "j" ? 1 : -1)]?.focus();
+    };
+    document.addEventListener("keydown", move);
+    return () => document.removeEventListener("keydown", move);
+  }, [place]);
+}
+
+/** An editor may sit in a shadow root, whose events seem to come from the element around it. */
+export const isTyping = (target: EventTarget | null): boolean =>
+  target instanceof HTMLElement &&
+  (target.isContentEditable ||
+    /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) ||
+    isTyping(target.shadowRoot?.activeElement ?? null));

@@ -1,0 +1,49 @@
+/** The console begins here. */
+import "@fontsource-variable/inter/index.css";
+import "@fontsource-variable/jetbrains-mono/index.css";
+import "./design/tokens.css";
+import "./design/base.css";
+import { CSPProvider } from "@base-ui/react/csp-provider";
+import { Tooltip } from "@base-ui/react/tooltip";
+import { QueryClientProvider } from "@tanstack/react-query";
+import { createRouter, RouterProvider } from "@tanstack/react-router";
+import { StrictMode } from "react";
+import { createRoot } from "react-dom/client";
+import { cache } from "./api/queries.ts";
+import { followOtherTabs } from "./api/session.ts";
+import { sayRefused } from "./design/toast.tsx";
+import { routes } from "./routes.ts";
+import { takeLinkToken } from "./shell/link-token.ts";
+import { parseSearch, stringifySearch } from "./shell/view.ts";
+
+takeLinkToken();
+
+const router = createRouter({
+  routeTree: routes,
+  parseSearch,
+  stringifySearch,
+  defaultPreload: "intent",
+  scrollRestoration: true,
+});
+
+declare module "@tanstack/react-router" {
+  interface Register {
+    router: typeof router;
+  }
+}
+
+followOtherTabs();
+// A failure that no page took is shown as it is, rather than lost.
+addEventListener("unhandledrejection", ({ reason }) => sayRefused(reason));
+
+createRoot(document.getElementById("root")!).render(
+  <StrictMode>
+    <CSPProvider disableStyleElements>
+      <QueryClientProvider client={cache}>
+        <Tooltip.Provider>
+          <RouterProvider router={router} />
+        </Tooltip.Provider>
+      </QueryClientProvider>
+    </CSPProvider>
+  </StrictMode>,
+);

@@ -1,0 +1,24 @@
+/** Sessions are told apart by browsers' names, not by their long texts. */
+import { expect, test } from "vitest";
+import { browserOf } from "./browser.ts";
+
+test.each([
+  [
+    "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36",
+    "Chrome on Linux",
+  ],
+  [
+    "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 Chrome/140.0 Safari/537.36 Edg/140.0",
+    "Edge on Windows",
+  ],
+  [
+    "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15 Version/18.0 Safari/604.1",
+    "Safari on iPhone",
+  ],
+  ["Mozilla/5.0 (Macintosh; Intel Mac OS X 10.15; rv:140.0) Gecko/20100101 Firefox/140.0", "Firefox on macOS"],
+  ["curl/8.5.0", "curl"],
+  ["my-script/1", "my-script"],
+  [null, "Unknown browser"],
+])("%s", (userAgent, name) => {
+  expect(browserOf(userAgent)).toBe(name);
+});

@@ -1,0 +1,130 @@
+/** What bounds the account: its spending, its rate of requests and its quotas, with what is used of each. */
+import { UpdateAccount } from "@millrace/platform/resources/spending/model.ts";
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { type Answer, type Ask, addressOf, send } from "../../api/client.ts";
+import { curlOf } from "../../api/curl.ts";
+import { useMayNot } from "../../api/me.ts";
+import { useRead, useWrite } from "../../api/queries.ts";
+import type { Refusal } from "../../api/refusal.ts";
+import { Button } from "../../design/button.tsx";
+import { Dialog } from "../../design/dialog.tsx";
+import { durationText, Money, moneyText } from "../../design/facts.tsx";
+import { Facts, Loaded, Panel, Refused } from "../../design/layout.tsx";
+import { Meter } from "../../design/meter.tsx";
+import { Reason } from "../../design/reason.tsx";
+import { say } from "../../design/toast.tsx";
+import { faultsOf } from "../../forms/faults.ts";
+import { SchemaForm, type Values } from "../../forms/schema-form.tsx";
+import css from "./account.module.css";
+import { AccountPage } from "./frame.tsx";
+import { type RateWindow, rateWindows } from "./rate-windows.ts";
+
+type Account = Answer<"getAccount">;
+
+export function Limits() {
+  const account = useRead("getAccount", {}, { refetchInterval: 30_000 });
+  const rate = useQuery<RateWindow[], Refusal>({
+    queryKey: ["rate windows"],
+    queryFn: async ({ signal }) => rateWindows((await send(addressOf("getMe", {}), { method: "GET", signal })).headers),
+    refetchInterval: 15_000,
+  });
+  return (
+    <AccountPage name="Limits" curl={curlOf("getAccount")}>
+      <Loaded read={account}>{(data) => <Spending account={data} />}</Loaded>
+      <Panel
+        title="Rate of requests"
+        about="All keys and sessions of one person count together. The answer to what is beyond is 429, with when to try again."
+      >
+        <Loaded read={rate} lines={2}>
+          {(windows) =>
+            windows.length === 0 ? (
+              <p className="quiet">No rate limit holds for you.</p>
+            ) : (
+              <div className={css.meters}>
+                {windows.map((window) => (
+                  <div key={window.name}>
+                    <Meter label={`Each ${window.name}`} used={window.most - window.left} most={window.most} />
+                    <p className={css.help}>Free again in {durationText(window.resetsIn * 1000)}</p>
+                  </div>
+                ))}
+              </div>
+            )
+          }
+        </Loaded>
+      </Panel>
+    </AccountPage>
+  );
+}
+
+/** Of two limits the lower one holds; 0 is none. */
+function limitOf({ spendLimit, spendLimitMost }: Account): number | undefined {
+  const limits = [spendLimit, spendLimitMost].filter((limit) => limit > 0);
+  return limits.length === 0 ? undefined : Math.min(...limits);
+}
+
+const orNone = (usd: number) => (usd > 0 ? <Money usd={usd} per="month" /> : "none");
+
+function Spending({ account }: { account: Account }) {
+  const [isChanging, setChanging] = useState(false);
+  const mayNot = useMayNot("account:write");
+  return (
+    <>
+      <Reason text={account.refusal} code={undefined} tone="bad" />
+      <Panel
+        title="Spending"
+        about="At a limit nothing new starts. What runs goes on."
+        actions={
+          <Button size="small" refused={mayNot} onClick={() => setChanging(true)}>
+            Change
+          </Button>
+        }
+      >
+        <div className={css.stack}>
+          <Meter label="This month (UTC)" used={account.spentThisMonth} most={limitOf(account)} format={moneyText} />
+          <Facts
+            rows={[
+              ["Own limit", orNone(account.spendLimit)],
+              ["Operator's limit", orNone(account.spendLimitMost)],
+              account.balance !== null && ["Credit left", <Money key="balance" usd={account.balance} />],
+              ["Warnings go to", account.spendWebhook ?? "nowhere"],
+            ]}
+          />
+        </div>
+      </Panel>
+      {isChanging && <Change account={account} onClose={() => setChanging(false)} />}
+    </>
+  );
+}
+
+function Change({ account, onClose }: { account: Account; onClose: () => void }) {
+  const [value, setValue] = useState<Values>({ spendLimit: account.spendLimit });
+  const update = useWrite("updateAccount", {
+    changes: ["getAccount"],
+    onSuccess: () => {
+      onClose();
+      say("The limits were saved");
+    },
+  });
+  const faults = faultsOf(update.error);
+  return (
+    <Dialog isOpen onClose={onClose} title="What the account may spend">
+      <form
+        className={css.stack}
+        onSubmit={(event) => {
+          event.preventDefault();
+          update.mutate({ body: value as Ask<"updateAccount">["body"] });
+        }}
+      >
+        <SchemaForm schema={UpdateAccount} value={value} onChange={setValue} faults={faults} />
+        {update.error && faults.size === 0 && <Refused refusal={update.error} />}
+        <div className={css.buttons}>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" kind="primary" isBusy={update.isPending}>
+            Save
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,133 @@
+/** What each resource cost, with links to those that are still there. */
+import { Link } from "@tanstack/react-router";
+import { useMemo } from "react";
+import { useRead } from "../../api/queries.ts";
+import type { Column } from "../../design/column.ts";
+import { Id } from "../../design/facts.tsx";
+import { Choice } from "../../design/field.tsx";
+import { Empty, Panel, Refused } from "../../design/layout.tsx";
+import { DataTable } from "../../design/table.tsx";
+import { useView } from "../../shell/view.ts";
+import css from "./billing.module.css";
+import { costsById, exactText, KINDS, type Kind, kinds } from "./sums.ts";
+
+interface Cost {
+  id: string;
+  kind: Kind;
+  name: string | undefined;
+  usd: number;
+}
+
+const PATHS: Record<Kind, string> = {
+  serverless: "/serverless",
+  pods: "/pods",
+  volumes: "/volumes",
+  clusters: "/clusters",
+};
+
+const columns: Column<Cost>[] = [
+  {
+    id: "name",
+    title: "Resource",
+    value: ({ name, id }) => name ?? id,
+    cell: ({ name, id, kind }) =>
+      name === undefined ? (
+        <span className="quiet">deleted</span>
+      ) : (
+        <Link to={`${PATHS[kind]}/${id}` as "/"}>{name}</Link>
+      ),
+  },
+  { id: "kind", title: "Kind", value: ({ kind }) => KINDS[kind].title },
+  {
+    id: "usd",
+    title: "Cost, USD",
+    value: ({ usd }) => usd,
+    cell: ({ usd }) => <span className="numbers">{exactText(usd)}</span>,
+    isNumber: true,
+  },
+  { id: "id", title: "ID", value: ({ id }) => id, cell: ({ id }) => <Id value={id} /> },
+];
+const ALL = "all";
+
+type Query = { bucketSize: "hour" | "day" | "month"; lastN: number };
+
+export function ResourceCosts({ query }: { query: Query }) {
+  const [kind, setKind] = useView<Kind | typeof ALL>("kind", ALL);
+  const { rows, error, refetch } = useCosts(query);
+  const shown = useMemo(() => rows?.filter((row) => kind === ALL || row.kind === kind), [rows, kind]);
+  return (
+    <Panel title="By resource">
+      {error && !rows ? (
+        <Refused refusal={error} retry={refetch} />
+      ) : (
+        <div className={css.resources}>
+          <DataTable
+            name="costs"
+            rows={shown}
+            columns={columns}
+            idOf={({ kind: of, id }) => `${of} ${id}`}
+            tools={
+              <Choice
+                label="Kind"
+                value={kind}
+                onChange={setKind}
+                options={[
+                  { value: ALL, label: "All kinds" },
+                  ...kinds.map((one) => ({ value: one, label: KINDS[one].title })),
+                ]}
+              />
+            }
+            empty={<Empty title="Nothing was paid for">Choose a longer range, or another kind.</Empty>}
+          />
+        </div>
+      )}
+    </Panel>
+  );
+}
+
+function useCosts(query: Query) {
+  const options = { keep: true } as const;
+  const reads = {
+    serverless: useRead("listServerlessBilling", { query }, options),
+    pods: useRead("listPodBilling", { query }, options),
+    volumes: useRead("listNetworkVolumeBilling", { query }, options),
+    clusters: useRead("listClusterBilling", { query }, options),
+  };
+  const names = useNames();
+  const ids = { serverless: "serverlessId", pods: "podId", volumes: "networkVolumeId", clusters: "clusterId" };
+  const isRead = kinds.every((kind) => reads[kind].data);
+  const rows = isRead
+    ? kinds
+        .flatMap((kind) =>
+          costsById(reads[kind].data!.records, ids[kind]).map(({ id, usd }) => ({
+            id,
+            kind,
+            name: names.get(id),
+            usd,
+          })),
+        )
+        .toSorted((one, other) => other.usd - one.usd)
+    : undefined;
+  return {
+    rows,
+    error: kinds.map((kind) => reads[kind].error).find(Boolean),
+    refetch: () => {
+      for (const kind of kinds) void reads[kind].refetch();
+    },
+  };
+}
+
+/** Names of what is still there. */
+function useNames(): Map<string, string> {
+  const endpoints = useRead("listEndpoints", {});
+  const pods = useRead("listPods", {});
+  const volumes = useRead("listNetworkVolumes", {});
+  const clusters = useRead("listClusters", {});
+  const all: { id: string; name: string }[] = [
+    ...(endpoints.data?.endpoints ?? []),
+    ...(pods.data?.pods ?? []),
+    ...(volumes.data?.networkVolumes ?? []),
+    ...(clusters.data?.clusters ?? []),
+  ];
+  return new Map(all.map(({ id, name }) => [id, name]));
+}

@@ -1,0 +1,248 @@
+/** What the owner of the installation does with accounts: create, bound, credit, delete. */
+import { LARGEST_QUOTA } from "@millrace/platform/resources/account/model.ts";
+import {
+  CreateInstallationAccount,
+  Credit,
+  type InstallationAccount,
+  UpdateInstallationAccount,
+} from "@millrace/platform/resources/administration/model.ts";
+import { type ReactNode, useState } from "react";
+import type { Ask } from "../../api/client.ts";
+import { useWrite } from "../../api/queries.ts";
+import type { Refusal } from "../../api/refusal.ts";
+import { Button } from "../../design/button.tsx";
+import { Confirm, Dialog } from "../../design/dialog.tsx";
+import { NumberField } from "../../design/field.tsx";
+import { Refused } from "../../design/layout.tsx";
+import { say } from "../../design/toast.tsx";
+import { faultsOf } from "../../forms/faults.ts";
+import { SchemaForm, type Special, type Values } from "../../forms/schema-form.tsx";
+import { quotaLabel, quotaText } from "../../parts/quotas.ts";
+import { ShownOnce } from "../../parts/shown-once.tsx";
+import css from "./installation.module.css";
+
+interface AccountProps {
+  account: InstallationAccount;
+  onClose: () => void;
+}
+
+interface FormProps {
+  title: string;
+  about?: string;
+  verb: string;
+  schema: object;
+  value: Values;
+  onChange: (value: Values) => void;
+  without?: readonly string[];
+  specials?: Readonly<Record<string, Special>>;
+  write: { error: Refusal | null; isPending: boolean };
+  onSubmit: () => void;
+  onClose: () => void;
+  more?: ReactNode;
+}
+
+/** A form made from a schema, in a dialog. */
+function FormDialog(props: FormProps) {
+  const { title, about, verb, schema, value, onChange, without, specials, write, onSubmit, onClose, more } = props;
+  const faults = faultsOf(write.error);
+  return (
+    <Dialog isOpen onClose={onClose} title={title} about={about}>
+      <form
+        className={css.stack}
+        onSubmit={(event) => {
+          event.preventDefault();
+          onSubmit();
+        }}
+      >
+        <SchemaForm
+          schema={schema}
+          value={value}
+          onChange={onChange}
+          faults={faults}
+          {...(without && { without })}
+          {...(specials && { specials })}
+        />
+        {write.error && faults.size === 0 && <Refused refusal={write.error} />}
+        <div className={css.buttons}>
+          {more}
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" kind="primary" isBusy={write.isPending}>
+            {verb}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+export function CreateAccount({ isOpen, onClose }: { isOpen: boolean; onClose: () => void }) {
+  const [value, setValue] = useState<Values>({});
+  const create = useWrite("createInstallationAccount", { changes: ["listInstallationAccounts"] });
+  const close = () => {
+    onClose();
+    create.reset();
+    setValue({});
+  };
+  if (!isOpen) return null;
+  if (create.data) {
+    return (
+      <ShownOnce
+        isOpen
+        onClose={close}
+        title={`${create.data.name} is ready`}
+        about="This key may do everything in the account. It is not shown again."
+        secrets={[
+          { label: "API key", text: create.data.key },
+          { label: "Sign in as its owner", text: `./millrace open --account ${create.data.name}` },
+        ]}
+      />
+    );
+  }
+  return (
+    <FormDialog
+      title="Create an account"
+      about="What one account has does not exist for another."
+      verb="Create account"
+      schema={CreateInstallationAccount}
+      value={value}
+      onChange={setValue}
+      write={create}
+      onSubmit={() => create.mutate({ body: value as Ask<"createInstallationAccount">["body"] })}
+      onClose={close}
+    />
+  );
+}
+
+function useChange(onClose: () => void) {
+  return useWrite("updateInstallationAccount", {
+    changes: ["listInstallationAccounts", "getAccount"],
+    onSuccess: () => {
+      onClose();
+      say("The limits were saved");
+    },
+  });
+}
+
+/** A quota that was cleared returns to that of the installation. */
+function changedQuotas(before: InstallationAccount["quotas"], after: Values): Values {
+  const names = new Set([...Object.keys(before), ...Object.keys(after)]);
+  const changed = [...names].filter((name) => (before as Values)[name] !== after[name]);
+  return Object.fromEntries(changed.map((name) => [name, after[name] ?? null]));
+}
+
+interface QuotasProps {
+  value: Values;
+  onChange: (value: Values) => void;
+  /** What counts where nothing is set. */
+  limits: InstallationAccount["limits"];
+}
+
+function Quotas({ value, onChange, limits }: QuotasProps) {
+  return (
+    <fieldset className={css.quotas}>
+      <legend className={css.legend}>Quotas</legend>
+      {Object.entries(limits).map(([name, most]) => (
+        <NumberField
+          key={name}
+          label={quotaLabel(name)}
+          value={value[name] as number | undefined}
+          onChange={(next) => onChange({ ...value, [name]: next })}
+          min={0}
+          max={LARGEST_QUOTA}
+          placeholder={quotaText(most)}
+        />
+      ))}
+    </fieldset>
+  );
+}
+
+export function SetLimits({ account, onClose }: AccountProps) {
+  const [value, setValue] = useState<Values>({ quotas: account.quotas, spendLimitMost: account.spendLimitMost });
+  const update = useChange(onClose);
+  const submit = () => {
+    const quotas = changedQuotas(account.quotas, (value.quotas as Values | undefined) ?? {});
+    const body = { ...value, quotas: Object.keys(quotas).length > 0 ? quotas : undefined };
+    update.mutate({ params: { id: account.id }, body: body as Ask<"updateInstallationAccount">["body"] });
+  };
+  return (
+    <FormDialog
+      title={`What ${account.name} may have`}
+      about="An empty quota is that of the installation. What the account already has stays."
+      verb="Save"
+      schema={UpdateInstallationAccount}
+      value={value}
+      onChange={setValue}
+      without={["balance"]}
+      specials={{
+        quotas: ({ value: quotas, onChange }) => (
+          <Quotas value={(quotas as Values | undefined) ?? {}} onChange={onChange} limits={account.limits} />
+        ),
+      }}
+      write={update}
+      onSubmit={submit}
+      onClose={onClose}
+    />
+  );
+}
+
+export function AddCredit({ account, onClose }: AccountProps) {
+  const [value, setValue] = useState<Values>({});
+  const credit = useWrite("creditInstallationAccount", {
+    changes: ["listInstallationAccounts", "getAccount"],
+    onSuccess: () => {
+      onClose();
+      say("The credit was added");
+    },
+  });
+  const forget = useChange(onClose);
+  return (
+    <FormDialog
+      title={`Add credit to ${account.name}`}
+      about="From its first credit on an account has a balance. It starts nothing new once that is used up."
+      verb="Add credit"
+      schema={Credit}
+      value={value}
+      onChange={setValue}
+      write={{ error: credit.error ?? forget.error, isPending: credit.isPending }}
+      onSubmit={() =>
+        credit.mutate({ params: { id: account.id }, body: value as Ask<"creditInstallationAccount">["body"] })
+      }
+      onClose={onClose}
+      more={
+        account.balance !== null && (
+          <Button
+            isBusy={forget.isPending}
+            onClick={() => forget.mutate({ params: { id: account.id }, body: { balance: null } })}
+          >
+            Keep no balance any more
+          </Button>
+        )
+      }
+    />
+  );
+}
+
+export function DeleteAccount({ account, onClose }: AccountProps) {
+  const remove = useWrite("deleteInstallationAccount", {
+    changes: ["listInstallationAccounts"],
+    onSuccess: () => {
+      onClose();
+      say(`${account.name} was deleted`);
+    },
+  });
+  return (
+    <Confirm
+      isOpen
+      onClose={onClose}
+      title={`Delete ${account.name}?`}
+      verb="Delete"
+      typed={account.name}
+      isBusy={remove.isPending}
+      refusal={remove.error}
+      onConfirm={() => remove.mutate({ params: { id: account.id } })}
+    >
+      Everything it has goes for good: endpoints with their jobs, Pods, volumes with their files, secrets, keys and
+      people.
+    </Confirm>
+  );
+}

@@ -1,0 +1,135 @@
+/** Accounts of the installation: who owns each, what it spent, and what it may have. */
+import type { InstallationAccount } from "@millrace/platform/resources/administration/model.ts";
+import { Plus } from "lucide-react";
+import { useState } from "react";
+import { curlOf } from "../../api/curl.ts";
+import { Button } from "../../design/button.tsx";
+import type { Column } from "../../design/column.ts";
+import { Id, Money, Status, When } from "../../design/facts.tsx";
+import { Empty, Refused } from "../../design/layout.tsx";
+import { Menu } from "../../design/menu.tsx";
+import { DataTable } from "../../design/table.tsx";
+import { useList } from "../../parts/resource-list.tsx";
+import { AddCredit, CreateAccount, DeleteAccount, SetLimits } from "./account-dialogs.tsx";
+import { InstallationPage } from "./frame.tsx";
+
+type Account = InstallationAccount;
+
+const columns: Column<Account>[] = [
+  {
+    id: "name",
+    title: "Account",
+    value: ({ name }) => name,
+    cell: ({ name, isFirst }) => (
+      <span>
+        {name}
+        {isFirst && <span className="quiet"> · owns the installation</span>}
+      </span>
+    ),
+  },
+  { id: "owner", title: "Owner", value: ({ owner }) => owner },
+  {
+    id: "state",
+    title: "State",
+    value: ({ refusal }) => refusal,
+    cell: ({ refusal }) =>
+      refusal ? (
+        <span title={refusal}>
+          <Status value="STARTS_NOTHING" tone="bad" />
+        </span>
+      ) : (
+        <Status value="ACTIVE" tone="good" />
+      ),
+  },
+  {
+    id: "spent",
+    title: "Spent this month",
+    value: ({ spentThisMonth }) => spentThisMonth,
+    cell: ({ spentThisMonth }) => <Money usd={spentThisMonth} />,
+    isNumber: true,
+  },
+  {
+    id: "most",
+    title: "Your limit",
+    value: ({ spendLimitMost }) => spendLimitMost,
+    cell: ({ spendLimitMost }) => (spendLimitMost > 0 ? <Money usd={spendLimitMost} per="month" /> : "none"),
+    isNumber: true,
+  },
+  {
+    id: "balance",
+    title: "Credit",
+    value: ({ balance }) => balance,
+    cell: ({ balance }) => (balance === null ? "not kept" : <Money usd={balance} />),
+    isNumber: true,
+  },
+  {
+    id: "quotas",
+    title: "Own quotas",
+    value: ({ quotas }) => textOfQuotas(quotas),
+    cell: ({ quotas }) => textOfQuotas(quotas) || <span className="quiet">as the installation</span>,
+  },
+  {
+    id: "created",
+    title: "Created",
+    value: ({ createdAt }) => createdAt,
+    cell: ({ createdAt }) => <When at={createdAt} />,
+  },
+  { id: "id", title: "ID", value: ({ id }) => id, cell: ({ id }) => <Id value={id} />, isExtra: true },
+];
+
+const textOfQuotas = (quotas: Account["quotas"]) =>
+  Object.entries(quotas)
+    .map(([name, most]) => `${name} ${most}`)
+    .join(", ");
+
+type Asked = { what: "limits" | "credit" | "delete"; account: Account };
+
+export function Accounts() {
+  const { rows, error, refetch, more } = useList<Account>({ list: "listInstallationAccounts", key: "accounts" });
+  const [isCreating, setCreating] = useState(false);
+  const [asked, setAsked] = useState<Asked>();
+  const close = () => setAsked(undefined);
+  return (
+    <InstallationPage
+      name="Accounts"
+      curl={curlOf("listInstallationAccounts")}
+      actions={
+        <Button kind="primary" icon={<Plus />} onClick={() => setCreating(true)}>
+          Create account
+        </Button>
+      }
+    >
+      {error && !rows ? (
+        <Refused refusal={error} retry={() => void refetch()} />
+      ) : (
+        <DataTable
+          name="accounts"
+          rows={rows}
+          columns={columns}
+          idOf={({ id }) => id}
+          more={more}
+          rowActions={(account) => (
+            <Menu
+              label={`Actions for ${account.name}`}
+              items={[
+                { label: "Set quotas and limits", onSelect: () => setAsked({ what: "limits", account }) },
+                { label: "Add credit", onSelect: () => setAsked({ what: "credit", account }) },
+                {
+                  label: "Delete",
+                  isDanger: true,
+                  refused: account.isFirst && "The account that owns the installation stays",
+                  onSelect: () => setAsked({ what: "delete", account }),
+                },
+              ]}
+            />
+          )}
+          empty={<Empty title="No accounts">What one account has does not exist for another.</Empty>}
+        />
+      )}
+      <CreateAccount isOpen={isCreating} onClose={() => setCreating(false)} />
+      {asked?.what === "limits" && <SetLimits account={asked.account} onClose={close} />}
+      {asked?.what === "credit" && <AddCredit account={asked.account} onClose={close} />}
+      {asked?.what === "delete" && <DeleteAccount account={asked.account} onClose={close} />}
+    </InstallationPage>
+  );
+}

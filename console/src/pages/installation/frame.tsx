@@ -1,0 +1,35 @@
+/** The frame of the pages for whoever runs the installation: one title, and a tab for each. */
+import type { ReactNode } from "react";
+import { useMe } from "../../api/me.ts";
+import { Empty, Page } from "../../design/layout.tsx";
+import { TabLinks } from "../../design/tabs.tsx";
+
+const TABS = [
+  { label: "Health", to: "/installation" },
+  { label: "Accounts", to: "/installation/accounts" },
+  { label: "Prices", to: "/installation/prices" },
+  { label: "Duties", to: "/installation/duties" },
+] as const;
+
+interface InstallationPageProps {
+  /** For the tab of the browser. */
+  name: string;
+  curl?: string;
+  actions?: ReactNode;
+  children: ReactNode;
+}
+
+export function InstallationPage({ name, children, ...page }: InstallationPageProps) {
+  const me = useMe();
+  return (
+    <Page title="Installation" name={name} {...page} tabs={<TabLinks label="Installation" tabs={TABS} />}>
+      {me.data?.ownsInstallation === false ? (
+        <Empty title="Only for the owner of the installation">
+          An owner of the first account sees these pages. Ask them, or sign in as one.
+        </Empty>
+      ) : (
+        children
+      )}
+    </Page>
+  );
+}

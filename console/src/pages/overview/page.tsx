@@ -1,0 +1,208 @@
+/** The overview: whether everything is fine, what runs, what waits and why, what failed, and what it costs. */
+import { lazy, Suspense, useMemo } from "react";
+import { curlOf } from "../../api/curl.ts";
+import { useRead } from "../../api/queries.ts";
+import { Money, moneyText } from "../../design/facts.tsx";
+import { Choice } from "../../design/field.tsx";
+import { Loaded, Page, Panel, Skeleton } from "../../design/layout.tsx";
+import { Reason } from "../../design/reason.tsx";
+import { useView } from "../../shell/view.ts";
+import { Concerns, FailedJobs } from "./concerns.tsx";
+import { FirstSteps } from "./first-steps.tsx";
+import css from "./overview.module.css";
+import { useOverview } from "./reads.ts";
+import { counted, endpointConcerns, latestOf, podConcerns, sumOf, timesOf, verdictOf } from "./standing.ts";
+import { Tile } from "./tile.tsx";
+
+const Chart = lazy(() => import("../../design/chart.tsx"));
+const RANGES = { "1h": "Last hour", "24h": "Last 24 hours", "7d": "Last 7 days", "30d": "Last 30 days" } as const;
+type Range = keyof typeof RANGES;
+const AGAIN_MS: Record<Range, number> = { "1h": 10_000, "24h": 60_000, "7d": 300_000, "30d": 300_000 };
+
+export function Overview() {
+  const { pods, endpoints, shown, health, failed } = useOverview();
+  const read = { ...(pods.error ? pods : endpoints), data: pods.data && endpoints.data };
+  const curl = curlOf("getAccountMetricsHistory", { query: { range: "1h" } });
+  return (
+    <Loaded read={read} lines={8}>
+      {({ endpoints: allEndpoints }) => {
+        const allPods = pods.data!.pods;
+        if (allEndpoints.length === 0 && allPods.length === 0) {
+          return (
+            <Page
+              title="Welcome to Millrace"
+              about="Three steps, and your first job has run."
+              curl={curlOf("listEndpoints")}
+            >
+              <FirstSteps />
+            </Page>
+          );
+        }
+        const concerns = [
+          ...podConcerns(allPods),
+          ...shown.flatMap((endpoint, index) => endpointConcerns(endpoint, health[index])),
+        ].toSorted((one, other) => Number(other.tone === "bad") - Number(one.tone === "bad"));
+        return (
+          <Page title="Overview" about={<Verdict concerns={concerns} failed={failed.length} />} curl={curl}>
+            <Figures
+              podsRunning={allPods.filter(({ status }) => status === "RUNNING").length}
+              endpoints={allEndpoints.length}
+              inQueue={sumOf(health.map((one) => one?.jobs.inQueue ?? 0))}
+              workers={sumOf(health.map((one) => (one ? one.workers.running + one.workers.idle : 0)))}
+              waitingPods={concerns.filter(({ kind, tone }) => kind === "Pod" && tone === "wait").length}
+            />
+            <div className={css.halves}>
+              <Concerns concerns={concerns} />
+              <FailedJobs failed={failed} />
+            </div>
+            <Charts />
+          </Page>
+        );
+      }}
+    </Loaded>
+  );
+}
+
+function Verdict({ concerns, failed }: { concerns: Parameters<typeof verdictOf>[0]; failed: number }) {
+  const { data: account } = useRead("getAccount", {}, { refetchInterval: 60_000 });
+  return (
+    <>
+      {verdictOf(concerns, failed, account?.refusal ?? null)}
+      <Reason text={account?.refusal} code={account?.refusal ? "spend-limit" : null} tone="bad" />
+    </>
+  );
+}
+
+interface FiguresProps {
+  podsRunning: number;
+  endpoints: number;
+  inQueue: number;
+  workers: number;
+  waitingPods: number;
+}
+
+function Figures({ podsRunning, endpoints, inQueue, workers, waitingPods }: FiguresProps) {
+  const { data: hour } = useRead(
+    "getAccountMetricsHistory",
+    { query: { range: "1h" } },
+    { refetchInterval: AGAIN_MS["1h"] },
+  );
+  const { data: today } = useRead(
+    "listBilling",
+    { query: { bucketSize: "day", lastN: 1 } },
+    { refetchInterval: 60_000 },
+  );
+  const { data: account } = useRead("getAccount", {});
+  const series = hour?.series as Record<string, (number | null)[]> | undefined;
+  const failed = sumOf(series?.jobsFailed);
+  return (
+    <div className={css.tiles}>
+      <Tile
+        title="Runs"
+        to="/pods"
+        about={`${counted(podsRunning, "Pod", "Pods")}, ${counted(workers, "worker", "workers")}`}
+        value={podsRunning + workers}
+      />
+      <Tile
+        title="Jobs in progress"
+        to="/serverless"
+        value={Math.round(latestOf(series?.jobsInProgress) ?? 0)}
+        about={`${endpoints} ${endpoints === 1 ? "endpoint" : "endpoints"}`}
+      />
+      <Tile
+        title="Waits"
+        to="/serverless"
+        tone={inQueue + waitingPods > 0 ? "wait" : undefined}
+        value={inQueue + waitingPods}
+        about={`${counted(inQueue, "job", "jobs")}, ${counted(waitingPods, "Pod", "Pods")}`}
+      />
+      <Tile
+        title="Failed, last hour"
+        to="/serverless"
+        tone={failed > 0 ? "bad" : undefined}
+        value={failed}
+        about={`${sumOf(series?.jobsCompleted)} jobs completed`}
+      />
+      <Tile
+        title="Costs now"
+        to="/billing"
+        value={<Money usd={latestOf(series?.spendPerHour)} per="h" />}
+        about="Compute and storage"
+      />
+      <Tile
+        title="Cost today"
+        to="/billing"
+        value={<Money usd={today?.metadata.totals.totalAmount} />}
+        about={account ? `${moneyText(account.spentThisMonth)} this month` : "UTC"}
+      />
+    </div>
+  );
+}
+
+const rounded = (value: number) => (Number.isInteger(value) ? String(value) : value.toFixed(1));
+
+function Charts() {
+  const [range, setRange] = useView<Range>("range", "1h");
+  const read = useRead(
+    "getAccountMetricsHistory",
+    { query: { range } },
+    { keep: true, refetchInterval: AGAIN_MS[range] ?? 60_000 },
+  );
+  return (
+    <Panel
+      title="Over time"
+      actions={
+        <Choice
+          label="Range"
+          value={range}
+          onChange={setRange}
+          options={Object.entries(RANGES).map(([value, label]) => ({ value: value as Range, label }))}
+        />
+      }
+    >
+      <Loaded read={read} lines={8}>
+        {(history) => <Drawn history={history} />}
+      </Loaded>
+    </Panel>
+  );
+}
+
+interface History {
+  start: string;
+  step: number;
+  series: Record<string, (number | null)[]>;
+}
+
+function Drawn({ history }: { history: History }) {
+  const drawn = useMemo(() => {
+    const { series } = history;
+    const of = (name: string, label: string, color: 1 | 2 | 3 | 4 | 5, more: object = {}) => ({
+      ...{ label, color, values: series[name] ?? [], ...more },
+    });
+    return {
+      times: timesOf(history, series.jobsInQueue?.length ?? 0),
+      jobs: [of("jobsInQueue", "In queue", 2), of("jobsInProgress", "In progress", 1, { isFilled: true })],
+      ended: [of("jobsCompleted", "Completed", 5), of("jobsFailed", "Failed", 4)],
+      runs: [of("workersRunning", "Workers with jobs", 1), of("podsRunning", "Pods", 3)],
+      money: [of("spendPerHour", "USD per hour", 2, { isFilled: true })],
+    };
+  }, [history]);
+  const charts = [
+    ["Jobs that wait and run", drawn.jobs, rounded],
+    ["Jobs that ended", drawn.ended, rounded],
+    ["Workers and Pods", drawn.runs, rounded],
+    ["Cost by the hour", drawn.money, moneyText],
+  ] as const;
+  return (
+    <div className={css.charts}>
+      {charts.map(([title, series, format]) => (
+        <section key={title}>
+          <h3>{title}</h3>
+          <Suspense fallback={<Skeleton lines={6} />}>
+            <Chart label={title} times={drawn.times} series={series} format={format} height={150} group="overview" />
+          </Suspense>
+        </section>
+      ))}
+    </div>
+  );
+}

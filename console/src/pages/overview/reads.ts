@@ -1,0 +1,47 @@
+/** What the overview reads: endpoints with their health, Pods, and jobs that failed in the last hour. */
+import { useQueries } from "@tanstack/react-query";
+import { type Ask, call, type OperationName } from "../../api/client.ts";
+import { keyOf, useRead } from "../../api/queries.ts";
+import { type EndpointHealth, failedSince, type ListedJob } from "./standing.ts";
+
+/** Each endpoint is a question of its own. Whoever has more of them finds the rest in their list. */
+const MOST_ENDPOINTS = 25;
+const MOST_FAILED = 5;
+const HOUR_MS = 3_600_000;
+/** Events say when something changed; time passes without one. */
+const AGAIN_MS = 60_000;
+
+const asked = (endpoint: string, query?: object) =>
+  ({ params: { endpoint_id: endpoint }, ...(query && { query }) }) as unknown as Ask<OperationName>;
+
+function useEach<Answer>(name: OperationName, ids: readonly string[], query?: object) {
+  return useQueries({
+    queries: ids.map((id) => ({
+      queryKey: keyOf(name, asked(id, query)),
+      queryFn: ({ signal }: { signal: AbortSignal }) => call(name, asked(id, query), signal) as Promise<unknown>,
+      refetchInterval: AGAIN_MS,
+    })),
+    combine: (answers) => answers.map(({ data }) => data as Answer | undefined),
+  });
+}
+
+export function useOverview() {
+  const pods = useRead("listPods", {});
+  const endpoints = useRead("listEndpoints", {});
+  const shown = endpoints.data?.endpoints.filter(({ type }) => type !== "LOAD_BALANCER").slice(0, MOST_ENDPOINTS) ?? [];
+  const health = useEach<EndpointHealth>(
+    "getEndpointHealth",
+    shown.map(({ id }) => id),
+  );
+  const failing = shown.filter((_, index) => (health[index]?.jobs.failed ?? 0) > 0);
+  const jobs = useEach<{ requests: ListedJob[] }>(
+    "listJobs",
+    failing.map(({ id }) => id),
+    { status: "FAILED,TIMED_OUT", limit: MOST_FAILED },
+  );
+  const since = Date.now() - HOUR_MS;
+  const failed = failing.flatMap((endpoint, index) =>
+    failedSince(jobs[index]?.requests ?? [], since).map((job) => ({ endpoint, job })),
+  );
+  return { pods, endpoints, shown, health, failed };
+}

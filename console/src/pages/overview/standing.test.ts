@@ -1,0 +1,74 @@
+/** The overview says what is wrong in the words of whoever looks, and that all is fine only when it is. */
+import { expect, test } from "vitest";
+import { endpointConcerns, failedSince, latestOf, podConcerns, sumOf, timesOf, verdictOf } from "./standing.ts";
+
+const health = (inQueue: number, unhealthy = 0, waitReason?: string) =>
+  ({
+    jobs: { completed: 0, failed: 0, inProgress: 0, inQueue, retried: 0 },
+    workers: { idle: 0, initializing: 0, ready: 0, running: 0, throttled: 0, unhealthy },
+    ...(waitReason && { waitReason, waitReasonCode: "workers-busy" }),
+  }) as never;
+const endpoint = { id: "e1", name: "llm" };
+const pod = (status: string, statusReason: string | null = null) =>
+  ({ id: "p1", name: "notebook", status, statusReason, statusReasonCode: statusReason && "no-capacity" }) as never;
+
+test("a Pod that runs or was stopped is no concern", () => {
+  expect(podConcerns([pod("RUNNING"), pod("EXITED")])).toEqual([]);
+});
+
+test("a Pod that waits says for what", () => {
+  expect(podConcerns([pod("PROVISIONING", "no machine has room")])).toMatchObject([
+    { tone: "wait", what: "waits", reason: "no machine has room", code: "no-capacity", to: "/pods/p1" },
+  ]);
+});
+
+test("an endpoint whose jobs wait leads to them, with the reason", () => {
+  expect(endpointConcerns(endpoint, health(3, 0, "all workers busy"))).toMatchObject([
+    { tone: "wait", what: "3 jobs wait", reason: "all workers busy", to: "/serverless/e1/jobs" },
+  ]);
+});
+
+test("a crash loop is no mere wait", () => {
+  const looping = { ...(health(1, 0, "exit 1") as object), waitReasonCode: "crash-loop" } as never;
+  expect(endpointConcerns(endpoint, looping)).toMatchObject([{ tone: "bad" }]);
+});
+
+test("workers that do not come up weigh more than jobs that wait", () => {
+  expect(endpointConcerns(endpoint, health(1, 2))).toMatchObject([
+    { tone: "bad", what: "2 workers do not come up, 1 job waits", to: "/serverless/e1" },
+  ]);
+});
+
+test("an endpoint without work, or not read yet, is no concern", () => {
+  expect(endpointConcerns(endpoint, health(0))).toEqual([]);
+  expect(endpointConcerns(endpoint, undefined)).toEqual([]);
+});
+
+test("only jobs that ended since then count as failed", () => {
+  const job = (id: string, completedAt?: string) => ({ id, ...(completedAt && { completedAt }) }) as never;
+  const jobs = [
+    job("old", "2026-03-01T10:00:00Z"),
+    job("a", "2026-03-01T11:30:00Z"),
+    job("b", "2026-03-01T11:40:00Z"),
+    job("c"),
+  ];
+  expect(failedSince(jobs, Date.parse("2026-03-01T11:00:00Z")).map(({ id }) => id)).toEqual(["b", "a"]);
+});
+
+test("the verdict counts what does not work before what waits", () => {
+  const [waiting] = podConcerns([pod("PROVISIONING")]);
+  const [broken] = podConcerns([pod("ERROR")]);
+  expect(verdictOf([], 0, null)).toBe("Everything is fine.");
+  expect(verdictOf([waiting!], 0, null)).toBe("Pod notebook: waits.");
+  expect(verdictOf([waiting!, broken!, broken!], 1, null)).toBe(
+    "2 things do not work, 1 job failed in the last hour, 1 thing waits.",
+  );
+  expect(verdictOf([], 0, "the limit is reached")).toBe("Nothing new is started.");
+});
+
+test("what is not known is left out of figures", () => {
+  expect(latestOf([1, 2, null])).toBe(2);
+  expect(latestOf([null])).toBeUndefined();
+  expect(sumOf([1, null, 2])).toBe(3);
+  expect(timesOf({ start: "1970-01-01T00:01:00Z", step: 10 }, 3)).toEqual([60, 70, 80]);
+});

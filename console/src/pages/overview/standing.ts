@@ -1,0 +1,106 @@
+/** Whether everything is fine, from what was read: what waits, what failed, and what costs. */
+import type { Health, JobList } from "@millrace/platform/jobs/model.ts";
+import type { Static } from "@millrace/platform/kernel/schema.ts";
+import type { Endpoint } from "@millrace/platform/resources/endpoints/model.ts";
+import type { Pod } from "@millrace/platform/resources/pods/model.ts";
+
+export type EndpointHealth = Static<typeof Health>;
+export type ListedJob = Static<typeof JobList>["requests"][number];
+
+/** Something that a person should look at. */
+export interface Concern {
+  key: string;
+  tone: "wait" | "bad";
+  /** What it is, such as `Pod`. */
+  kind: string;
+  name: string;
+  to: string;
+  /** In a few words: `3 jobs wait`. */
+  what: string;
+  reason: string | undefined;
+  code: string | undefined;
+}
+
+type SomePod = Pick<Pod, "id" | "name" | "status" | "statusReason" | "statusReasonCode">;
+type SomeEndpoint = Pick<Endpoint, "id" | "name">;
+
+const POD_WORDS: Partial<Record<Pod["status"], Pick<Concern, "tone" | "what">>> = {
+  ERROR: { tone: "bad", what: "cannot run" },
+  PROVISIONING: { tone: "wait", what: "waits" },
+  STARTING: { tone: "wait", what: "is starting" },
+};
+
+export function podConcerns(pods: readonly SomePod[]): Concern[] {
+  return pods.flatMap(({ id, name, status, statusReason, statusReasonCode }) => {
+    const words = POD_WORDS[status];
+    if (!words) return [];
+    return [
+      {
+        ...{ key: id, kind: "Pod", name, to: `/pods/${id}`, ...words },
+        ...{ reason: statusReason ?? undefined, code: statusReasonCode ?? undefined },
+      },
+    ];
+  });
+}
+
+export const counted = (count: number, one: string, many: string) => `${count} ${count === 1 ? one : many}`;
+
+/** Reasons that do not pass by waiting. */
+const BROKEN = new Set(["crash-loop", "spend-limit", "no-credit"]);
+
+export function endpointConcerns(endpoint: SomeEndpoint, health: EndpointHealth | undefined): Concern[] {
+  if (!health) return [];
+  const { jobs, workers, waitReason, waitReasonCode } = health;
+  const common = { kind: "Endpoint", name: endpoint.name, reason: waitReason, code: waitReasonCode };
+  if (workers.unhealthy > 0) {
+    const waiting = jobs.inQueue > 0 ? `, ${counted(jobs.inQueue, "job waits", "jobs wait")}` : "";
+    return [
+      {
+        ...{ ...common, key: `${endpoint.id} unhealthy`, tone: "bad" as const, to: `/serverless/${endpoint.id}` },
+        what: `${counted(workers.unhealthy, "worker does", "workers do")} not come up${waiting}`,
+      },
+    ];
+  }
+  if (jobs.inQueue === 0) return [];
+  const tone = BROKEN.has(waitReasonCode ?? "") ? ("bad" as const) : ("wait" as const);
+  return [
+    {
+      ...{ ...common, key: `${endpoint.id} waiting`, tone, to: `/serverless/${endpoint.id}/jobs` },
+      what: counted(jobs.inQueue, "job waits", "jobs wait"),
+    },
+  ];
+}
+
+/** Jobs that failed since then, the newest first. */
+export const failedSince = (jobs: readonly ListedJob[], since: number): ListedJob[] =>
+  jobs
+    .filter(({ completedAt }) => completedAt !== undefined && Date.parse(completedAt) >= since)
+    .toSorted((one, other) => Date.parse(other.completedAt!) - Date.parse(one.completedAt!));
+
+/** The answer to "Is everything fine?" in one sentence. */
+export function verdictOf(concerns: readonly Concern[], failedJobs: number, refusal: string | null): string {
+  if (refusal) return "Nothing new is started.";
+  const [only] = concerns;
+  if (only && concerns.length === 1 && failedJobs === 0) return `${only.kind} ${only.name}: ${only.what}.`;
+  const bad = concerns.filter(({ tone }) => tone === "bad").length;
+  const waiting = concerns.length - bad;
+  const parts = [
+    bad > 0 && counted(bad, "thing does not work", "things do not work"),
+    failedJobs > 0 && counted(failedJobs, "job failed in the last hour", "jobs failed in the last hour"),
+    waiting > 0 && counted(waiting, "thing waits", "things wait"),
+  ].filter((part) => part !== false);
+  return parts.length === 0 ? "Everything is fine." : `${parts.join(", ")}.`;
+}
+
+type Column = readonly (number | null)[] | undefined;
+
+/** What is known last of a series. */
+export const latestOf = (values: Column): number | undefined =>
+  values?.findLast((value) => value !== null) ?? undefined;
+export const sumOf = (values: Column): number => values?.reduce<number>((sum, value) => sum + (value ?? 0), 0) ?? 0;
+
+/** The moments of a history, in seconds since 1970. */
+export function timesOf({ start, step }: { start: string; step: number }, points: number): number[] {
+  const first = Date.parse(start) / 1000;
+  return Array.from({ length: points }, (_, index) => first + index * step);
+}

@@ -1,0 +1,75 @@
+/** What a Pod used over time: CPU, memory and GPU, on one axis of time. */
+import { curlOf } from "../../api/curl.ts";
+import { useRead } from "../../api/queries.ts";
+import Chart from "../../design/chart.tsx";
+import { CurlButton, Loaded, Panel } from "../../design/layout.tsx";
+import { Segments } from "../../design/segments.tsx";
+import { useView } from "../../shell/view.ts";
+import css from "./pods.module.css";
+
+const RANGES = [
+  { value: "1h", label: "1 h" },
+  { value: "24h", label: "24 h" },
+  { value: "7d", label: "7 d" },
+  { value: "30d", label: "30 d" },
+] as const;
+type Range = (typeof RANGES)[number]["value"];
+const AGAIN_MS: Record<Range, number> = { "1h": 10_000, "24h": 60_000, "7d": 300_000, "30d": 600_000 };
+const percent = (value: number) => `${value < 10 ? Number(value.toFixed(1)) : Math.round(value)} %`;
+
+interface ChartsProps {
+  id: string;
+  hasGpu: boolean;
+  isVirtual: boolean;
+}
+
+export default function Charts({ id, hasGpu, isVirtual }: ChartsProps) {
+  const [range, setRange] = useView<Range>("range", "1h");
+  const ask = { params: { id }, query: { range } };
+  const read = useRead("getPodMetricsHistory", ask, { refetchInterval: AGAIN_MS[range], keep: true });
+  return (
+    <Panel
+      title="Use"
+      about={isVirtual ? "Its GPUs are virtual, and cannot be measured." : undefined}
+      actions={
+        <>
+          <CurlButton curl={curlOf("getPodMetricsHistory", ask)} />
+          <Segments label="Time range" value={range} options={RANGES} onChange={setRange} />
+        </>
+      }
+    >
+      <Loaded read={read} lines={8}>
+        {({ start, step, series }) => {
+          const { cpu = [], memory = [], gpu = [], gpuMemory = [] } = series;
+          const times = cpu.map((_, index) => Date.parse(start) / 1000 + index * step);
+          return (
+            <div className={css.charts}>
+              <Chart
+                label="CPU and memory"
+                times={times}
+                format={percent}
+                group="pod"
+                series={[
+                  { label: "CPU", values: cpu, color: 1, isFilled: true },
+                  { label: "Memory", values: memory, color: 3 },
+                ]}
+              />
+              {hasGpu && !isVirtual && (
+                <Chart
+                  label="GPU"
+                  times={times}
+                  format={percent}
+                  group="pod"
+                  series={[
+                    { label: "GPU", values: gpu, color: 2, isFilled: true },
+                    { label: "GPU memory", values: gpuMemory, color: 5 },
+                  ]}
+                />
+              )}
+            </div>
+          );
+        }}
+      </Loaded>
+    </Panel>
+  );
+}

@@ -1,0 +1,142 @@
+/** Gathers requests from a file, in a new batch or in one that is a draft. */
+import { useState } from "react";
+import { call } from "../../api/client.ts";
+import { cache, keyOf } from "../../api/queries.ts";
+import { Refusal } from "../../api/refusal.ts";
+import { Button } from "../../design/button.tsx";
+import { Dialog } from "../../design/dialog.tsx";
+import { Field, SwitchField, TextField } from "../../design/field.tsx";
+import { Refused } from "../../design/layout.tsx";
+import { type BatchFile, inParts, readBatchFile } from "./batch-file.ts";
+import css from "./batches.module.css";
+
+interface BatchFormProps {
+  endpointId: string;
+  /** A draft to add to; without it a batch is made. */
+  batchId?: string;
+  isOpen: boolean;
+  onClose: () => void;
+  onDone: (batchId: string) => void;
+}
+
+export function BatchForm({ endpointId, batchId, isOpen, onClose, onDone }: BatchFormProps) {
+  const [name, setName] = useState("");
+  const [file, setFile] = useState<BatchFile>();
+  const [startsNow, setStartsNow] = useState(true);
+  const [sent, setSent] = useState<number>();
+  const [refusal, setRefusal] = useState<Refusal>();
+  const count = file?.requests.length ?? 0;
+  const refused = !file ? "Choose a file first" : file.faults.length > 0 ? "Mend the file first" : undefined;
+  const submit = async () => {
+    setRefusal(undefined);
+    setSent(0);
+    try {
+      const id = await sendFile({ endpointId, batchId, name, file: file!, onSent: setSent });
+      if (batchId === undefined && startsNow)
+        await call("finalizeBatch", { params: { endpoint_id: endpointId, batch_id: id } });
+      onDone(id);
+      setFile(undefined);
+      setName("");
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      setRefusal(error);
+    } finally {
+      setSent(undefined);
+      await Promise.all(
+        (["listBatches", "getBatch", "listBatchRequests"] as const).map((read) =>
+          cache.invalidateQueries({ queryKey: keyOf(read) }),
+        ),
+      );
+    }
+  };
+  return (
+    <Dialog
+      isOpen={isOpen}
+      onClose={onClose}
+      title={batchId === undefined ? "Create a batch" : "Add requests"}
+      about="Requests are gathered first, and become jobs together when the batch is finalized."
+    >
+      <form
+        className={css.form}
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (!refused && sent === undefined) void submit();
+        }}
+      >
+        {batchId === undefined && (
+          <TextField label="Name" value={name} onChange={setName} isOptional maxLength={255} placeholder="night run" />
+        )}
+        <Field
+          label="File of requests (JSONL)"
+          help='One JSON object on each line, such as {"input": {"n": 1}}. An object without "input" is taken as the input itself. At most 5,000.'
+          fault={file && file.faults.length > 0 ? file.faults.join("\n") : undefined}
+        >
+          {({ id, described }) => (
+            <input
+              id={id}
+              type="file"
+              accept=".jsonl,.ndjson,.json,.txt,application/json"
+              aria-describedby={described}
+              className={css.file}
+              onChange={async ({ target }) => {
+                const [chosen] = target.files ?? [];
+                setFile(chosen ? readBatchFile(await chosen.text()) : undefined);
+              }}
+            />
+          )}
+        </Field>
+        {count > 0 && file?.faults.length === 0 && (
+          <p className="quiet">
+            {count.toLocaleString()} {count === 1 ? "request" : "requests"}
+          </p>
+        )}
+        {batchId === undefined && (
+          <SwitchField
+            label="Start it at once"
+            help="Otherwise it stays a draft, to which requests can be added."
+            value={startsNow}
+            onChange={setStartsNow}
+          />
+        )}
+        {refusal && <Refused refusal={refusal} />}
+        <footer className={css.foot}>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" kind="primary" refused={refused} isBusy={sent !== undefined}>
+            {sent === undefined ? submitText(batchId, startsNow) : `${sent} of ${count} sent`}
+          </Button>
+        </footer>
+      </form>
+    </Dialog>
+  );
+}
+
+const submitText = (batchId: string | undefined, startsNow: boolean) =>
+  batchId !== undefined ? "Add them" : startsNow ? "Create and start" : "Create a draft";
+
+interface Sending {
+  endpointId: string;
+  batchId: string | undefined;
+  name: string;
+  file: BatchFile;
+  onSent: (count: number) => void;
+}
+
+/** A file may be longer than one body, so it goes in parts. Returns the id of the batch. */
+async function sendFile({ endpointId, batchId, name, file, onSent }: Sending): Promise<string> {
+  let id = batchId;
+  let sent = 0;
+  for (const part of inParts(file.requests)) {
+    if (id === undefined) {
+      const made = await call("createBatch", { params: { endpoint_id: endpointId }, body: part });
+      id = (made as unknown as { id: string }).id;
+      if (name !== "")
+        await call("updateBatch", { params: { endpoint_id: endpointId, batch_id: id }, body: { displayName: name } });
+    } else {
+      const params = { endpoint_id: endpointId, batch_id: id };
+      await call("addBatchRequests", { params, body: { requests: part } });
+    }
+    sent += part.length;
+    onSent(sent);
+  }
+  return id!;
+}

@@ -1,0 +1,96 @@
+/** Which series of an endpoint's history are drawn together. */
+import type { Series } from "../../design/chart.tsx";
+
+export const RANGES = ["1h", "24h", "7d", "30d"] as const;
+export type Range = (typeof RANGES)[number];
+
+export interface ChartShape {
+  title: string;
+  format: "count" | "time" | "percent";
+  lines: Series[];
+}
+
+type History = Readonly<Record<string, readonly (number | null)[] | undefined>>;
+
+/** Seconds since 1970 at which each step begins. */
+export function timesOf(start: string, step: number, length: number): number[] {
+  const first = Date.parse(start) / 1000;
+  return Array.from({ length }, (_, index) => first + index * step);
+}
+
+export function chartsOf(series: History, isQueue: boolean): ChartShape[] {
+  const line = (name: string, label: string, color: Series["color"], look: Partial<Series> = {}): Series => ({
+    label,
+    values: series[name] ?? [],
+    color,
+    ...look,
+  });
+  const workers: ChartShape = {
+    title: "Workers",
+    format: "count",
+    lines: [
+      line("workersRunning", "With jobs", 1, { isFilled: true }),
+      line("workersIdle", "Idle", 5),
+      line("workersInitializing", "Starting", 3),
+      line("workersThrottled", "Waiting for room", 2),
+      line("workersUnhealthy", "Unhealthy", 4),
+    ],
+  };
+  const use: ChartShape = {
+    title: "Use of workers",
+    format: "percent",
+    lines: [
+      line("gpu", "GPU", 1),
+      line("gpuMemory", "GPU memory", 3),
+      line("cpu", "CPU", 2),
+      line("memory", "Memory", 5),
+    ],
+  };
+  if (!isQueue) return [workers, use];
+  return [
+    {
+      title: "Queue",
+      format: "count",
+      lines: [
+        line("jobsInQueueMost", "Most in the queue", 2),
+        line("jobsInQueue", "In the queue", 2, { isFilled: true }),
+        line("jobsInProgress", "In progress", 1),
+      ],
+    },
+    workers,
+    {
+      title: "Ended jobs",
+      format: "count",
+      lines: [
+        line("jobsCompleted", "Completed", 5, { isBars: true }),
+        line("jobsFailed", "Failed", 4, { isBars: true }),
+        line("jobsRetried", "Retried", 2),
+      ],
+    },
+    {
+      title: "Delay before a job starts",
+      format: "time",
+      lines: [line("delayP50", "Half", 1), line("delayP95", "95 %", 2)],
+    },
+    {
+      title: "Execution",
+      format: "time",
+      lines: [line("executionP50", "Half", 1), line("executionP95", "95 %", 2)],
+    },
+    use,
+  ];
+}
+
+/** Whether nothing was ever known of any of the lines. */
+export const isBlank = (lines: readonly Series[]) =>
+  lines.every(({ values }) => values.every((value) => value === null));
+
+const SECONDS: Record<Range, number> = { "1h": 3600, "24h": 86_400, "7d": 604_800, "30d": 2_592_000 };
+
+/** The shortest range that shows what was chosen, and where it ends. A choice at the end of the chart follows the time. */
+export function zoomedTo(from: number, to: number, now: number): { range: Range; end: string | undefined } {
+  const range = RANGES.find((one) => SECONDS[one] >= to - from) ?? "30d";
+  // What was chosen stands in the middle of its range, as far as there is time after it.
+  const end = Math.round((from + to + SECONDS[range]) / 2);
+  return { range, end: end >= now ? undefined : new Date(end * 1000).toISOString() };
+}

@@ -1,0 +1,106 @@
+/** What happened to an endpoint over time: its queue, workers, delays and failures on one axis of time. */
+import type { Endpoint } from "@millrace/platform/resources/endpoints/model.ts";
+import { useNavigate } from "@tanstack/react-router";
+import { lazy, Suspense, useMemo } from "react";
+import { useRead } from "../../api/queries.ts";
+import { Button } from "../../design/button.tsx";
+import { durationText } from "../../design/facts.tsx";
+import { Loaded, Panel, Skeleton } from "../../design/layout.tsx";
+import { Segments } from "../../parts/compute-cards.tsx";
+import { useView } from "../../shell/view.ts";
+import { chartsOf, isBlank, RANGES, type Range, timesOf, zoomedTo } from "./chart-series.ts";
+import css from "./serverless.module.css";
+
+const Chart = lazy(() => import("../../design/chart.tsx"));
+/** The newest point grows all the time; long ranges change slowly. */
+const REFRESH_MS: Record<Range, number> = { "1h": 10_000, "24h": 60_000, "7d": 300_000, "30d": 300_000 };
+
+export function Charts({ endpoint }: { endpoint: Endpoint }) {
+  const [range] = useView<Range>("range", "1h");
+  const [end] = useView("end");
+  const navigate = useNavigate();
+  const look = (next: { range: Range; end: string | undefined }) =>
+    void navigate({ to: ".", search: (before: object) => ({ ...before, ...next }) });
+  const read = useRead(
+    "getEndpointMetricsHistory",
+    { params: { id: endpoint.id }, query: { range, ...(end && { end }) } },
+    { refetchInterval: end ? false : REFRESH_MS[range], keep: true },
+  );
+  return (
+    <>
+      <div className={css.ranges}>
+        <h2>Over time</h2>
+        {end && (
+          <Button size="small" kind="quiet" onClick={() => look({ range, end: undefined })}>
+            Until {new Date(end).toLocaleString()}. Back to now
+          </Button>
+        )}
+        <Segments
+          label="Time range"
+          value={range}
+          options={RANGES.map((value) => ({ value, label: value }))}
+          onChange={(next) => look({ range: next, end: undefined })}
+        />
+      </div>
+      <Loaded read={read} lines={8}>
+        {(history) => (
+          <Drawn
+            history={history}
+            isQueue={endpoint.type === "QUEUE"}
+            onZoom={(from, to) => look(zoomedTo(from, to, Date.now() / 1000))}
+          />
+        )}
+      </Loaded>
+    </>
+  );
+}
+
+interface History {
+  start: string;
+  step: number;
+  series: Record<string, (number | null)[]>;
+}
+
+const FORMATS = {
+  count: (value: number) => String(Math.round(value * 10) / 10),
+  time: durationText,
+  percent: (value: number) => `${Math.round(value)} %`,
+};
+
+interface DrawnProps {
+  history: unknown;
+  isQueue: boolean;
+  onZoom: (from: number, to: number) => void;
+}
+
+function Drawn({ history, isQueue, onZoom }: DrawnProps) {
+  const { start, step, series } = history as History;
+  const { times, charts } = useMemo(() => {
+    const length = series.workersRunning?.length ?? 0;
+    return { times: timesOf(start, step, length), charts: chartsOf(series, isQueue) };
+  }, [start, step, series, isQueue]);
+  return (
+    <div className={css.charts}>
+      {charts.map(({ title, format, lines }) => (
+        <Panel key={title} title={title}>
+          {isBlank(lines) ? (
+            <p className={css.blank}>Nothing in this time.</p>
+          ) : (
+            <Suspense fallback={<Skeleton lines={6} />}>
+              <Chart
+                label={title}
+                times={times}
+                series={lines}
+                format={FORMATS[format]}
+                isWhole={format === "count"}
+                {...(format === "percent" && { most: 100 })}
+                group="endpoint"
+                onZoom={onZoom}
+              />
+            </Suspense>
+          )}
+        </Panel>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,142 @@
+/** What the list of endpoints shows. Cells read the state of their own endpoint, so only rows in sight are asked for. */
+import { models } from "@millrace/platform/contract.ts";
+import type { Endpoint } from "@millrace/platform/resources/endpoints/model.ts";
+import { cache, keyOf } from "../../api/queries.ts";
+import type { Column } from "../../design/column.ts";
+import { Id, Money, Status, When } from "../../design/facts.tsx";
+import { ShortReason } from "../../design/reason.tsx";
+import { columnsFrom } from "../../parts/derived.tsx";
+import { useEndpointState } from "./reads.ts";
+import css from "./serverless.module.css";
+import { countsOf, type EndpointHealth, MEANING_OF, stateOf } from "./state.ts";
+
+export const TYPE_WORDS = { QUEUE: "Queue", LOAD_BALANCER: "Load balancing" } as const;
+
+/** What the cache knows of an endpoint, to sort by and to export. */
+const knownOf = ({ id }: Endpoint) => ({
+  health: cache.getQueryData<EndpointHealth>(keyOf("getEndpointHealth", { params: { endpoint_id: id } })),
+  workers: cache.getQueryData<{ workers: never[] }>(keyOf("listEndpointWorkers", { params: { id } }))?.workers,
+});
+
+/** The state as far as it was read already. */
+export function knownState(endpoint: Endpoint) {
+  const { health, workers } = knownOf(endpoint);
+  return health || workers ? stateOf(endpoint, health, workers) : undefined;
+}
+
+const own: readonly Column<Endpoint>[] = [
+  {
+    id: "name",
+    title: "Name",
+    value: ({ name }) => name,
+    cell: ({ name }) => <strong className={css.name}>{name}</strong>,
+  },
+  {
+    id: "status",
+    title: "Status",
+    value: (endpoint) => knownState(endpoint)?.status,
+    cell: (endpoint) => <StateCell endpoint={endpoint} />,
+  },
+  {
+    id: "jobs",
+    title: "Queued / running",
+    isNumber: true,
+    value: (endpoint) => knownOf(endpoint).health?.jobs.inQueue,
+    cell: (endpoint) => <JobsCell endpoint={endpoint} />,
+  },
+  {
+    id: "workers",
+    title: "Workers",
+    isNumber: true,
+    value: (endpoint) => countsOf(...(Object.values(knownOf(endpoint)) as [undefined, undefined])).running,
+    cell: (endpoint) => <WorkersCell endpoint={endpoint} />,
+  },
+  {
+    id: "compute",
+    title: "Compute",
+    value: ({ gpu, cpu }) => gpu?.pools.join(" ") ?? cpu?.[0]?.id,
+    cell: (endpoint) => <ComputeCell endpoint={endpoint} />,
+  },
+  {
+    id: "cost",
+    title: "Cost now",
+    isNumber: true,
+    value: () => undefined,
+    cell: (endpoint) => <CostCell endpoint={endpoint} />,
+  },
+  { id: "type", title: "Type", value: ({ type }) => TYPE_WORDS[type ?? "QUEUE"] },
+  {
+    id: "image",
+    title: "Image",
+    value: ({ image }) => image,
+    cell: ({ image }) => (
+      <code className={css.cut} title={image}>
+        {image}
+      </code>
+    ),
+    isExtra: true,
+  },
+  {
+    id: "created",
+    title: "Created",
+    value: ({ createdAt }) => createdAt,
+    cell: ({ createdAt }) => <When at={createdAt} />,
+  },
+  { id: "id", title: "ID", value: ({ id }) => id, cell: ({ id }) => <Id value={id} />, isExtra: true },
+];
+
+/** Ours, and after them every other field of the model, to be chosen. */
+export const columns = columnsFrom<Endpoint>(models.endpoints, own);
+
+interface CellProps {
+  endpoint: Endpoint;
+}
+
+function StateCell({ endpoint }: CellProps) {
+  const { status, tone, reason, code, isKnown } = useEndpointState(endpoint);
+  if (!isKnown) return <span className="quiet">…</span>;
+  return (
+    <span className={css.state} title={MEANING_OF[status]}>
+      <Status value={status} tone={tone} />
+      <ShortReason text={reason} code={code} />
+    </span>
+  );
+}
+
+function JobsCell({ endpoint }: CellProps) {
+  const { health } = useEndpointState(endpoint);
+  if (!health)
+    return (
+      <span className="quiet">
+        –<span className={css.phone}> no queue</span>
+      </span>
+    );
+  const { inQueue, inProgress } = health.jobs;
+  return (
+    <span className="numbers" title={`${inQueue} in the queue, ${inProgress} in progress`}>
+      {inQueue} <span className="quiet">/</span> {inProgress}
+      <span className={css.phone}> queued / in progress</span>
+    </span>
+  );
+}
+
+function WorkersCell({ endpoint }: CellProps) {
+  const { counts } = useEndpointState(endpoint);
+  const { running, idle } = counts;
+  const { max } = endpoint.workers;
+  return (
+    <span className="numbers" title={`${running} with jobs, ${idle} idle, at most ${max}`}>
+      {running} <span className="quiet">/</span> {idle} <span className="quiet">/ {max}</span>
+      <span className={css.phone}> workers: running / idle / most</span>
+    </span>
+  );
+}
+
+function ComputeCell({ endpoint }: CellProps) {
+  return <span className={css.cut}>{useEndpointState(endpoint).compute}</span>;
+}
+
+function CostCell({ endpoint }: CellProps) {
+  const { cost } = useEndpointState(endpoint);
+  return cost === 0 ? <span className="quiet">$0</span> : <Money usd={cost} per="h" />;
+}

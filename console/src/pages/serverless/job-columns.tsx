@@ -1,0 +1,61 @@
+/** Columns of the list of jobs. */
+import type { Column } from "../../design/column.ts";
+import { Duration, Id, Status, When } from "../../design/facts.tsx";
+import { ShortReason } from "../../design/reason.tsx";
+import { shortError } from "./job-timeline.ts";
+import type { ListedJob } from "./jobs-api.ts";
+
+const whyOf = ({ waitReason, error }: ListedJob) => waitReason ?? (error && shortError(error));
+
+export const columns: Column<ListedJob>[] = [
+  { id: "id", title: "Job", value: ({ id }) => id, cell: ({ id }) => <Id value={id} short="middle" /> },
+  { id: "status", title: "Status", value: ({ status }) => status, cell: ({ status }) => <Status value={status} /> },
+  {
+    id: "why",
+    title: "Why",
+    value: whyOf,
+    cell: (job) => <ShortReason text={whyOf(job) ?? null} code={job.waitReasonCode ?? job.errorCode ?? null} />,
+  },
+  {
+    id: "created",
+    title: "Submitted",
+    value: ({ createdAt }) => createdAt,
+    cell: ({ createdAt }) => <When at={createdAt} />,
+  },
+  {
+    id: "delay",
+    title: "Delay",
+    value: ({ delayTime }) => delayTime,
+    cell: ({ delayTime }) => <Duration ms={delayTime} />,
+    isNumber: true,
+  },
+  {
+    id: "execution",
+    title: "Execution",
+    value: ({ executionTime }) => executionTime,
+    cell: ({ executionTime }) => <Duration ms={executionTime} />,
+    isNumber: true,
+  },
+  {
+    id: "worker",
+    title: "Worker",
+    value: ({ workerId }) => workerId,
+    cell: ({ workerId }) => (workerId ? <Id value={workerId} short /> : <span className="quiet">–</span>),
+  },
+  { id: "retries", title: "Retries", value: ({ retries }) => retries ?? 0, isNumber: true, isExtra: true },
+  {
+    id: "started",
+    title: "Started",
+    value: ({ startedAt }) => startedAt,
+    cell: ({ startedAt }) => <When at={startedAt} />,
+    isExtra: true,
+  },
+  {
+    id: "ended",
+    title: "Ended",
+    value: ({ completedAt }) => completedAt,
+    cell: ({ completedAt }) => <When at={completedAt} />,
+    isExtra: true,
+  },
+  { id: "code", title: "Reason code", value: (job) => job.waitReasonCode ?? job.errorCode, isExtra: true },
+];

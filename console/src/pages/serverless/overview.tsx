@@ -1,0 +1,143 @@
+/** Is the endpoint healthy, and if not, why: its numbers, the reason of what waits or fails, charts, and how to call it. */
+import type { Endpoint } from "@millrace/platform/resources/endpoints/model.ts";
+import type { ReactNode } from "react";
+import { resources } from "../../api/resources.ts";
+import { ButtonLink } from "../../design/button.tsx";
+import { CodeTabs } from "../../design/code.tsx";
+import { Money, When } from "../../design/facts.tsx";
+import { Facts, Panel } from "../../design/layout.tsx";
+import { Reason } from "../../design/reason.tsx";
+import { AllFields } from "../../parts/all-fields.tsx";
+import { AuditLink } from "../../parts/audit-link.tsx";
+import { Charts } from "./charts.tsx";
+import { CrashPanel } from "./crash.tsx";
+import { EndpointFrame } from "./frame.tsx";
+import { useEndpointState } from "./reads.ts";
+import { type Call, samplesOf } from "./samples.ts";
+import css from "./serverless.module.css";
+import { MEANING_OF } from "./state.ts";
+
+export function EndpointOverview() {
+  return <EndpointFrame>{(endpoint) => <Overview endpoint={endpoint} />}</EndpointFrame>;
+}
+
+function Overview({ endpoint }: { endpoint: Endpoint }) {
+  const state = useEndpointState(endpoint);
+  const { health, counts, cost, status, workers } = state;
+  const failed = workers?.find((worker) => worker.status === "UNHEALTHY");
+  return (
+    <>
+      {status === "FAILING" ? (
+        <CrashPanel endpoint={endpoint} failed={failed} reason={state.reason} code={state.code} />
+      ) : (
+        <Reason text={state.reason} code={state.code}>
+          <Remedies endpoint={endpoint} code={state.code} />
+        </Reason>
+      )}
+      <Numbers
+        rows={[
+          health && ["In the queue", health.jobs.inQueue],
+          health && ["In progress", health.jobs.inProgress],
+          ["Workers with jobs", counts.running, `of ${endpoint.workers.max}`],
+          ["Idle workers", counts.idle, counts.initializing > 0 ? `${counts.initializing} starting` : undefined],
+          health && ["Completed", health.jobs.completed],
+          health && [
+            "Failed",
+            health.jobs.failed,
+            health.jobs.retried > 0 ? `${health.jobs.retried} retried` : undefined,
+          ],
+          ["Cost now", <Money key="cost" usd={cost} />, "an hour"],
+        ]}
+      />
+      {status === "ASLEEP" && <p className={css.note}>{MEANING_OF.ASLEEP}</p>}
+      <Charts endpoint={endpoint} />
+      <div className={css.columns}>
+        <Panel
+          title="Call it"
+          actions={
+            <ButtonLink size="small" to="/serverless/$id/try" params={{ id: endpoint.id }}>
+              Try it here
+            </ButtonLink>
+          }
+        >
+          <CodeTabs samples={samplesOf(callOf(endpoint))} />
+        </Panel>
+        <Panel title="What runs" actions={<AuditLink id={endpoint.id} />}>
+          <div className={css.stack}>
+            <Facts
+              rows={[
+                ["Image", <code key="image">{endpoint.image}</code>],
+                endpoint.cmd.length > 0 && ["Command", <code key="cmd">{endpoint.cmd.join(" ")}</code>],
+                ["Compute", state.compute],
+                ["Workers", `${endpoint.workers.min} to ${endpoint.workers.max}`],
+                ["Created", <When key="created" at={endpoint.createdAt} />],
+              ]}
+            />
+            <AllFields model={resources.endpoints.model} record={endpoint} />
+          </div>
+        </Panel>
+      </div>
+    </>
+  );
+}
+
+/** A first call: one job that is waited for, or one request. */
+const callOf = ({ id, type }: Endpoint): Call => ({
+  origin: location.origin,
+  endpointId: id,
+  body: type === "QUEUE" ? '{"input":{"prompt":"Hello"}}' : "",
+  mode: type === "QUEUE" ? "wait" : "http",
+  ...(type !== "QUEUE" && { http: { method: "GET", path: "/" } }),
+});
+
+type NumberRow = readonly [name: string, value: ReactNode, about?: ReactNode];
+
+function Numbers({ rows }: { rows: readonly (NumberRow | undefined)[] }) {
+  return (
+    <dl className={css.numbers}>
+      {rows
+        .filter((row) => row !== undefined)
+        .map(([name, value, about]) => (
+          <div key={name} className={css.number}>
+            <dt>{name}</dt>
+            <dd>
+              {value} {about && <small>{about}</small>}
+            </dd>
+          </div>
+        ))}
+    </dl>
+  );
+}
+
+/** Where the remedy of a reason is done. */
+const MORE_WORKERS = ["workers-busy", "older-release-busy", "too-many-workers", "no-worker", "paused"];
+const OTHER_COMPUTE = ["no-capacity", "gpu-in-use"];
+
+function Remedies({ endpoint: { id }, code = "" }: { endpoint: Endpoint; code: string | undefined }) {
+  const params = { id };
+  return (
+    <>
+      {MORE_WORKERS.includes(code) && (
+        <ButtonLink size="small" to="/serverless/$id/settings" params={params}>
+          Change the numbers of workers
+        </ButtonLink>
+      )}
+      {OTHER_COMPUTE.includes(code) && (
+        <ButtonLink size="small" to="/serverless/$id/settings" params={params}>
+          Allow other compute
+        </ButtonLink>
+      )}
+      {code === "spend-limit" && (
+        <ButtonLink size="small" to="/billing">
+          Open billing
+        </ButtonLink>
+      )}
+      <ButtonLink size="small" kind="quiet" to="/serverless/$id/workers" params={params}>
+        Workers
+      </ButtonLink>
+      <ButtonLink size="small" kind="quiet" to="/serverless/$id/logs" params={params}>
+        Logs
+      </ButtonLink>
+    </>
+  );
+}

@@ -1,0 +1,63 @@
+/** What the pages of endpoints read, and how often. */
+import type { Endpoint } from "@millrace/platform/resources/endpoints/model.ts";
+import type { Worker } from "@millrace/platform/resources/workers/model.ts";
+import { useRead } from "../../api/queries.ts";
+import { chosenTypes } from "../../parts/compute.ts";
+import { computeText, costNow, countsOf, type EndpointHealth, stateOf } from "./state.ts";
+
+/** Reasons tell seconds that pass, so they are asked for again while something waits or fails. */
+const WAITING_MS = 5000;
+const PRICES_MS = 300_000;
+
+/** Counts of jobs and why they wait. Only a queue has them: on a load balancing endpoint the same address is the worker's. */
+function useHealth({ id, type }: Pick<Endpoint, "id" | "type">) {
+  const read = useRead(
+    "getEndpointHealth",
+    { params: { endpoint_id: id } },
+    {
+      enabled: type === "QUEUE",
+      refetchInterval: ({ state }) => {
+        const health = state.data as EndpointHealth | undefined;
+        return health?.waitReason ? WAITING_MS : false;
+      },
+    },
+  );
+  return read.data as EndpointHealth | undefined;
+}
+
+export function useWorkers(id: string, { isWanted = true } = {}) {
+  return useRead(
+    "listEndpointWorkers",
+    { params: { id } },
+    {
+      enabled: isWanted,
+      refetchInterval: ({ state }) =>
+        state.data?.workers.some(({ status }) => status !== "RUNNING" && status !== "IDLE") ? WAITING_MS : false,
+    },
+  );
+}
+
+export function usePrices() {
+  const gpus = useRead("listGpuTypes", {}, { staleTime: PRICES_MS }).data?.gpus ?? [];
+  const cpus = useRead("listCpuTypes", {}, { staleTime: PRICES_MS }).data?.cpus ?? [];
+  return { gpus, cpus };
+}
+
+/** Everything about one endpoint in a line. A sleeping queue costs one read; workers are read only where there are some. */
+export function useEndpointState(endpoint: Endpoint) {
+  const health = useHealth(endpoint);
+  const hasWorkers = health === undefined || Object.values(health.workers).some((count) => count > 0);
+  const isWanted = endpoint.type !== "QUEUE" || (health !== undefined && hasWorkers);
+  const workers: readonly Worker[] | undefined = useWorkers(endpoint.id, { isWanted }).data?.workers;
+  const prices = usePrices();
+  const known = isWanted ? workers : undefined;
+  return {
+    health,
+    workers: known,
+    counts: countsOf(health, known),
+    cost: known === undefined ? (health && !hasWorkers ? 0 : undefined) : costNow(known, endpoint, prices),
+    compute: computeText(endpoint, chosenTypes(endpoint.gpu, prices.gpus)),
+    isKnown: health !== undefined || known !== undefined,
+    ...stateOf(endpoint, health, known),
+  };
+}

@@ -1,0 +1,199 @@
+/** Forms of a resource, to create and to change one, made from its model. */
+import { useNavigate } from "@tanstack/react-router";
+import { type ReactNode, useEffect, useRef, useState } from "react";
+import { curlOf } from "../api/curl.ts";
+import { useWriteAny } from "../api/queries.ts";
+import type { Resource } from "../api/resources.ts";
+import { Button, ButtonLink } from "../design/button.tsx";
+import { Code } from "../design/code.tsx";
+import { Page, Panel, Refused } from "../design/layout.tsx";
+import { say } from "../design/toast.tsx";
+import { faultsOf } from "../forms/faults.ts";
+import { SchemaForm, type Special, type Values } from "../forms/schema-form.tsx";
+import css from "./resource-form.module.css";
+
+interface CreatePageProps {
+  resource: Resource;
+  title: string;
+  about?: string;
+  /** Fields that are shown at once, in this order. */
+  first: readonly string[];
+  without?: readonly string[];
+  specials?: Readonly<Record<string, Special>>;
+  initial?: Values;
+  /** What stands beside the form: what will run, where, and what it costs. */
+  summary?: (value: Values) => ReactNode;
+  /** Above the form, such as a choice of templates. */
+  above?: (value: Values, change: (value: Values) => void) => ReactNode;
+  /** The form is made anew when this changes, as after a template filled it in. */
+  formKey?: (value: Values) => string;
+  /** Fields that have to be there with these values. */
+  needed?: (value: Values) => readonly string[];
+  /** What is sent, where the form holds more than that. */
+  bodyOf?: (value: Values) => Values;
+  /** Where to go when it is there; to its page by default. */
+  then?: (record: { id: string }) => string;
+}
+
+export function CreatePage({
+  resource,
+  title,
+  about,
+  first,
+  without,
+  specials,
+  initial = {},
+  summary,
+  above,
+  formKey,
+  needed,
+  bodyOf = (value) => value,
+  then,
+}: CreatePageProps) {
+  const navigate = useNavigate();
+  const [value, setValue] = useState<Values>(initial);
+  const create = useWriteAny(resource.create!, {
+    changes: [resource.list],
+    onSuccess: (record) => {
+      const made = record as unknown as { id: string; name?: string };
+      say(`${made.name ?? resource.one} was created`);
+      void navigate({ to: then?.(made) ?? `${resource.path}/${made.id}` });
+    },
+  });
+  const faults = faultsOf(create.error);
+  const fields = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (create.error)
+      fields.current?.querySelector("[aria-invalid], [role=alert]")?.scrollIntoView({ block: "center" });
+  }, [create.error]);
+  return (
+    <Page title={title} about={about}>
+      <form
+        className={css.columns}
+        onSubmit={(event) => {
+          event.preventDefault();
+          create.mutate({ body: bodyOf(value) });
+        }}
+      >
+        <div ref={fields} className={css.fields}>
+          {above?.(value, setValue)}
+          <Panel>
+            <SchemaForm
+              key={formKey?.(value)}
+              schema={resource.model.create}
+              value={value}
+              onChange={setValue}
+              faults={faults}
+              first={first}
+              {...(needed && { needed: needed(value) })}
+              {...(without && { without })}
+              {...(specials && { specials })}
+            />
+          </Panel>
+        </div>
+        <aside className={css.aside} aria-label="Summary">
+          <Panel title="Summary">
+            <div className={css.summary}>
+              {summary?.(value)}
+              {create.error && <Refused refusal={create.error} />}
+              <div className={css.buttons}>
+                <Button type="submit" kind="primary" isBusy={create.isPending}>
+                  Create {resource.one}
+                </Button>
+                <ButtonLink to={resource.path as "/"}>Cancel</ButtonLink>
+              </div>
+            </div>
+          </Panel>
+          <details className={css.curl}>
+            <summary>The same with curl</summary>
+            <Code text={curlOf(resource.create!, { body: bodyOf(value) })} />
+          </details>
+        </aside>
+      </form>
+    </Page>
+  );
+}
+
+interface EditFormProps {
+  resource: Resource;
+  record: { id: string };
+  first?: readonly string[];
+  without?: readonly string[];
+  specials?: Readonly<Record<string, Special>>;
+  /** What a change does to what runs. */
+  warning?: (changed: Values) => ReactNode;
+  onSaved?: () => void;
+}
+
+/** Sends only the fields that were changed. */
+export function EditForm({ resource, record, first, without, specials, warning, onSaved }: EditFormProps) {
+  const [changed, setChanged] = useState<Values>({});
+  const update = useWriteAny(resource.update!, {
+    changes: [resource.list, resource.get!],
+    onSuccess: () => {
+      setChanged({});
+      say("Saved");
+      onSaved?.();
+    },
+  });
+  const shape = resource.model.update as { properties: Record<string, unknown> };
+  const known = Object.fromEntries(
+    Object.entries(record).filter(([name, value]) => name in shape.properties && value !== null),
+  );
+  const change = (next: Values) =>
+    setChanged(
+      Object.fromEntries(
+        Object.keys(shape.properties)
+          .filter((name) => JSON.stringify(next[name]) !== JSON.stringify((known as Values)[name]))
+          .map((name) => [name, next[name] ?? clearedOf(shape.properties[name])]),
+      ),
+    );
+  const isChanged = Object.keys(changed).length > 0;
+  return (
+    <form
+      className={css.edit}
+      onSubmit={(event) => {
+        event.preventDefault();
+        update.mutate({ params: { id: record.id }, body: changed });
+      }}
+    >
+      <Panel>
+        <SchemaForm
+          key={JSON.stringify(known)}
+          schema={shape}
+          value={{ ...known, ...changed }}
+          onChange={change}
+          faults={faultsOf(update.error)}
+          {...(first && { first })}
+          {...(without && { without })}
+          {...(specials && { specials })}
+        />
+      </Panel>
+      <div className={css.bar}>
+        {isChanged && warning?.(changed)}
+        {update.error && <Refused refusal={update.error} />}
+        <div className={css.buttons}>
+          <Button
+            type="submit"
+            kind="primary"
+            isBusy={update.isPending}
+            refused={!isChanged && "Nothing was changed yet"}
+          >
+            Save changes
+          </Button>
+          <Button onClick={() => setChanged({})} refused={!isChanged && "Nothing was changed yet"}>
+            Discard
+          </Button>
+        </div>
+      </div>
+    </form>
+  );
+}
+
+/** How a field is cleared by an update: `null` where the model takes it, else the empty value of its type. */
+function clearedOf(schema: unknown): unknown {
+  const { type, anyOf, default: unsaid } = schema as { type?: string; anyOf?: { type?: string }[]; default?: unknown };
+  if (anyOf?.some((form) => form.type === "null")) return null;
+  if (unsaid !== undefined) return unsaid;
+  return type === "array" ? [] : type === "object" ? {} : type === "string" ? "" : null;
+}

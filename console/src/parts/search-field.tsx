@@ -1,0 +1,39 @@
+/** A field of the line above a table that filters when typing stops. */
+import { Search } from "lucide-react";
+import { useEffect, useState } from "react";
+import css from "./search-field.module.css";
+
+/** How long typing pauses before the rows are asked for. */
+const PAUSE_MS = 250;
+
+export function SearchField({
+  label,
+  value,
+  onChange,
+}: {
+  label: string;
+  value: string;
+  onChange: (value: string) => void;
+}) {
+  const [text, setText] = useState(value);
+  useEffect(() => setText(value), [value]);
+  useEffect(() => {
+    if (text === value) return;
+    const timer = setTimeout(() => onChange(text), PAUSE_MS);
+    return () => clearTimeout(timer);
+  }, [text, value, onChange]);
+  return (
+    <label className={css.search}>
+      <Search aria-hidden="true" />
+      <input
+        type="search"
+        aria-label={label}
+        placeholder={label}
+        value={text}
+        spellCheck={false}
+        autoComplete="off"
+        onChange={({ target }) => setText(target.value)}
+      />
+    </label>
+  );
+}

@@ -1,0 +1,16 @@
+/** The secret of a sign-in link or an invitation stands behind the `#`. It leaves the address before anything else happens. */
+const PLACES = ["/sign-in", "/invitation"];
+let token: string | undefined;
+
+/** Runs before the router, so that neither the router nor the history of the browser ever keeps the secret. */
+export function takeLinkToken(): void {
+  if (!PLACES.includes(location.pathname)) return;
+  if (location.hash.length > 1) token = location.hash.slice(1);
+  history.replaceState(history.state, "", location.pathname + location.search);
+  // Another link pasted into the same tab changes the hash alone, which loads nothing.
+  addEventListener("hashchange", () => {
+    if (PLACES.includes(location.pathname) && location.hash.length > 1) location.reload();
+  });
+}
+
+export const linkToken = (): string | undefined => token;

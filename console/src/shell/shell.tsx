@@ -1,0 +1,179 @@
+/** The frame around every page of a signed-in person: navigation, connection, search, keys. */
+
+import { useQueryClient } from "@tanstack/react-query";
+import { Link, Outlet, useLocation, useRouter } from "@tanstack/react-router";
+import { LogOut, Menu as MenuIcon, Moon, Search, Sun } from "lucide-react";
+import { useEffect, useState } from "react";
+import { followEvents } from "../api/events.ts";
+import type { Connection } from "../api/follow.ts";
+import { type Me, useMe } from "../api/me.ts";
+import { useWrite } from "../api/queries.ts";
+import { leave } from "../api/session.ts";
+import { IconButton } from "../design/button.tsx";
+import { When } from "../design/facts.tsx";
+import { Refused, Skeleton } from "../design/layout.tsx";
+import { Toasts } from "../design/toast.tsx";
+import { Keys } from "./keys.tsx";
+import { NoPassword } from "./no-password.tsx";
+import { Palette } from "./palette.tsx";
+import { places } from "./places.ts";
+import css from "./shell.module.css";
+import { stringifySearch } from "./view.ts";
+
+export function Shell() {
+  const me = useMe();
+  if (me.data) return <SignedIn me={me.data} />;
+  if (me.error?.status === 401) return <ToSignIn />;
+  if (me.error) {
+    return (
+      <div className={css.alone}>
+        <Refused refusal={me.error} retry={() => void me.refetch()} />
+      </div>
+    );
+  }
+  return <Skeleton />;
+}
+
+/** Goes there once: the frame stays until the page is loaded, and would otherwise note the way there as where to go next. */
+function ToSignIn() {
+  const router = useRouter();
+  useEffect(() => {
+    const here = location.pathname + location.search;
+    router.history.replace(`/sign-in${stringifySearch({ next: here === "/" ? undefined : here })}`);
+  }, [router]);
+  return null;
+}
+
+function SignedIn({ me }: { me: Me }) {
+  const connection = useEvents();
+  const [isSearching, setSearching] = useState(false);
+  const [isNavOpen, setNavOpen] = useState(false);
+  const { pathname } = useLocation();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new page closes the navigation of a phone
+  useEffect(() => setNavOpen(false), [pathname]);
+  return (
+    <div className={css.shell} data-nav-open={isNavOpen || undefined}>
+      <a href="#content" className={css.skip}>
+        Skip to the content
+      </a>
+      <header className={css.bar}>
+        <IconButton
+          label="Navigation"
+          icon={<MenuIcon />}
+          onClick={() => setNavOpen(!isNavOpen)}
+          aria-expanded={isNavOpen}
+        />
+        <Link to="/" className={css.brand}>
+          Millrace
+        </Link>
+        <IconButton label="Search" icon={<Search />} onClick={() => setSearching(true)} />
+      </header>
+      <nav className={css.nav} aria-label="Main">
+        <Link to="/" className={css.brand}>
+          <img src="/favicon.svg" alt="" width="20" height="20" /> Millrace
+        </Link>
+        <button type="button" className={css.search} onClick={() => setSearching(true)}>
+          <Search /> Search <kbd>Ctrl K</kbd>
+        </button>
+        {places.map((group) => {
+          const shown = group.places.filter((place) => !place.isForOperators || me.ownsInstallation);
+          return shown.length === 0 ? null : (
+            <div key={group.title ?? ""} className={css.group}>
+              {group.title && <h2 className={css.groupTitle}>{group.title}</h2>}
+              {shown.map(({ title, path, icon: Icon }) => (
+                <Link
+                  key={path}
+                  to={path as "/"}
+                  className={css.place}
+                  activeOptions={{ exact: path === "/", includeSearch: false }}
+                  activeProps={{ "data-active": true, "aria-current": "page" }}
+                >
+                  <Icon />
+                  {title}
+                </Link>
+              ))}
+            </div>
+          );
+        })}
+        <div className={css.foot}>
+          <Link to="/account" className={css.me}>
+            <span>{me.person?.name ?? me.person?.email ?? me.account.name}</span>
+            <span className="quiet">{me.account.name}</span>
+          </Link>
+          <ThemeButton />
+          {me.session && <SignOutButton />}
+        </div>
+      </nav>
+      <main className={css.main} id="content" tabIndex={-1}>
+        <Lost connection={connection} />
+        <NoPassword me={me} />
+        <Outlet />
+      </main>
+      <Palette isOpen={isSearching} onOpenChange={setSearching} />
+      <Keys onSearch={() => setSearching(true)} />
+      <Toasts />
+    </div>
+  );
+}
+
+function useEvents(): Connection {
+  const cache = useQueryClient();
+  const [connection, setConnection] = useState<Connection>({ isOpen: true, since: undefined });
+  useEffect(() => followEvents(cache, setConnection), [cache]);
+  return connection;
+}
+
+/** A stream that is opened again within this time is not worth a word. */
+const WORTH_SAYING_MS = 2000;
+
+function Lost({ connection: { isOpen, since, refusal } }: { connection: Connection }) {
+  const [isLong, setLong] = useState(false);
+  useEffect(() => {
+    setLong(false);
+    if (isOpen) return;
+    const timer = setTimeout(() => setLong(true), WORTH_SAYING_MS);
+    return () => clearTimeout(timer);
+  }, [isOpen]);
+  if (isOpen || !isLong) return null;
+  return (
+    <div className={css.lost} role="status">
+      {refusal ? refusal.message : "The connection to the server is lost. What you see may be old."} Since{" "}
+      <When at={since} />.
+    </div>
+  );
+}
+
+function SignOutButton() {
+  const signOut = useWrite("signOut", { onSuccess: () => leave("signed-out") });
+  return (
+    <IconButton
+      label="Sign out"
+      size="small"
+      icon={<LogOut />}
+      isBusy={signOut.isPending}
+      onClick={() => signOut.mutate({})}
+    />
+  );
+}
+
+function ThemeButton() {
+  const isDarkNow = () => {
+    const chosen = document.documentElement.dataset.theme;
+    return chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  };
+  const [isDark, setDark] = useState(isDarkNow);
+  const turn = () => {
+    const theme = isDark ? "light" : "dark";
+    document.documentElement.dataset.theme = theme;
+    localStorage.setItem("millrace.theme", theme);
+    setDark(!isDark);
+  };
+  return (
+    <IconButton
+      label={isDark ? "Light theme" : "Dark theme"}
+      size="small"
+      icon={isDark ? <Sun /> : <Moon />}
+      onClick={turn}
+    />
+  );
+}

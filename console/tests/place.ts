@@ -1,0 +1,44 @@
+/** A real server with the built console, real workers of this machine, and a person at a browser. */
+import { execFile } from "node:child_process";
+import { chmod, copyFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { root, temporaryFolder } from "../../platform/tests/process.ts";
+import { serverPlace } from "../../platform/tests/worker-place.ts";
+import { person, startBrowser, Troubles } from "./chromium.ts";
+import type { Walk } from "./walk.ts";
+
+const WORKER = new URL("../../platform/tests/fixtures/small-worker.mjs", import.meta.url);
+
+/** The launcher builds the console beside the server if it is not there; its lock is free when that is done. */
+const untilConsoleIsBuilt = () =>
+  promisify(execFile)("flock", [join(root, "node_modules/.cache/console-lock"), "true"]);
+
+export interface ConsolePlace extends Walk, AsyncDisposable {
+  troubles: Troubles;
+}
+
+export async function consolePlace(onFailure: (show: () => void) => void): Promise<ConsolePlace> {
+  const things = new AsyncDisposableStack();
+  const app = things.use(await temporaryFolder());
+  await copyFile(WORKER, join(app.path, "worker.mjs"));
+  await chmod(app.path, 0o755);
+  const program = { image: `host:${app.path}`, cmd: ["node", "worker.mjs"] };
+  const at = things.use(await serverPlace({ program, onFailure }));
+  await untilConsoleIsBuilt();
+  const browser = things.use(await startBrowser());
+  const troubles = new Troubles();
+  const { context, page } = await person(browser, troubles);
+  const step: Walk["step"] = async (name, run) => {
+    try {
+      await run();
+    } catch (error) {
+      const shown = await page.locator("body").innerText();
+      throw new Error(`${name}: ${(error as Error).message}\n${page.url()} showed:\n${shown}`, { cause: error });
+    }
+  };
+  return {
+    ...{ at, browser, context, page, step, folder: app.path, troubles },
+    [Symbol.asyncDispose]: () => things.disposeAsync(),
+  };
+}

@@ -1,0 +1,72 @@
+/** Builds the console into `console/dist`, with compressed copies of its files, and notes what it was built from. */
+import { randomBytes } from "node:crypto";
+import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { brotliCompress, constants, gzip } from "node:zlib";
+import { build, type Plugin } from "vite";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const home = join(root, "console");
+/** The launcher compares the files that are named here with what they were, and builds again when one of them changed. */
+const note = join(root, "node_modules/.cache/console-files");
+const COMPRESSED = /\.(js|css|html|svg)$/;
+
+async function buildConsole(): Promise<void> {
+  const made = join(home, `dist.${randomBytes(4).toString("hex")}`);
+  const sources = new Set<string>();
+  try {
+    await build({
+      configFile: join(home, "vite.config.ts"),
+      logLevel: "error",
+      build: { outDir: made },
+      plugins: [sourcesInto(sources)],
+    });
+    await compress(made);
+    await replace(made);
+  } finally {
+    await rm(made, { recursive: true, force: true });
+  }
+  await mkdir(join(root, "node_modules/.cache"), { recursive: true });
+  await writeFile(note, `${[...sources].toSorted().join("\n")}\n`);
+}
+
+/** Our own files; packages are told by the lock file. */
+function sourcesInto(sources: Set<string>): Plugin {
+  return {
+    name: "sources",
+    generateBundle() {
+      for (const id of this.getModuleIds()) {
+        const path = id.split("?")[0]!;
+        if (path.startsWith(root) && !path.includes("/node_modules/")) sources.add(relative(root, path));
+      }
+      for (const path of ["console/index.html", "console/vite.config.ts", "package-lock.json"]) sources.add(path);
+    },
+  };
+}
+
+async function compress(folder: string): Promise<void> {
+  const brotli = { params: { [constants.BROTLI_PARAM_QUALITY]: 10 } };
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile() || !COMPRESSED.test(entry.name)) continue;
+    const path = join(entry.parentPath, entry.name);
+    const bytes = await readFile(path);
+    await Promise.all([
+      promisify(brotliCompress)(bytes, brotli).then((small) => writeFile(`${path}.br`, small)),
+      promisify(gzip)(bytes, { level: 9 }).then((small) => writeFile(`${path}.gz`, small)),
+    ]);
+  }
+}
+
+/** A folder cannot be replaced in one step: for a moment there is none, and a server that looks then looks again later. */
+async function replace(made: string): Promise<void> {
+  const old = `${made}.old`;
+  await rename(join(home, "dist"), old).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== "ENOENT") throw error;
+  });
+  await rename(made, join(home, "dist"));
+  await rm(old, { recursive: true, force: true });
+}
+
+if (import.meta.main) await buildConsole();
