@@ -44,6 +44,8 @@ export class Troubles {
 /** A person at a browser of their own, without animations that a check could catch half-way. */
 export async function person(browser: Browser, troubles: Troubles): Promise<{ context: BrowserContext; page: Page }> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, reducedMotion: "reduce" });
+  // Only a page that hangs takes so long, also on a machine that does much else.
+  context.setDefaultTimeout(120_000);
   context.on("page", (page) => troubles.watch(page));
   return { context, page: await context.newPage() };
 }

@@ -3,6 +3,7 @@ import { execFile } from "node:child_process";
 import { chmod, copyFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import type { Browser } from "playwright-core";
 import { root, temporaryFolder } from "../../platform/tests/process.ts";
 import { serverPlace } from "../../platform/tests/worker-place.ts";
 import { person, startBrowser, Troubles } from "./chromium.ts";
@@ -13,6 +14,13 @@ const WORKER = new URL("../../platform/tests/fixtures/small-worker.mjs", import.
 /** The launcher builds the console beside the server if it is not there; its lock is free when that is done. */
 const untilConsoleIsBuilt = () =>
   promisify(execFile)("flock", [join(root, "node_modules/.cache/console-lock"), "true"]);
+
+/** What everybody sees at the moment. */
+async function allPages(browser: Browser): Promise<string> {
+  const pages = browser.contexts().flatMap((context) => context.pages());
+  const shown = pages.map(async (page) => `${page.url()} shows:\n${await page.locator("body").innerText()}`);
+  return (await Promise.all(shown)).join("\n");
+}
 
 export interface ConsolePlace extends Walk, AsyncDisposable {
   troubles: Troubles;
@@ -33,8 +41,7 @@ export async function consolePlace(onFailure: (show: () => void) => void): Promi
     try {
       await run();
     } catch (error) {
-      const shown = await page.locator("body").innerText();
-      throw new Error(`${name}: ${(error as Error).message}\n${page.url()} showed:\n${shown}`, { cause: error });
+      throw new Error(`${name}: ${(error as Error).message}\n${await allPages(browser)}`, { cause: error });
     }
   };
   return {

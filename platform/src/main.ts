@@ -159,17 +159,22 @@ export async function serve(settings: Settings, given: Partial<Surroundings> = {
   app.start();
   // Nobody waits for this. It logs its own failures.
   if (app.runsPods) floating(openSsh(settings, app.ssh, parts.log), () => {});
-  const signInLink = newOwnerKey && (await firstLink(installation, settings.publicUrl ?? url));
+  const signInLink = newOwnerKey && (await firstLink(installation, settings.publicUrl ?? url, parts.log));
   const running = opened.move();
   const computes = here.machines.map(({ compute }) => compute);
   const ending = async () => endingText(await countUnderWay(queue, computes));
   return { url, newOwnerKey, signInLink, log: parts.log, ending, [Symbol.asyncDispose]: () => running.disposeAsync() };
 }
 
-/** For the person who is shown the new key. */
-async function firstLink(installation: Installation, base: string): Promise<string> {
-  const { account } = await installation.accounts.firstOwner();
-  return (await makeSignInLink(installation, { account, base, actor: { type: "system" } })).url;
+/** For the person who is shown the new key. A server without a link, as on a full disk, is of more use than none. */
+async function firstLink(installation: Installation, base: string, log: Log): Promise<string | undefined> {
+  try {
+    const { account } = await installation.accounts.firstOwner();
+    return (await makeSignInLink(installation, { account, base, actor: { type: "system" } })).url;
+  } catch (error) {
+    log.warn({ err: error }, "no link to sign in was made: `millrace open` makes one");
+    return undefined;
+  }
 }
 
 /** Opens independent parts in parallel. The stack owns all of them, even if one fails to open. */

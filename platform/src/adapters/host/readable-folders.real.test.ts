@@ -13,7 +13,11 @@ import { missingForTests } from "./machine.ts";
 const BASE = await realpath(join(import.meta.dirname, "../../../../node_modules"));
 const missing = BASE.startsWith("/tmp/") ? "every program has a /tmp of its own" : await missingForTests();
 
-beforeEach(({ skip }) => skip(missing !== undefined, missing));
+beforeEach(({ skip }) => {
+  skip(missing !== undefined, missing);
+  // Tests share a process. One that opened a data folder before has closed all new files to others.
+  process.umask(0o022);
+});
 
 /** A home that is closed to others, with a Python of its own and a virtual environment that links to it. */
 async function closedHome() {
