@@ -1,10 +1,10 @@
-/** Writes the README's table of settings from the settings. A test fails if this was forgotten. */
+/** Writes the table of docs/settings.md from the settings. A test fails if this was forgotten. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { isAbsolute, relative } from "node:path";
 import { allSettings } from "../platform/src/settings/settings.ts";
 
-const readme = new URL("../README.md", import.meta.url);
+const page = new URL("../docs/settings.md", import.meta.url);
 const MARKED = /(<!-- settings -->\n)[\s\S]*?(<!-- end of settings -->)/;
 
 function settingsTable(): string {
@@ -22,8 +22,8 @@ const code = (text: string) => `\`${text}\``;
 const fromHome = (text: string) => (isAbsolute(text) ? `~/${relative(homedir(), text)}` : text);
 
 export function withSettings(text: string): string {
-  if (!MARKED.test(text)) throw new Error("the README has no place for the settings");
+  if (!MARKED.test(text)) throw new Error("the page has no place for the settings");
   return text.replace(MARKED, (_all, begin, end) => `${begin}\n${settingsTable()}\n${end}`);
 }
 
-if (import.meta.main) writeFileSync(readme, withSettings(readFileSync(readme, "utf8")));
+if (import.meta.main) writeFileSync(page, withSettings(readFileSync(page, "utf8")));

@@ -33,8 +33,8 @@ test("the help says of a verb, without loading it, what the verb says of itself"
 const decisions = markdownIn("docs/decisions");
 const documents = [...markdownIn("."), ...markdownIn("docs"), ...markdownIn("docs/recipes"), ...decisions];
 
-test("the README's settings are those of the server (npx node scripts/settings.ts writes them)", () => {
-  expect(read("README.md")).toBe(withSettings(read("README.md")));
+test("the page of settings has those of the server (npx node scripts/settings.ts writes them)", () => {
+  expect(read("docs/settings.md")).toBe(withSettings(read("docs/settings.md")));
   expect(withSettings("<!-- settings -->\nold\n<!-- end of settings -->")).toContain(
     "| `MILLRACE_PORT` | `--port` | `7420` |",
   );
