@@ -132,6 +132,14 @@ test("decisions are numbered without gaps, each under its own number", () => {
   expect(decisions.map((path) => Number(/^# (\d+)\. /.exec(read(path))?.[1]))).toEqual(numbers);
 });
 
+test("a line of the changelog has at most 20 words", () => {
+  const lines = [...read("CHANGELOG.md").matchAll(/^- (.*)$/gm)].map((match) =>
+    match[1]!.replaceAll(/ \(\[.*?\]\(.*?\)\)/g, ""),
+  );
+  expect(lines.length).toBeGreaterThan(50);
+  expect(lines.filter((line) => line.split(" ").length > 20)).toEqual([]);
+});
+
 test("the changelog has an entry for this version", () => {
   const { version } = JSON.parse(read("platform/package.json"));
   expect(read("CHANGELOG.md")).toContain(`## [${version}]`);
