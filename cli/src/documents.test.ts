@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Command } from "commander";
 import { describe, expect, test } from "vitest";
+import { shellFor } from "../../platform/tests/cli-shell.ts";
 import { shown, withLifecycle } from "../../scripts/lifecycle.ts";
 import { withReasons } from "../../scripts/reasons.ts";
 import { withRights } from "../../scripts/rights.ts";
@@ -19,7 +20,7 @@ const markdownIn = (folder: string) =>
     .map((name) => join(folder, name))
     .sort();
 
-const loaded = await Promise.all(allVerbs.map(({ load }) => load({})));
+const loaded = await Promise.all(allVerbs.map(({ load }) => load(shellFor().shell)));
 
 test("the help says of a verb, without loading it, what the verb says of itself", () => {
   expect(allVerbs.map(({ name, about }) => [name, about])).toEqual(

@@ -1,10 +1,12 @@
 /** `millrace exec` in a pipe, on a server that the test plays: what it requests, its messages on failure, and its exit status. */
 import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
+import { shellFor } from "../../platform/tests/cli-shell.ts";
 import { type PodWorld, setupPods } from "../../platform/tests/pod-world.ts";
 import { played } from "../../platform/tests/terminal-client.ts";
 import { execCommand } from "./exec.ts";
-import { type Streams, Terminal } from "./terminal.ts";
+import type { Streams } from "./shell.ts";
+import { Terminal } from "./terminal.ts";
 
 /** Makes the streams of a process that runs in a pipe. */
 function piped() {
@@ -33,7 +35,7 @@ async function addressIn(world: PodWorld, body: object): Promise<string> {
 }
 
 const run = (env: object, ...words: string[]) =>
-  execCommand(env)
+  execCommand(shellFor(env).shell)
     .exitOverride()
     .parseAsync(["node", "exec", ...words]);
 

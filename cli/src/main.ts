@@ -1,24 +1,55 @@
 /** The command line: each verb is one file, and only the requested one is loaded. */
-import { holding } from "@millrace/platform/kernel/clock.ts";
-import { Command } from "commander";
+import { holding, realClock } from "@millrace/platform/kernel/clock.ts";
+import { Command, type CommanderError } from "commander";
+import { EXIT, Failure } from "./failure.ts";
+import type { Shell } from "./shell.ts";
 import { askedFor, verbs } from "./verbs.ts";
 
 // The launcher sets this for itself. Programs started from here must not inherit it.
 delete process.env.NODE_COMPILE_CACHE;
 
-const program = new Command("millrace")
-  .description("An open, self-hosted cloud compute platform.")
-  .version("0.1.0")
-  .showHelpAfterError("(add --help for what is possible)");
+const { env, stdin, stdout, stderr } = process;
+let stop: AbortController | undefined;
+
+const shell: Shell = {
+  ...{ env, stdin, stdout, stderr, clock: realClock },
+  interrupted() {
+    if (!stop) {
+      const stopping = new AbortController();
+      stop = stopping;
+      process.once("SIGINT", () => {
+        shell.exit(EXIT.interrupted);
+        stopping.abort();
+      });
+    }
+    return stop.signal;
+  },
+  exit(code) {
+    process.exitCode = code;
+  },
+};
+
+const program = new Command("millrace").description("An open, self-hosted cloud compute platform.").version("0.1.0");
 
 const asked = askedFor(process.argv.slice(2));
 for (const { name, about, load } of verbs)
-  program.addCommand(name === asked ? await load(process.env) : new Command(name).description(about));
+  program.addCommand(name === asked ? await load(shell) : new Command(name).description(about));
+withOwnExits(program);
+
+/** Commander ends with 1 where the command line is wrong. Ours is a status of its own. */
+function withOwnExits(command: Command): void {
+  command.showHelpAfterError("(add --help for what is possible)");
+  command.exitOverride(({ exitCode }: CommanderError) => process.exit(exitCode === 0 ? 0 : EXIT.wrongUse));
+  command.commands.forEach(withOwnExits);
+}
 
 try {
   await holding(program.parseAsync());
 } catch (error) {
-  const reasons = (error as { errors?: readonly string[] }).errors ?? [];
-  console.error([`millrace: ${(error as Error).message}`, ...reasons].join("\n  "));
-  process.exitCode = 1;
+  // A person who pressed Ctrl-C knows why the work broke off.
+  if (!stop?.signal.aborted) {
+    const { errors = [] } = error as { errors?: readonly string[] };
+    console.error([`millrace: ${(error as Error).message}`, ...errors].join("\n  "));
+    process.exitCode = error instanceof Failure ? error.exitCode : EXIT.failed;
+  }
 }

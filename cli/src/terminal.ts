@@ -1,13 +1,7 @@
 /** Connects the terminal or pipes of a command to a program elsewhere. */
 import { constants } from "node:os";
 import { WebSocket } from "ws";
-
-/** The streams of a process that it uses. */
-export interface Streams {
-  stdin: NodeJS.ReadStream;
-  stdout: NodeJS.WriteStream;
-  stderr: NodeJS.WriteStream;
-}
+import type { Streams } from "./shell.ts";
 
 /** While a connection has this many unsent bytes, it gets no more. */
 const MOST_UNSENT = 1_048_576;

@@ -1,12 +1,11 @@
 /** The verbs of the command line: what each is for, and the file that does it. */
 import type { Command } from "commander";
-import type { ExecEnvironment } from "./exec.ts";
-import type { DesktopEnvironment } from "./open.ts";
+import type { Shell } from "./shell.ts";
 
 export interface Verb {
   name: string;
   about: string;
-  load(env: ExecEnvironment & DesktopEnvironment): Promise<Command>;
+  load(shell: Shell): Promise<Command>;
 }
 
 /** In the order of the help. */
@@ -19,7 +18,27 @@ export const verbs: readonly Verb[] = [
   {
     name: "open",
     about: "sign in to the console; works while the server runs",
-    load: async (env) => (await import("./open.ts")).openCommand(env),
+    load: async ({ env }) => (await import("./open.ts")).openCommand(env),
+  },
+  {
+    name: "login",
+    about: "keep the address of a server and a key for it, as a profile",
+    load: async (shell) => (await import("./login.ts")).loginCommand(shell),
+  },
+  {
+    name: "logout",
+    about: "forget a profile and its key",
+    load: async (shell) => (await import("./login.ts")).logoutCommand(shell),
+  },
+  {
+    name: "profiles",
+    about: "list the profiles that 'login' has made",
+    load: async (shell) => (await import("./login.ts")).profilesCommand(shell),
+  },
+  {
+    name: "use",
+    about: "use another profile from now on",
+    load: async (shell) => (await import("./login.ts")).useCommand(shell),
   },
   {
     name: "keys",
@@ -49,7 +68,7 @@ export const verbs: readonly Verb[] = [
   {
     name: "exec",
     about: "run a program in a Pod, or in a worker of an endpoint; needs a key with pods:exec or serverless:exec",
-    load: async (env) => (await import("./exec.ts")).execCommand(env),
+    load: async (shell) => (await import("./exec.ts")).execCommand(shell),
   },
 ];
 

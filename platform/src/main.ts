@@ -41,12 +41,12 @@ export {
   type Installation,
   masterKeyFile,
   openInstallation,
-  ownerKeyFile,
   ownerKeyWasShown,
   processSettings,
   rotateMasterKey,
   unreadVariables,
 } from "./composition/installation.ts";
+export { ownerKeyFile } from "./composition/server-address.ts";
 export type { Settings };
 
 /** Lines go to standard error. Standard output is for people and for scripts that wait for "listening on". */

@@ -1,6 +1,7 @@
 /** Calls of the public API by the name of an operation: path, method and types come from the contract. */
 import { invokeOperations, operations } from "@millrace/platform/contract.ts";
 import type { Operation } from "@millrace/platform/kernel/operation.ts";
+import { type Ask as AnyAsk, requestPath } from "@millrace/platform/kernel/request-path.ts";
 import type { Static, TObject, TSchema } from "@millrace/platform/kernel/schema.ts";
 import { Refusal } from "./refusal.ts";
 import { noticeLostSession, sessionHeaders } from "./session.ts";
@@ -30,21 +31,10 @@ export type Answer<Name extends OperationName> = All[Name] extends { out: infer 
   : undefined;
 
 /** A call as data: the same is sent, shown as curl, and used as the key of the cache. */
-export interface AnyAsk {
-  params?: Record<string, string> | undefined;
-  query?: Record<string, unknown> | undefined;
-  body?: unknown;
-}
+export type { AnyAsk };
 
-export function addressOf(name: OperationName, { params = {}, query = {} }: AnyAsk): string {
-  const { path } = allOperations[name] as Operation;
-  const filled = path.replace(/\{(\w+)\*?\}/g, (_, key: string) => encodeURIComponent(params[key] ?? ""));
-  const search = new URLSearchParams();
-  for (const [key, value] of Object.entries(query)) {
-    if (value !== undefined && value !== null && value !== "") search.set(key, String(value));
-  }
-  return search.size > 0 ? `${filled}?${search}` : filled;
-}
+export const addressOf = (name: OperationName, ask: AnyAsk): string =>
+  requestPath((allOperations[name] as Operation).path, ask);
 
 export function call<Name extends OperationName>(
   name: Name,

@@ -16,12 +16,11 @@ import { type Quotas, standardQuotas } from "../resources/account/quotas.ts";
 import type { Rewrapped } from "../resources/secrets/master-keys.ts";
 import { type Settings, settingsFrom, withoutSecrets } from "../settings/settings.ts";
 import type { ServiceParts } from "./account-services.ts";
-import { type Addresses, announced } from "./server-address.ts";
+import { type Addresses, announced, ownerKeyFile } from "./server-address.ts";
 import type { Books, Surroundings } from "./services.ts";
 import { findDamage, lockAlone, openLogs, openQueue, openStore, orTrouble, type Presence } from "./storage.ts";
 
 export const masterKeyFile = (settings: Settings) => join(settings.data, "master-key");
-export const ownerKeyFile = (settings: Settings) => join(settings.data, "api-key");
 
 export const real = { clock: realClock, random: realRandom };
 

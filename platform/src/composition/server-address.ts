@@ -42,6 +42,10 @@ export interface Addresses {
 }
 
 const fileIn = (data: string) => join(data, "running.json");
+
+/** The key of the installation's owner, which the first start makes. */
+export const ownerKeyFile = ({ data }: { data: string }) => join(data, "api-key");
+
 const CONNECT_MS = 2000;
 
 /** Stores where a server listens until it ends. A killed server leaves the file behind. */

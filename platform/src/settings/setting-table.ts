@@ -1,8 +1,7 @@
 /** Every setting of the server, once: its variable, its flag, its default, what it does, and how its text is read. */
-import { homedir } from "node:os";
-import { join } from "node:path";
 import { parseRanges } from "../kernel/addresses.ts";
 import { parseOrigins } from "../kernel/origins.ts";
+import { DEFAULT_DATA_FOLDER } from "./data-folder.ts";
 import { limitSettings } from "./limit-settings.ts";
 import { logSettings } from "./log-settings.ts";
 import {
@@ -56,7 +55,7 @@ export const settingTable = {
     flag: "data",
     variable: "MILLRACE_DATA",
     value: "DIR",
-    default: join(homedir(), ".millrace"),
+    default: DEFAULT_DATA_FOLDER,
     about: "folder that holds everything",
     read: folder,
   },
