@@ -13,17 +13,24 @@ const home = join(root, "console");
 const note = join(root, "node_modules/.cache/console-files");
 const COMPRESSED = /\.(js|css|html|svg)$/;
 
+/** Builds the console into `folder`, and returns the files of ours that it was built from. */
+export async function consoleInto(folder: string): Promise<Set<string>> {
+  const sources = new Set<string>();
+  await build({
+    configFile: join(home, "vite.config.ts"),
+    logLevel: "error",
+    build: { outDir: folder },
+    plugins: [sourcesInto(sources)],
+  });
+  await compress(folder);
+  return sources;
+}
+
 async function buildConsole(): Promise<void> {
   const made = join(home, `dist.${randomBytes(4).toString("hex")}`);
-  const sources = new Set<string>();
+  let sources: Set<string>;
   try {
-    await build({
-      configFile: join(home, "vite.config.ts"),
-      logLevel: "error",
-      build: { outDir: made },
-      plugins: [sourcesInto(sources)],
-    });
-    await compress(made);
+    sources = await consoleInto(made);
     await replace(made);
   } finally {
     await rm(made, { recursive: true, force: true });

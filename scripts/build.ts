@@ -18,12 +18,13 @@ const programs = PROGRAMS.map((path) => join(root, "platform/src", path));
 /** ssh2 and argon2 look for files beside their own. Packages try for the last one and do without it: we do not install it. */
 const AS_THEY_ARE = ["ssh2", "@node-rs/argon2", "pg-native"];
 
-async function bundle(folder: string): Promise<void> {
+/** Writes the built code into `folder`. It looks for files that are no code where they would be if it stood in `as`. */
+export async function bundle(folder: string, as = folder): Promise<void> {
   await using build = await rolldown({
     input: [join(root, "cli/src/main.ts"), ...programs],
     platform: "node",
     external: AS_THEY_ARE,
-    plugins: [builtinsAsUsed, noPlaceOfItsOwn, requiredLate, filesBeside({ folder, programs })],
+    plugins: [builtinsAsUsed, noPlaceOfItsOwn, requiredLate, filesBeside({ folder: as, programs })],
     // Nobody would read a warning here, so it becomes an error.
     onLog(level, { message }) {
       if (level === "warn") throw new Error(message);

@@ -1,4 +1,5 @@
 /** The official templates, which run without any code of the user: on this machine's own files and on well-known images. */
+import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 export interface OfficialTemplate {
@@ -21,15 +22,20 @@ export interface OfficialTemplate {
   readme: string;
 }
 
-const example = (folder: string) => `host:${fileURLToPath(new URL(`../../../examples/${folder}`, import.meta.url))}`;
+const examples = fileURLToPath(new URL("../../../examples", import.meta.url));
+/** The npm package has the examples as plain JavaScript. */
+const extension = existsSync(`${examples}/echo/worker.ts`) ? "ts" : "js";
+const example = (folder: string, program: string) => ({
+  image: `host:${examples}/${folder}`,
+  cmd: ["node", `${program}.${extension}`],
+});
 
 /** Programs of this repository, which need nothing else. */
 const onThisMachine: OfficialTemplate[] = [
   {
     id: "millrace-shell",
     name: "Shell",
-    image: example("starters"),
-    cmd: ["node", "shell.ts"],
+    ...example("starters", "shell"),
     ports: ["7681/http"],
     category: "CPU",
     startJupyter: true,
@@ -39,8 +45,7 @@ const onThisMachine: OfficialTemplate[] = [
   {
     id: "millrace-notebook",
     name: "Notebook",
-    image: example("starters"),
-    cmd: ["node", "notebook.ts"],
+    ...example("starters", "notebook"),
     ports: ["8888/http"],
     category: "CPU",
     startJupyter: true,
@@ -52,8 +57,7 @@ const onThisMachine: OfficialTemplate[] = [
   {
     id: "millrace-openai",
     name: "OpenAI-compatible server",
-    image: example("starters"),
-    cmd: ["node", "openai-server.ts"],
+    ...example("starters", "openai-server"),
     ports: ["8000/http"],
     category: "CPU",
     portLabels: [{ port: "8000", name: "OpenAI API" }],
@@ -63,8 +67,7 @@ const onThisMachine: OfficialTemplate[] = [
   {
     id: "millrace-openai-balanced",
     name: "OpenAI-compatible endpoint",
-    image: example("starters"),
-    cmd: ["node", "openai-server.ts"],
+    ...example("starters", "openai-server"),
     category: "CPU",
     serverless: true,
     readme: "The same behind an endpoint: create it with `type: LOAD_BALANCER`.",
@@ -72,8 +75,7 @@ const onThisMachine: OfficialTemplate[] = [
   {
     id: "millrace-echo",
     name: "Echo",
-    image: example("echo"),
-    cmd: ["node", "worker.ts"],
+    ...example("echo", "worker"),
     category: "CPU",
     serverless: true,
     readme: "A handler that gives back what it gets.",

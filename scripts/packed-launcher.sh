@@ -1,0 +1,45 @@
+#!/bin/sh
+# Starts Millrace as npm installed it, with the Node that came along, whatever Node the machine has.
+set -eu
+
+self=$0
+while [ -L "$self" ]; do
+  target=$(readlink "$self")
+  case $target in
+    /*) self=$target ;;
+    *) self=${self%/*}/$target ;;
+  esac
+done
+root=$(CDPATH='' cd -- "${self%/*}" && pwd)
+
+# npm puts a dependency inside the package, or beside it.
+packed_node() {
+  for node in "$root"/node_modules/node-linux-*/bin/node "$root"/../node-linux-*/bin/node; do
+    [ ! -x "$node" ] || return 0
+  done
+  return 1
+}
+host_node() {
+  node=$(command -v node) && [ "$("$node" -p 'process.versions.node.split(".")[0]')" -ge 24 ]
+}
+packed_node || host_node || {
+  echo "millrace: needs Node 24 or later, and npm did not bring it (was it told to omit optional packages?); install Node 24, or run 'npm install -g millrace' again" >&2
+  exit 1
+}
+
+# The package's folder may be read-only, and belongs to npm.
+cache=${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/millrace
+if [ "${1:-}" = serve ] && [ "$(id -u)" = 0 ] && [ ! -e "$cache/sandbox-tried" ]; then
+  mkdir -p "$cache" 2>/dev/null && touch "$cache/sandbox-tried" 2>/dev/null || true
+  sh "$root/scripts/sandbox.sh"
+fi
+case ${1:-} in
+  serve | dev) : "${NODE_COMPILE_CACHE:=$cache/compiled-server}" ;;
+  *) : "${NODE_COMPILE_CACHE:=$cache/compiled}" ;;
+esac
+export NODE_COMPILE_CACHE
+# Freed long bodies go back to the system. Without this the C library keeps longer and longer ones.
+: "${MALLOC_MMAP_THRESHOLD_:=4194304}"
+export MALLOC_MMAP_THRESHOLD_
+ulimit -n "$(ulimit -Hn)" 2>/dev/null || true
+exec "$node" --disable-warning=ExperimentalWarning "$root/built/main.mjs" "$@"
