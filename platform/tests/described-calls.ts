@@ -118,6 +118,11 @@ export const good: Record<
     world.logs.append(workerLog(id, "w1"), [{ source: "system", ts: world.clock.now(), line: "started" }]);
     return { id, workerId: "w1" };
   },
+  getEndpointLogs: async (world) => {
+    const id = await makeWorker(world);
+    world.logs.append(workerLog(id, "w1"), [{ source: "system", ts: world.clock.now(), line: "started" }]);
+    return { id };
+  },
 };
 
 const POD = { name: "made", image: "busybox", cpu: { id: "cpu3c", vcpuCount: 2 } };
@@ -326,6 +331,7 @@ export const ownRefusals: Record<string, readonly (readonly [status: number, cal
   listSecrets: [[422, { query: `?name=${"x".repeat(192)}` }]],
   listEndpoints: [[422, { query: "?limit=0" }]],
   getWorkerLogs: [[422, { query: "?tail=5001" }]],
+  getEndpointLogs: [[422, { query: "?tail=5001" }]],
   listEndpointReleases: [[422, { query: "?limit=0" }]],
   getEndpointMetricsHistory: [[422, { query: "?range=2h" }]],
   getPodMetricsHistory: [[422, { query: "?range=2h" }]],

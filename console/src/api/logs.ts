@@ -1,11 +1,11 @@
 /** Follows one or several logs at once into one bounded list of lines, while the page is looked at. */
-import type { LogEvent } from "@millrace/platform/resources/logs/model.ts";
+import type { EndpointLogEvent, LogEvent } from "@millrace/platform/resources/logs/model.ts";
 import { useEffect, useMemo, useState } from "react";
 import { type Kept, LogLines } from "../design/log-lines.ts";
 import { type Connection, follow } from "./follow.ts";
 
 export interface LogStream {
-  /** The name of the source, such as a worker's id. Where a stream has lines of many, each line names its own. */
+  /** The name of the source, such as a worker's id. Empty where a stream has lines of many, which name their own. */
   from: string;
   /** Of the log operation, with its query. */
   address: string;
@@ -54,7 +54,7 @@ export function useLogs(streams: readonly LogStream[], until?: number): Reading 
           own.lastId = id;
         },
         onEvent: (data) => {
-          const { ts, source, line, ...rest } = data as LogEvent & { workerId?: string };
+          const { ts, source, line, ...rest } = data as LogEvent & Partial<EndpointLogEvent>;
           const at = Date.parse(ts);
           if (until !== undefined && at > until) return own.stop.abort();
           log.add({ at, from: rest.workerId ?? from, isSystem: source === "system", raw: line });

@@ -51,7 +51,9 @@ export function Log({ name, streams, hasTags, labelOf = asItIs, choices, until, 
   const sources = useMemo(
     () =>
       hasTags
-        ? [...new Set([...streams.map(({ from }) => from), ...(choices ?? []), ...lines.map(({ from }) => from)])]
+        ? [
+            ...new Set([...streams.map(({ from }) => from), ...(choices ?? []), ...lines.map(({ from }) => from)]),
+          ].filter((from) => from !== "")
         : [],
     [hasTags, streams, choices, lines],
   );

@@ -51,6 +51,17 @@ export function followConformance(open: OpenLogs): void {
     expect(texts(await follower.take(2))).toEqual(["e", "f"]);
   });
 
+  test("a reader that ends now gets what is kept, even beside one that follows", async () => {
+    await using opened = await open();
+    opened.logs.append(STREAM, linesOf("a", "b"));
+    const follower = reader(opened.logs, everything);
+    await follower.take(2);
+    opened.logs.append(STREAM, linesOf("c"));
+    expect(texts(await reader(opened.logs, { from: { tail: 2 }, endsNow: true }).rest())).toEqual(["b", "c"]);
+    expect(await reader(opened.logs, { from: { tail: 0 }, endsNow: true }).rest()).toEqual([]);
+    expect(await reader(opened.logs, { ...everything, endsNow: true }, "worker/ep/none").rest()).toEqual([]);
+  });
+
   test("without history only new lines come", async () => {
     await using opened = await open();
     opened.logs.append(STREAM, linesOf("old"));

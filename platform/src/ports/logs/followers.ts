@@ -62,7 +62,7 @@ export class Followers {
   /** `open` returns the kept lines, including everything appended before the call. */
   async *follow(
     stream: string,
-    { from, source }: Query,
+    { from, source, endsNow }: Query,
     signal: AbortSignal,
     open: () => Promise<KeptLines>,
   ): AsyncGenerator<LogLine[]> {
@@ -75,14 +75,14 @@ export class Followers {
       const kept = await open();
       const upTo = kept.last;
       let cursor = await startOf(kept, from, source);
-      for await (const block of this.#history(kept, feed, cursor, upTo)) {
+      for await (const block of this.#history(kept, endsNow ? undefined : feed, cursor, upTo)) {
         if (follower.isOver) return;
         if (cursor > 0 && block.first > cursor + 1) yield [gapBefore(block, cursor, notKept)];
         cursor = block.last;
         const lines = block.of(source);
         if (lines.length > 0) yield lines;
       }
-      while (!follower.isOver) {
+      while (!follower.isOver && !endsNow) {
         const block = feed.after(cursor)?.beyond(cursor);
         if (!block) {
           await follower.stirred();
@@ -100,12 +100,12 @@ export class Followers {
   }
 
   /** Yields lines kept before the reader came, as far as they are not in memory. Each reader reads these for itself. */
-  async *#history(kept: KeptLines, feed: Feed, start: number, upTo: number): AsyncGenerator<LogBlock> {
-    if (feed.reaches(start)) return;
+  async *#history(kept: KeptLines, feed: Feed | undefined, start: number, upTo: number): AsyncGenerator<LogBlock> {
+    if (feed?.reaches(start) || start >= upTo) return;
     for await (const lines of kept.after(start))
       for (const block of blocksOf(lines)) {
         yield block;
-        if (block.last >= upTo || feed.reaches(block.last)) return;
+        if (block.last >= upTo || feed?.reaches(block.last)) return;
       }
   }
 

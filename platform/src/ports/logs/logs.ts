@@ -23,6 +23,8 @@ export type From = { tail: number } | { since: number } | { after: { ts: number;
 export interface Query {
   from: From;
   source?: LogSource;
+  /** Following ends with the last line that is kept when it begins. */
+  endsNow?: boolean;
 }
 
 /** A stream is named by a path such as `worker/<endpoint>/<worker>`. */

@@ -1,5 +1,5 @@
 /** Log streams of workers and Pods, as callers see them. */
-import { dateTime, oneOf, type Static, t } from "../../kernel/schema.ts";
+import { dateTime, nullable, oneOf, type Static, t } from "../../kernel/schema.ts";
 
 export const LogEvent = t.Object(
   {
@@ -12,6 +12,15 @@ export const LogEvent = t.Object(
   { $id: "LogEvent" },
 );
 export type LogEvent = Static<typeof LogEvent>;
+
+export const EndpointLogEvent = t.Object(
+  {
+    ...LogEvent.properties,
+    workerId: nullable(t.String({ description: "The worker that the line is of; null if it is about the stream." })),
+  },
+  { $id: "EndpointLogEvent" },
+);
+export type EndpointLogEvent = Static<typeof EndpointLogEvent>;
 
 export const DEFAULT_TAIL = 100;
 
@@ -26,6 +35,12 @@ export const logQuery = t.Object({
     }),
   ),
   since: t.Optional(dateTime("Lines of this time and later come first. Not heeded beside `Last-Event-ID`.")),
+  follow: t.Optional(
+    t.Boolean({
+      default: true,
+      description: "Whether new lines follow. If false, the stream ends after the kept lines.",
+    }),
+  ),
 });
 
 /** Part of the description of every operation that follows a log. */

@@ -20,8 +20,8 @@ interface Account {
   allowance: Allowance;
 }
 
-/** Makes the events of a block of lines. */
-export type BlockOf<T> = (lines: LogLine[]) => EventBlock<T>;
+/** Makes the events of a batch of lines. */
+type BlockOf<T, Batch = LogLine[]> = (batch: Batch) => EventBlock<T>;
 
 export class LogReaders {
   readonly #clock: Clock;
@@ -36,11 +36,11 @@ export class LogReaders {
   }
 
   /** Streams what `open` returns as events. The reader counts against its account's limit until `gone` aborts. */
-  async follow<T>(
+  async follow<T, Batch>(
     account: string,
     gone: AbortSignal,
-    blockOf: BlockOf<T>,
-    open: () => Promise<AsyncIterable<LogLine[]>>,
+    blockOf: BlockOf<T, Batch>,
+    open: () => Promise<AsyncIterable<Batch>>,
   ): Promise<AsyncIterable<EventBlock<T>>> {
     const own = this.#accountOf(account);
     if (own.readers >= this.#most) throw this.#refusal();
@@ -57,14 +57,14 @@ export class LogReaders {
     }
   }
 
-  async *#paced<T>(
-    batches: AsyncIterable<LogLine[]>,
+  async *#paced<T, Batch>(
+    batches: AsyncIterable<Batch>,
     { allowance }: Account,
     gone: Gone,
-    blockOf: BlockOf<T>,
+    blockOf: BlockOf<T, Batch>,
   ): AsyncGenerator<EventBlock<T>> {
-    for await (const lines of batches) {
-      const block = blockOf(lines);
+    for await (const batch of batches) {
+      const block = blockOf(batch);
       yield block;
       const nowMs = this.#clock.monotonic();
       const { length } = block.bytes;

@@ -1,7 +1,7 @@
 /** Operations on the workers of an endpoint. */
 import type { Operations } from "../../kernel/operation.ts";
 import { nullable, t } from "../../kernel/schema.ts";
-import { LogEvent, logDescription, logQuery } from "../logs/model.ts";
+import { EndpointLogEvent, LogEvent, logDescription, logQuery } from "../logs/model.ts";
 import { Worker, WorkerSummary } from "./model.ts";
 
 const tag = "Serverless";
@@ -34,6 +34,24 @@ export const workerOperations = {
     tag,
     query: logQuery,
     events: LogEvent,
+    status: 200,
+    scope: "serverless:read",
+    narrowed: "own",
+  },
+  getEndpointLogs: {
+    method: "GET",
+    path: "/v2/serverless/{id}/logs",
+    summary: "Follow the logs of all workers of an endpoint",
+    description:
+      "One stream for all workers that exist or are wanted; each line names its worker. Workers join it when they are made and leave it after they have " +
+      "ended, on whichever machine they are. The last `tail` lines of all of them come first, by time, then every line as it is written, until the client " +
+      "hangs up. The last event of each group that is sent together has an id, `<time>/<worker>.<sequence>,…`: sent back as `Last-Event-ID`, reading goes " +
+      "on behind these lines; after a break within a group, its lines come once more. A reader who is slow skips lines, and a `system` line says how many. " +
+      "A worker whose machine is not reachable is named by a `system` line and tried again. The stream counts as one of the logs that an account follows " +
+      "at once; one more is answered with 429.",
+    tag,
+    query: logQuery,
+    events: EndpointLogEvent,
     status: 200,
     scope: "serverless:read",
     narrowed: "own",

@@ -1,6 +1,6 @@
 /** Answers the REST v2 operations on the workers of an endpoint. */
 import type { Handlers } from "../../kernel/operation.ts";
-import { logEvents, logQueryOf } from "../logs/follow.ts";
+import { endpointLogEvents, endpointLogQueryOf, logEvents, logQueryOf } from "../logs/follow.ts";
 import type { LogReaders } from "../logs/readers.ts";
 import type { workerOperations } from "./operations.ts";
 import type { WorkerService } from "./service.ts";
@@ -15,5 +15,12 @@ export const workerHandlers = (service: WorkerService, readers: LogReaders): Han
     const { caller, params, gone } = call;
     const asked = { endpoint: params.id!, worker: params.workerId!, query: logQueryOf(call), gone };
     return readers.follow(caller.account, gone, logEvents, () => service.logs(caller, asked));
+  },
+  async getEndpointLogs(call) {
+    const { caller, params, gone } = call;
+    const asked = { endpoint: params.id!, query: endpointLogQueryOf(call), gone };
+    return readers.follow(caller.account, gone, endpointLogEvents(asked.query), () =>
+      service.endpointLogs(caller, asked),
+    );
   },
 });

@@ -10,6 +10,7 @@ import type { SilentSince } from "../../machines/silences.ts";
 import { isStreamName, type LogLine, type Logs, type Query } from "../../ports/logs/logs.ts";
 import type { HolderState, Queue } from "../../ports/queue/queue.ts";
 import type { EndpointService } from "../endpoints/service.ts";
+import { EndpointLog, type EndpointLogQuery, type WorkerLines } from "./endpoint-log.ts";
 import { asItIsNow, atLostJob, hindranceFrom, silence } from "./hindrance.ts";
 import { type Hindrance, type Worker, type WorkerSummary, workerLog } from "./model.ts";
 import type { WorkerItem, WorkerRecords } from "./records.ts";
@@ -87,6 +88,25 @@ export class WorkerService {
     const { doc } = await this.#endpoints.own(caller, asked.endpoint);
     if (!isStreamName(asked.worker) || asked.worker.includes("/")) throw problem("not-found", "worker not found");
     return this.#linesOf(asked, doc.release);
+  }
+
+  /** The lines of all workers of an endpoint in one stream, each with its worker. */
+  async endpointLogs(
+    caller: Caller,
+    { endpoint, query, gone }: { endpoint: string; query: EndpointLogQuery; gone: AbortSignal },
+  ): Promise<AsyncIterable<WorkerLines>> {
+    const { id, doc } = await this.#endpoints.own(caller, endpoint);
+    const log = new EndpointLog({
+      ...{ clock: this.#clock, query, gone },
+      workers: async () => {
+        if (!(await this.#endpoints.find(id))) return undefined;
+        const kept = await this.#records.ofEndpoint(id);
+        return kept.sort((a, b) => b.createdAt - a.createdAt).map((worker) => worker.id);
+      },
+      follow: (worker, asked, stopped) =>
+        this.#linesOf({ endpoint: id, worker, query: asked, gone: stopped }, doc.release),
+    });
+    return log.read();
   }
 
   async #linesOf(asked: LogAsked, release: number): Promise<AsyncIterable<LogLine[]>> {

@@ -29,8 +29,11 @@ async function setup(...lines: string[]) {
 const pathOf = ({ endpoint }: NodeWorld, worker: string, query = "") =>
   `/v2/serverless/${endpoint}/workers/${worker}/logs${query}`;
 
-async function follow(nodes: NodeWorld, worker: string, query: string, headers: Record<string, string> = {}) {
-  const request = get(nodes.second.url + pathOf(nodes, worker, query), {
+const follow = (nodes: NodeWorld, worker: string, query: string, headers: Record<string, string> = {}) =>
+  followAt(nodes, pathOf(nodes, worker, query), headers);
+
+async function followAt(nodes: NodeWorld, path: string, headers: Record<string, string> = {}) {
+  const request = get(nodes.second.url + path, {
     headers: { authorization: `Bearer ${nodes.second.key}`, ...headers },
     agent: false,
   });
@@ -136,4 +139,20 @@ test("of another account's worker is 404 at either node, whichever endpoint it i
     const { status, text } = await nodes.second.call("GET", pathOf({ ...nodes, endpoint }, worker), { key });
     expect([status, text.includes("first")]).toEqual([404, false]);
   }
+});
+
+test("is part of the endpoint's one stream on every node", async () => {
+  const { nodes, worker, write } = await setup("a", "b");
+  await using _ = nodes;
+  // The other node sees the records of workers within a second.
+  await nodes.pass(2);
+  const path = `/v2/serverless/${nodes.endpoint}/logs`;
+  const kept = await nodes.second.call("GET", `${path}?source=container&follow=false`);
+  expect(kept.text.match(/"line":"\w+"/g)).toEqual(['"line":"a"', '"line":"b"']);
+  const client = await followAt(nodes, `${path}?source=container&tail=1`);
+  expect(lines(await client.take(1))).toEqual(["b"]);
+  write("c");
+  const [later] = await client.take(1);
+  expect([later!.line, later!.id]).toEqual(["c", expect.stringContaining(`/${worker}.`)]);
+  client.hangUp();
 });

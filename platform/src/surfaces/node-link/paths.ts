@@ -75,7 +75,7 @@ const place = t.Union([
   t.Object({ since: t.Number() }),
   t.Object({ after: t.Object({ ts: t.Number(), sequence: t.Optional(t.Integer()) }) }),
 ]);
-const logQuery = t.Object({ from: place, source: t.Optional(oneOf(logSources)) });
+const logQuery = t.Object({ from: place, source: t.Optional(oneOf(logSources)), endsNow: t.Optional(t.Boolean()) });
 
 /** Reads from the query where in a log to begin. */
 export function logQueryIn(query = new URLSearchParams()): Query {
