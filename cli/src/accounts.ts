@@ -104,7 +104,7 @@ async function spendingIn(records: Pick<Opened, "store" | "clock">): Promise<Spe
 /** Opens everything that belongs to an account, so that it can be removed with the account. */
 async function inWholeInstallation<T>(
   options: PlaceOptions,
-  work: (installation: Installation, finishRemovals: () => Promise<boolean>) => Promise<T>,
+  work: (installation: Installation, finishRemovals: () => Promise<string | undefined>) => Promise<T>,
 ): Promise<T> {
   const settings = placeSettings(options);
   await refuseNoInstallation(settings);
@@ -221,12 +221,9 @@ function deleteAccount(): Command {
           id: account,
         });
         await audit.record(deed, () => accounts.delete(idOrName), { first: true });
-        const complete = await finishRemovals();
-        const later = "the server has not removed its jobs yet; it does so as soon as it can";
-        print({ deleted: idOrName, complete }, options.json, () => [
-          `deleted ${idOrName}`,
-          ...(complete ? [] : [later]),
-        ]);
+        const left = await finishRemovals();
+        const deleted = { deleted: idOrName, complete: left === undefined, ...(left && { left }) };
+        print(deleted, options.json, () => [`deleted ${idOrName}`, ...(left ? [left] : [])]);
       }),
     );
 }

@@ -171,17 +171,23 @@ const LOOK_FOR_REMOVALS_MS = 200;
 
 /**
  * Finishes the removal of endpoints from the command line. It does so here, unless a server runs on the folder. Then it waits for the
- * server, which has the queue's state in memory. Returns false if the server has not done it by then; it will later.
+ * server, which has the queue's state in memory. Returns what is still left in the files and will be removed later, or undefined.
  */
-export async function finishRemovals(settings: Settings, installation: Installation, waitMs = 20_000) {
-  const { removals } = installation;
+export async function finishRemovals(
+  settings: Settings,
+  installation: Installation,
+  waitMs = 20_000,
+): Promise<string | undefined> {
+  const { removals, store } = installation;
   const untilMs = real.clock.monotonic() + waitMs;
   for (let tried = false; await removals.areLeft(); tried = true) {
     if (!tried) await removeHere(settings, installation);
-    else if (real.clock.monotonic() > untilMs) return false;
+    else if (real.clock.monotonic() > untilMs)
+      return "the server has not removed its jobs yet; it does so as soon as it can";
     else await stay(LOOK_FOR_REMOVALS_MS);
   }
-  return true;
+  if (await store.scrub()) return undefined;
+  return "its text is still in store.db, because another program is using the file; the server clears it when it next can";
 }
 
 async function removeHere(settings: Settings, installation: Installation): Promise<void> {

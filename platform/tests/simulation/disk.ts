@@ -99,5 +99,5 @@ class SqliteDisk implements Disk {
 }
 
 function flusherOf(flush: Flusher["flush"]): Flusher {
-  return { flush, checkpoint: async () => true, close: async () => undefined };
+  return { flush, checkpoint: async () => "emptied", close: async () => undefined };
 }

@@ -111,7 +111,9 @@ export class PostgresStore implements Store {
   }
 
   /** The text leaves the files when PostgreSQL vacuums the tables and recycles its write-ahead log, not at once. */
-  async scrub(): Promise<void> {}
+  async scrub(): Promise<boolean> {
+    return true;
+  }
 
   async removeAccount(account: string): Promise<void> {
     await transaction(this.#pool, (sql) => sql("DELETE FROM records WHERE account = $1", [account]));

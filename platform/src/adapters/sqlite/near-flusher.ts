@@ -1,6 +1,14 @@
 /** Writes quick batches on the calling thread, and leaves everything else to the writer's thread. */
 import { lull } from "../../kernel/clock.ts";
-import { BatchRunner, type Command, type Flushed, type Flusher, openDatabase, type Program } from "./writer.ts";
+import {
+  BatchRunner,
+  type Command,
+  type Emptying,
+  type Flushed,
+  type Flusher,
+  openDatabase,
+  type Program,
+} from "./writer.ts";
 
 /** When flushes usually take longer than this, they block the event loop for too long. */
 const SLOW_MS = 2;
@@ -62,7 +70,7 @@ export class NearFlusher implements Flusher {
     return "failed" in flushed ? this.#thread.flush(batch) : flushed;
   }
 
-  checkpoint(): Promise<boolean> {
+  checkpoint(): Promise<Emptying> {
     return this.#thread.checkpoint();
   }
 

@@ -275,8 +275,8 @@ export class SqliteJournal implements Journal {
     return this.#sql(over).get({ now }) !== undefined;
   }
 
-  scrub(): Promise<void> {
-    return this.#scrubber.now();
+  async scrub(): Promise<void> {
+    await this.#scrubber.now();
   }
 
   async close(): Promise<void> {

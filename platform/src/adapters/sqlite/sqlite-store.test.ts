@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
-import { FakeClock } from "../../kernel/clock.ts";
+import { FakeClock, turn } from "../../kernel/clock.ts";
 import { insertOf, seed } from "../../ports/store/conformance-records.ts";
 import { type OpenedStore, storeConformance } from "../../ports/store/store.conformance.ts";
 import { SqliteStore } from "./sqlite-store.ts";
@@ -85,23 +85,25 @@ for (const { name, thread } of variants) {
       expect(clock.waiting).toBe(0);
     });
 
-    test("somebody who reads an older state puts the scrubbing off, and holds up no writer for long", async () => {
+    test("a removal waits for somebody who reads an older state, and holds up no writer meanwhile", async () => {
       await using folder = await temporaryFolder();
       const clock = new FakeClock();
       await using store = await SqliteStore.open(folder.file, { thread, clock });
       await seed(store, { id: "r1", doc: { text: "lighthouse" } });
-      await store.scrub();
+      expect(await store.scrub()).toBe(true);
       using reader = new DatabaseSync(folder.file, { readOnly: true });
       reader.exec("BEGIN");
       expect(reader.prepare("SELECT count(*) AS n FROM records WHERE kind = 'thing'").get()).toEqual({ n: 1 });
-      await store.commit([{ do: "remove", kind: "thing", id: "r1" }]);
-      await store.scrub();
+      const removing = store.removeAccount("a");
+      // It has tried once, and waits to try again.
+      while (clock.waiting === 0) await turn();
       expect(await filesWith(folder.path, "lighthouse")).not.toEqual([]);
       await seed(store, { id: "r2" });
       reader.exec("COMMIT");
-      await clock.advance(1_000);
-      await store.commit([]);
+      await clock.advance(50);
+      await removing;
       expect(await filesWith(folder.path, "lighthouse")).toEqual([]);
+      expect(clock.waiting).toBe(0);
     });
 
     test("a command beside a server leaves nothing of what it removed, and a start nothing of what a crash left", async () => {

@@ -135,7 +135,7 @@ export class SqliteStore implements Store {
     return counted(this.#reader, counting);
   }
 
-  scrub(): Promise<void> {
+  scrub(): Promise<boolean> {
     return this.#scrubber.now();
   }
 

@@ -32,7 +32,7 @@ function setup(answers: Flushed[]) {
   const disk: Disk = { refusal: undefined, release: async () => released.push(0) === 1 };
   const flusher: Flusher = {
     flush: async () => answers.shift()!,
-    checkpoint: async () => true,
+    checkpoint: async () => "emptied",
     close: async () => {},
   };
   return { writer: new GroupCommit(flusher, { disk }), released };
@@ -55,7 +55,7 @@ test("without room that is held back it is refused, and so is what fails for ano
 /** A disk on which every write fails. */
 const broken: Flusher = {
   flush: async (): Promise<Flushed> => ({ failed: "disk I/O error" }),
-  checkpoint: async () => true,
+  checkpoint: async () => "emptied",
   close: async () => {},
 };
 

@@ -23,6 +23,9 @@ export interface Program {
   commands: Record<string, (db: DatabaseSync, input: never) => unknown>;
 }
 
+/** What became of the write-ahead log. It is in use while another connection reads an older state, writes, or empties it too. */
+export type Emptying = "emptied" | "in-use" | "disk-full";
+
 export type Flushed = { outputs: unknown[] } | { failed: string; isFull?: boolean };
 
 /** Runs batches on a connection, in the writer's thread or on the calling one. */
@@ -54,16 +57,16 @@ export class BatchRunner {
     }
   }
 
-  /** Empties the write-ahead log, so that deleted text is in no file any more. Returns false when a reader still uses the log. */
-  checkpoint(): boolean {
-    // All writers wait meanwhile, so this waits only a moment for readers.
+  /** Empties the write-ahead log, so that deleted text is in no file any more. */
+  checkpoint(): Emptying {
+    // All writers wait meanwhile, so this waits only a moment for others.
     this.#db.exec(`PRAGMA busy_timeout = ${CHECKPOINT_WAIT_MS}`);
     try {
       const { busy } = this.#db.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get() as { busy: number };
-      return busy === 0;
+      return busy === 0 ? "emptied" : "in-use";
     } catch (error) {
       // The log keeps its content until there is space for it in the file.
-      if (isFull(error)) return false;
+      if (isFull(error)) return "disk-full";
       throw error;
     } finally {
       this.#db.exec(`PRAGMA busy_timeout = ${BUSY_WAIT_MS}`);
@@ -157,8 +160,8 @@ export interface Flusher {
   /** Resolves when a batch may be closed. Without it, a batch closes at the end of the current turn. */
   gathered?(): Promise<void>;
   flush(batch: Command[]): Promise<Flushed>;
-  /** Resolves to false when a reader still uses the write-ahead log. */
-  checkpoint(): Promise<boolean>;
+  /** Tries once to empty the write-ahead log. */
+  checkpoint(): Promise<Emptying>;
   close(): Promise<void>;
 }
 
@@ -205,7 +208,7 @@ export class GroupCommit {
     }) as Promise<Output>;
   }
 
-  async checkpoint(): Promise<boolean> {
+  async checkpoint(): Promise<Emptying> {
     await this.#flushing;
     return this.#flusher.checkpoint();
   }
@@ -317,7 +320,7 @@ export async function threadFlusher(file: string, program: URL): Promise<Flusher
   isInUse = true;
   return {
     flush: (batch) => ask({ batch }) as Promise<Flushed>,
-    checkpoint: () => ask({ checkpoint: true }) as Promise<boolean>,
+    checkpoint: () => ask({ checkpoint: true }) as Promise<Emptying>,
     async close() {
       if (dead) return;
       isInUse = false;

@@ -64,7 +64,9 @@ export class MemoryStore implements Store {
     return selected(this.#rows, selection);
   }
 
-  async scrub(): Promise<void> {}
+  async scrub(): Promise<boolean> {
+    return true;
+  }
 
   async removeAccount(account: string): Promise<void> {
     const doomed = [...this.#rows.values()].filter((row) => row.account === account);

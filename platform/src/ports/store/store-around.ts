@@ -28,7 +28,7 @@ export class StoreAround implements Store {
     return this.inner.count(counting);
   }
 
-  scrub(): Promise<void> {
+  scrub(): Promise<boolean> {
     return this.inner.scrub();
   }
 

@@ -118,11 +118,11 @@ export interface Store extends AsyncDisposable {
   /** Returns how many records there are, or the sum of their numbers, without reading them. */
   count(counting: Counting): Promise<number>;
   /**
-   * Once this resolves, no file contains text that was removed or replaced. If someone is reading an older state at the moment, it takes a
-   * little longer. A store also does this by itself soon after each removal and replacement.
+   * Once this resolves to true, no file contains text that was removed or replaced. It waits for those who read an older state, and resolves
+   * to false when they take longer than some seconds. A store also does this by itself soon after each removal and replacement.
    */
-  scrub(): Promise<void>;
-  /** Removes everything that an account has, of every kind, so that its text can no longer be found in the files. */
+  scrub(): Promise<boolean>;
+  /** Removes everything that an account has, of every kind, and scrubs. */
   removeAccount(account: string): Promise<void>;
   /**
    * Returns the fence if the lease is free, lapsed or already held by this holder, and undefined otherwise. The fence grows with every
