@@ -10,7 +10,6 @@ const EXCEPTIONS: Record<string, string> = {
   getGpuType: "The catalog page reads the whole list, which has the same records.",
   getCpuType: "The catalog page reads the whole list, which has the same records.",
   getDataCenter: "The catalog page reads the whole list, which has the same records.",
-  getInstallationAccount: "The page of accounts reads the whole list, which has the same records.",
   listEndpointBilling: "Public endpoints do not exist here, so that it is always empty.",
   streamAccountEvents: "Every page follows it, by its address: api/events.ts.",
   deletePod: "The pages of Pods terminate them by podAction, which does the same for one or many.",

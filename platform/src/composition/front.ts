@@ -20,5 +20,5 @@ export function openFront(ground: Ground, services: Services) {
   const { memory = new BodyMemory({ clock, bytes: bodyMemory(bodiesMb, payloadLimits) }) } = ground;
   const large = new LargeJson();
   const pipeline = new Pipeline({ ...ground, limiter, audit: services.audit, doorkeeper, memory, large });
-  return { authenticator, doorkeeper, memory, large, pipeline };
+  return { authenticator, limiter, doorkeeper, memory, large, pipeline };
 }

@@ -1,6 +1,8 @@
 /** The surfaces of a server: each way in, mounted on the listeners that clients, workers and other nodes reach. */
 import { InvokeLimiter } from "../guards/invoke-limits.ts";
+import type { Caller } from "../kernel/caller.ts";
 import { problem } from "../kernel/problem.ts";
+import { AccountUsage } from "../resources/account/usage.ts";
 import { AdministrationService } from "../resources/administration/service.ts";
 import { CatalogService } from "../resources/catalog/service.ts";
 import type { HistoryService } from "../resources/history/service.ts";
@@ -123,14 +125,17 @@ function restOf({
     await machines.roll();
     return machines.known();
   };
+  const accountUsage = new AccountUsage({ ...services, store: services.parts.store });
   const offered = {
     ...services,
     ...access,
+    accountUsage,
     ...openSignIn(ground, services),
     authenticator,
     history,
+    requestWindows: (caller: Caller) => front.limiter.windowsOf(caller),
     administration: new AdministrationService({
-      ...{ ...ground, ...services, nodeId: ground.node.id, memory: front.memory },
+      ...{ ...ground, ...services, nodeId: ground.node.id, memory: front.memory, accountUsage },
       connections: () => front.doorkeeper.connections,
       accountOf: async (endpoint) => (await services.endpoints.find(endpoint))?.account,
     }),

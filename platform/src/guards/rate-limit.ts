@@ -3,7 +3,7 @@ import { serializeList } from "structured-headers";
 import type { Caller } from "../kernel/caller.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { problem } from "../kernel/problem.ts";
-import type { Limits, WindowState } from "../ports/limits/limits.ts";
+import type { Limits, WindowPolicy, WindowState } from "../ports/limits/limits.ts";
 import type { RatePolicy } from "./rate-policy.ts";
 
 interface RateLimiterParts {
@@ -19,12 +19,20 @@ export class RateLimiter {
   readonly #users: RatePolicy;
   readonly #strangers: RatePolicy;
   readonly #clock: Clock;
+  readonly #states = new WeakMap<Caller, WindowState[]>();
 
   constructor({ limits, policy, anonymous = "off", clock }: RateLimiterParts) {
     this.#limits = limits;
     this.#users = policy;
     this.#strangers = anonymous;
     this.#clock = clock;
+  }
+
+  /** The windows of a caller as its last request here left them. Empty if it has no limit. */
+  windowsOf(caller: Caller): (WindowPolicy & WindowState)[] {
+    if (this.#users === "off") return [];
+    const states = this.#states.get(caller) ?? [];
+    return states.map((state, i) => ({ ...(this.#users as WindowPolicy[])[i]!, ...state }));
   }
 
   /** Counts the request and returns the headers for its answer. An exempt caller gets none. */
@@ -37,6 +45,7 @@ export class RateLimiter {
       "RateLimit-Policy": headerOf(policy),
     };
     if (!allowed) throw refusal(windows, headers);
+    if (!caller.anonymous) this.#states.set(caller, windows);
     return headers;
   }
 }

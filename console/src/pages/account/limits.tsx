@@ -1,12 +1,10 @@
 /** What bounds the account: its spending, its rate of requests and its quotas, with what is used of each. */
 import { UpdateAccount } from "@millrace/platform/resources/spending/model.ts";
-import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { type Answer, type Ask, addressOf, send } from "../../api/client.ts";
+import type { Answer, Ask } from "../../api/client.ts";
 import { curlOf } from "../../api/curl.ts";
 import { useMayNot } from "../../api/me.ts";
 import { useRead, useWrite } from "../../api/queries.ts";
-import type { Refusal } from "../../api/refusal.ts";
 import { Button } from "../../design/button.tsx";
 import { Dialog } from "../../design/dialog.tsx";
 import { durationText, Money, moneyText } from "../../design/facts.tsx";
@@ -16,44 +14,63 @@ import { Reason } from "../../design/reason.tsx";
 import { say } from "../../design/toast.tsx";
 import { faultsOf } from "../../forms/faults.ts";
 import { SchemaForm, type Values } from "../../forms/schema-form.tsx";
+import { quotaLabel } from "../../parts/quotas.ts";
 import css from "./account.module.css";
 import { AccountPage } from "./frame.tsx";
-import { type RateWindow, rateWindows } from "./rate-windows.ts";
 
 type Account = Answer<"getAccount">;
 
 export function Limits() {
-  const account = useRead("getAccount", {}, { refetchInterval: 30_000 });
-  const rate = useQuery<RateWindow[], Refusal>({
-    queryKey: ["rate windows"],
-    queryFn: async ({ signal }) => rateWindows((await send(addressOf("getMe", {}), { method: "GET", signal })).headers),
-    refetchInterval: 15_000,
-  });
+  const account = useRead("getAccount", {}, { refetchInterval: 15_000 });
   return (
     <AccountPage name="Limits" curl={curlOf("getAccount")}>
-      <Loaded read={account}>{(data) => <Spending account={data} />}</Loaded>
-      <Panel
-        title="Rate of requests"
-        about="All keys and sessions of one person count together. The answer to what is beyond is 429, with when to try again."
-      >
-        <Loaded read={rate} lines={2}>
-          {(windows) =>
-            windows.length === 0 ? (
-              <p className="quiet">No rate limit holds for you.</p>
-            ) : (
-              <div className={css.meters}>
-                {windows.map((window) => (
-                  <div key={window.name}>
-                    <Meter label={`Each ${window.name}`} used={window.most - window.left} most={window.most} />
-                    <p className={css.help}>Free again in {durationText(window.resetsIn * 1000)}</p>
-                  </div>
-                ))}
-              </div>
-            )
-          }
-        </Loaded>
-      </Panel>
+      <Loaded read={account}>
+        {(data) => (
+          <>
+            <Spending account={data} />
+            <Quotas quotas={data.limits.quotas} />
+            <Requests windows={data.limits.requests} />
+          </>
+        )}
+      </Loaded>
     </AccountPage>
+  );
+}
+
+function Quotas({ quotas }: { quotas: Account["limits"]["quotas"] }) {
+  return (
+    <Panel
+      title="Quotas"
+      about="What the account may have at once. The operator of the installation sets them. Without a bar, only the machines are the limit."
+    >
+      <div className={css.meters}>
+        {Object.entries(quotas).map(([name, { limit, used }]) => (
+          <Meter key={name} label={quotaLabel(name)} used={used} most={limit ?? undefined} />
+        ))}
+      </div>
+    </Panel>
+  );
+}
+
+function Requests({ windows }: { windows: Account["limits"]["requests"] }) {
+  return (
+    <Panel
+      title="Rate of requests"
+      about="All keys and sessions of one person count together. The answer to what is beyond is 429, with when to try again."
+    >
+      {windows.length === 0 ? (
+        <p className="quiet">No rate limit holds for you.</p>
+      ) : (
+        <div className={css.meters}>
+          {windows.map(({ window, used, limit, resetSeconds }) => (
+            <div key={window}>
+              <Meter label={`Each ${window}`} used={used} most={limit} />
+              <p className={css.help}>Free again in {durationText(resetSeconds * 1000)}</p>
+            </div>
+          ))}
+        </div>
+      )}
+    </Panel>
   );
 }
 

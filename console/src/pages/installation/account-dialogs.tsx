@@ -8,7 +8,7 @@ import {
 } from "@millrace/platform/resources/administration/model.ts";
 import { type ReactNode, useState } from "react";
 import type { Ask } from "../../api/client.ts";
-import { useWrite } from "../../api/queries.ts";
+import { useRead, useWrite } from "../../api/queries.ts";
 import type { Refusal } from "../../api/refusal.ts";
 import { Button } from "../../design/button.tsx";
 import { Confirm, Dialog } from "../../design/dialog.tsx";
@@ -135,9 +135,11 @@ interface QuotasProps {
   onChange: (value: Values) => void;
   /** What counts where nothing is set. */
   limits: InstallationAccount["limits"];
+  /** Undefined until it is counted. */
+  used: InstallationAccount["used"];
 }
 
-function Quotas({ value, onChange, limits }: QuotasProps) {
+function Quotas({ value, onChange, limits, used }: QuotasProps) {
   return (
     <fieldset className={css.quotas}>
       <legend className={css.legend}>Quotas</legend>
@@ -150,6 +152,7 @@ function Quotas({ value, onChange, limits }: QuotasProps) {
           min={0}
           max={LARGEST_QUOTA}
           placeholder={quotaText(most)}
+          help={used && `${used[name as keyof typeof used].toLocaleString()} in use`}
         />
       ))}
     </fieldset>
@@ -158,6 +161,7 @@ function Quotas({ value, onChange, limits }: QuotasProps) {
 
 export function SetLimits({ account, onClose }: AccountProps) {
   const [value, setValue] = useState<Values>({ quotas: account.quotas, spendLimitMost: account.spendLimitMost });
+  const used = useRead("getInstallationAccount", { params: { id: account.id } }).data?.used;
   const update = useChange(onClose);
   const submit = () => {
     const quotas = changedQuotas(account.quotas, (value.quotas as Values | undefined) ?? {});
@@ -175,7 +179,12 @@ export function SetLimits({ account, onClose }: AccountProps) {
       without={["balance"]}
       specials={{
         quotas: ({ value: quotas, onChange }) => (
-          <Quotas value={(quotas as Values | undefined) ?? {}} onChange={onChange} limits={account.limits} />
+          <Quotas
+            value={(quotas as Values | undefined) ?? {}}
+            onChange={onChange}
+            limits={account.limits}
+            used={used}
+          />
         ),
       }}
       write={update}

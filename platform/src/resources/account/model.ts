@@ -33,6 +33,9 @@ export const accountQuotas = [
   ...(["endpoints", "keys", "secrets", "registries", "templates", "s3keys"] as const),
 ] as const;
 export type AccountQuota = (typeof accountQuotas)[number];
+/** The same field for each quota. */
+export const everyQuota = <T>(of: T) =>
+  Object.fromEntries(accountQuotas.map((quotaName) => [quotaName, of])) as Record<AccountQuota, T>;
 /** The largest value of a quota, which stands for no limit. */
 export const LARGEST_QUOTA = 1_000_000;
 

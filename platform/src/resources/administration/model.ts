@@ -1,15 +1,13 @@
 /** Accounts, prices and limits of an installation, as its owner sees and sets them. */
 import { MOST_USD } from "../../kernel/money.ts";
 import { closed, dateTime, name, nullable, type Static, t } from "../../kernel/schema.ts";
-import { accountQuotas, LARGEST_QUOTA } from "../account/model.ts";
+import { everyQuota, LARGEST_QUOTA } from "../account/model.ts";
 import { AccountRecord } from "../spending/model.ts";
 
 const quota = { minimum: 0, maximum: LARGEST_QUOTA };
-const everyQuota = <T>(of: T) =>
-  Object.fromEntries(accountQuotas.map((quotaName) => [quotaName, of])) as QuotaFields<T>;
-type QuotaFields<T> = Record<(typeof accountQuotas)[number], T>;
+const count = t.Integer({ minimum: 0 });
 
-const { spendWebhook: _, ...money } = AccountRecord.properties;
+const { spendWebhook: _, limits: __, ...money } = AccountRecord.properties;
 
 export const InstallationAccount = t.Object(
   {
@@ -25,6 +23,9 @@ export const InstallationAccount = t.Object(
     limits: t.Object(everyQuota(t.Integer(quota)), {
       description: `What the account may have: its own quotas, and those of the installation elsewhere. ${LARGEST_QUOTA} means no limit.`,
     }),
+    used: t.Optional(
+      t.Object(everyQuota(count), { description: "What the account has of each now. Absent from lists of accounts." }),
+    ),
   },
   { $id: "InstallationAccount" },
 );
@@ -106,7 +107,6 @@ export const SetPrices = closed(
 );
 
 const bytes = t.Integer({ minimum: 0, description: "Bytes." });
-const count = t.Integer({ minimum: 0 });
 
 /** How many endpoints the answer names. */
 export const LONGEST_QUEUES = 10;

@@ -25,8 +25,8 @@ export const administrationHandlers = (service: AdministrationService): Handlers
   getInstallationUsage: () => service.usage(),
 });
 
-function shownAccount({ account, isFirst, limits, standing }: SeenAccount): InstallationAccount {
+function shownAccount({ account, isFirst, limits, used, standing }: SeenAccount): InstallationAccount {
   const { spendWebhook: _, ...money } = shownMoney(standing);
   const { id, name, owner, createdAt, quotas } = account;
-  return { ...money, id, name, owner, isFirst, createdAt: timestamp(createdAt), quotas, limits };
+  return { ...money, id, name, owner, isFirst, createdAt: timestamp(createdAt), quotas, limits, ...(used && { used }) };
 }

@@ -14,6 +14,7 @@ import type { PageAsked } from "../../ports/store/collection.ts";
 import type { Accounts, ListedAccount } from "../account/accounts.ts";
 import type { QuotaBook, Quotas } from "../account/quotas.ts";
 import type { AccountService } from "../account/service.ts";
+import type { AccountUsage } from "../account/usage.ts";
 import type { SpendBook, Standing } from "../spending/service.ts";
 import { type InstallationUsage, LONGEST_QUEUES } from "./model.ts";
 
@@ -21,6 +22,7 @@ export interface AdministrationParts {
   accounts: Accounts;
   account: Pick<AccountService, "issueKey">;
   quotas: QuotaBook;
+  accountUsage: AccountUsage;
   spending: SpendBook;
   prices: PriceBook;
   queue: Pick<Queue, "demand">;
@@ -38,6 +40,8 @@ export interface SeenAccount {
   account: ListedAccount;
   isFirst: boolean;
   limits: Quotas;
+  /** Not counted for lists. */
+  used?: Quotas;
   standing: Standing;
 }
 
@@ -60,7 +64,8 @@ export class AdministrationService {
   }
 
   async get(id: string): Promise<SeenAccount> {
-    return this.#seen(await this.#parts.accounts.get(id));
+    const account = await this.#parts.accounts.get(id);
+    return { ...(await this.#seen(account)), used: await this.#parts.accountUsage.of(id) };
   }
 
   async create(name: string, email: string): Promise<{ made: SeenAccount; key: string }> {

@@ -4,6 +4,7 @@ import { WEBHOOK_BYTES } from "../../jobs/model.ts";
 import type { Kept } from "../../kernel/document.ts";
 import { MOST_USD } from "../../kernel/money.ts";
 import { closed, nullable, type Static, t } from "../../kernel/schema.ts";
+import { everyQuota } from "../account/model.ts";
 
 const MONTHLY = "USD in a calendar month (UTC)";
 
@@ -19,6 +20,36 @@ const spendWebhook = t.String({
   description:
     "An http or https URL that is posted a warning at 80% and at 100% of a limit or of a credit; null for none.",
 });
+
+const used = t.Integer({ minimum: 0, description: "How much of it is used now." });
+
+const AccountLimits = t.Object(
+  {
+    quotas: t.Object(
+      everyQuota(
+        t.Object({
+          limit: nullable(t.Integer({ minimum: 0, description: "Null where only the machines are the limit." })),
+          used,
+        }),
+      ),
+      { description: "What the account may have at once." },
+    ),
+    requests: t.Array(
+      t.Object({
+        window: t.String({ description: "`minute`, `hour` or `day`." }),
+        seconds: t.Integer({ minimum: 1, description: "Its length." }),
+        limit: t.Integer({ minimum: 1, description: "How many requests it allows." }),
+        used,
+        resetSeconds: t.Integer({ minimum: 0, description: "When it ends and counting begins anew." }),
+      }),
+      {
+        description:
+          "The rate limits of the caller, on all nodes. All keys and sessions of one person count together. Empty where none applies.",
+      },
+    ),
+  },
+  { $id: "AccountLimits", description: "What limits the account and the caller, and what is used of each." },
+);
 
 export const AccountRecord = t.Object(
   {
@@ -36,6 +67,7 @@ export const AccountRecord = t.Object(
     refusal: nullable(
       t.String({ description: "Why nothing new is started for it now; null when nothing is in the way." }),
     ),
+    limits: AccountLimits,
   },
   { $id: "Account" },
 );

@@ -87,6 +87,9 @@ export type KeptWorker = KeptInstance & {
   warmUp?: WarmUp;
 };
 
+/** Workers that run or are about to count against a quota. Frozen workers are bounded by memory instead, and a thaw counts. */
+export const takesPlace = ({ state }: KeptWorker) => !["WANTED", "FROZEN", "FAILED"].includes(state);
+
 /** The log stream of one worker. */
 export const workerLog = (endpoint: string, worker: string) => `${workerLogsOf(endpoint)}${worker}`;
 

@@ -54,8 +54,7 @@ import { secretOperations } from "../../resources/secrets/operations.ts";
 import { secretHandlers } from "../../resources/secrets/rest-v2.ts";
 import type { SecretService } from "../../resources/secrets/service.ts";
 import { spendingOperations } from "../../resources/spending/operations.ts";
-import { spendingHandlers } from "../../resources/spending/rest-v2.ts";
-import type { SpendBook } from "../../resources/spending/service.ts";
+import { type SpendingServices, spendingHandlers } from "../../resources/spending/rest-v2.ts";
 import { templateOperations } from "../../resources/templates/operations.ts";
 import { templateHandlers } from "../../resources/templates/rest-v2.ts";
 import type { TemplateService } from "../../resources/templates/service.ts";
@@ -72,10 +71,9 @@ import { workerOperations } from "../../resources/workers/operations.ts";
 import { workerHandlers } from "../../resources/workers/rest-v2.ts";
 import type { WorkerService } from "../../resources/workers/service.ts";
 
-export interface RestServices extends PeopleServices {
+export interface RestServices extends PeopleServices, SpendingServices {
   account: AccountService;
   audit: AuditLog;
-  spending: SpendBook;
   secrets: SecretService;
   pods: PodService;
   podViews: PodViews;
@@ -107,7 +105,7 @@ export function restResources(services: RestServices): Answered[] {
     answered(peopleOperations, peopleHandlers(services, forgetKeys)),
     answered(ownOperations, ownHandlers(services)),
     openlyAnswered(signInOperations, signInHandlers(services)),
-    answered(spendingOperations, spendingHandlers(services.spending)),
+    answered(spendingOperations, spendingHandlers(services)),
     answered(auditOperations, auditHandlers(services.audit)),
     answered(eventOperations, eventHandlers(services.events)),
     answered(secretOperations, secretHandlers(services.secrets)),

@@ -2,7 +2,7 @@
 import { because, type Reason } from "../../../kernel/reason.ts";
 import type { Held } from "../../../machines/held.ts";
 import type { Place } from "../../../machines/place.ts";
-import type { KeptWorker } from "../model.ts";
+import { type KeptWorker, takesPlace } from "../model.ts";
 
 type Shared = { workers: number } & Held;
 
@@ -48,6 +48,3 @@ export class AccountShare {
     this.#unplaced++;
   }
 }
-
-/** Workers that run or are about to. Frozen workers are bounded by memory instead, and a thaw counts. */
-const takesPlace = ({ state }: KeptWorker) => !["WANTED", "FROZEN", "FAILED"].includes(state);
