@@ -1,63 +1,82 @@
 /** Takes the pictures of the console in the documents, from a real server with real workers: `npm run screenshots`. */
-import { mkdir } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Page } from "playwright-core";
 import { consolePlace } from "./place.ts";
-import { visit, type Walk } from "./walk.ts";
-import { firstLink } from "./walk-people.ts";
+import { button, visit, type Walk } from "./walk.ts";
+import { enterByLink } from "./walk-people.ts";
 
 const folder = fileURLToPath(new URL("../../docs/images/console", import.meta.url));
-const DESKTOP = { width: 1440, height: 900 };
-const PHONE = { width: 390, height: 844 };
+const SIZES = { desktop: { width: 1440, height: 900 }, phone: { width: 390, height: 844 } };
 /** Charts have a point every ten seconds, and a crash loop needs a few starts to be one. */
-const UNTIL_FULL_MS = 45_000;
+const UNTIL_FULL_MS = 60_000;
+/** Longer than the animation of anything, and than the time until charts are drawn. */
+const UNTIL_STILL_MS = 1500;
+
+/** Serves a page and has a log to follow. */
+const NOTEBOOK = `import { createServer } from "node:http";
+createServer((_, answer) => answer.end("hello")).listen(8888, () => console.log("listening on 8888"));
+let epoch = 0;
+setInterval(() => console.log(\`epoch \${++epoch} done, loss \${(2 / epoch).toFixed(3)}\`), 1000);
+`;
 
 type Theme = "light" | "dark";
+type Size = keyof typeof SIZES;
 
 /** An account with something to see: an endpoint that works, one that does not, a Pod, a secret. */
 async function fill({ at, folder: program }: Walk): Promise<{ working: string; broken: string; pod: string }> {
-  const working = await at.endpoint({ name: "transcribe" });
-  for (let job = 0; job < 12; job++)
-    await at.call("POST", `/v2/${working}/run`, { input: { file: `call-${job}.wav` } });
+  await writeFile(join(program, "notebook.mjs"), NOTEBOOK);
+  const working = await at.endpoint({ name: "transcribe", workers: { min: 1, max: 3 } });
   const broken = await at.endpoint({ name: "summarize", env: { EXIT_AT_START: "3" } });
   await at.call("POST", `/v2/${broken}/run`, { input: { text: "a long letter" } });
   await at.call("POST", "/v2/account/secrets", { name: "HF_TOKEN", value: "hf_not_a_token" });
   const { json } = await at.call("POST", "/v2/pods", {
     name: "notebook",
     image: `host:${program}`,
-    cmd: ["sh", "-c", "while true; do echo epoch done; sleep 2; done"],
+    cmd: ["node", "notebook.mjs"],
     cpu: { id: "cpu3c", vcpuCount: 2 },
+    ports: ["8888/http"],
   });
   return { working, broken, pod: json.id };
 }
 
-async function take(page: Page, name: string, { theme, size }: { theme: Theme; size: typeof DESKTOP }): Promise<void> {
-  await page.setViewportSize(size);
+/** Jobs come in waves, so that the charts have a shape. */
+async function keepBusy({ at, page }: Walk, endpoint: string): Promise<void> {
+  for (let wave = 0; wave < UNTIL_FULL_MS / 5000; wave++) {
+    for (let job = 0; job < 4 + (wave % 3) * 4; job++)
+      await at.call("POST", `/v2/${endpoint}/run`, { input: { file: `call-${wave}-${job}.wav`, ms: 200 + job * 90 } });
+    await page.waitForTimeout(5000);
+  }
+}
+
+async function take(page: Page, name: string, theme: Theme, size: Size): Promise<void> {
+  await page.setViewportSize(SIZES[size]);
   await page.emulateMedia({ colorScheme: theme, reducedMotion: "reduce" });
-  await page.waitForLoadState("networkidle").catch(() => undefined);
-  await page.waitForTimeout(1500);
-  const place = size === PHONE ? "phone" : "desktop";
-  await page.screenshot({ path: `${folder}/${name}-${theme}-${place}.png` });
+  await page.waitForTimeout(UNTIL_STILL_MS);
+  await page.screenshot({ path: `${folder}/${name}-${theme}-${size}.png` });
 }
 
 async function takeAll(): Promise<void> {
   await mkdir(folder, { recursive: true });
   await using walk = await consolePlace(() => undefined);
-  await firstLink(walk);
+  await enterByLink(walk);
+  await button(walk.page, "Later").click();
   const { working, broken, pod } = await fill(walk);
-  await walk.page.waitForTimeout(UNTIL_FULL_MS);
-  const pages = {
-    overview: "/",
-    endpoint: `/serverless/${working}`,
-    failing: `/serverless/${broken}`,
-    create: "/serverless/new",
-    pod: `/pods/${pod}`,
-  };
-  for (const [name, path] of Object.entries(pages)) {
+  await keepBusy(walk, working);
+  const pages: [name: string, path: string, ...pictures: [Theme, Size][]][] = [
+    ["overview", "/", ["light", "desktop"], ["dark", "desktop"], ["dark", "phone"]],
+    ["endpoint", `/serverless/${working}`, ["light", "desktop"], ["light", "phone"]],
+    ["jobs", `/serverless/${working}/jobs`, ["dark", "desktop"]],
+    ["try", `/serverless/${working}/try`, ["light", "desktop"]],
+    ["failing", `/serverless/${broken}`, ["light", "desktop"], ["dark", "phone"]],
+    ["create", "/serverless/new", ["light", "desktop"]],
+    ["pod", `/pods/${pod}`, ["dark", "desktop"]],
+    ["logs", `/pods/${pod}/logs`, ["light", "desktop"]],
+  ];
+  for (const [name, path, ...pictures] of pages) {
     await visit(walk, path);
-    await take(walk.page, name, { theme: "light", size: DESKTOP });
-    await take(walk.page, name, { theme: "dark", size: DESKTOP });
-    if (name === "overview" || name === "failing") await take(walk.page, name, { theme: "dark", size: PHONE });
+    for (const [theme, size] of pictures) await take(walk.page, name, theme, size);
   }
 }
 

@@ -5,12 +5,18 @@ import { button, heading, OWNER, VIEWER, visit, type Walk } from "./walk.ts";
 
 const linkIn = (lines: readonly string[]) => /(http\S+\/sign-in#\S+)/.exec(lines.join("\n"))![1]!;
 
-export async function firstLink({ at, page, context }: Walk): Promise<void> {
+/** By the link that the first start printed, pasted into a tab that asks for one. Returns the link. */
+export async function enterByLink({ at, page }: Pick<Walk, "at" | "page">): Promise<string> {
   const link = linkIn(at.server.lines);
-  await page.goto(`${at.server.url}/secrets`);
+  await page.goto(at.server.url);
   await heading(page, "Sign in by link").waitFor();
   await page.goto(link);
   await page.waitForURL(`${at.server.url}/`);
+  return link;
+}
+
+export async function firstLink({ at, page, context }: Walk): Promise<void> {
+  const link = await enterByLink({ at, page });
   expect(await page.evaluate("location.hash")).toBe("");
 
   const again = await context.newPage();

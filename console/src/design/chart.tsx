@@ -65,15 +65,18 @@ export default function Chart(props: ChartProps) {
   }, [shape, height, group]);
   useEffect(() => {
     plot.current?.setData(dataOf(times, series));
+    plot.current?.setLegend({});
   }, [times, series]);
-  const last = series.map(
-    ({ label: name, values, told = values }) =>
-      `${name}: ${textOf(
-        told.findLast((value) => value !== null),
-        format,
-      )}`,
+  const last = series.map((one) => `${one.label}: ${textOf(latestOf(one), format)}`);
+  return (
+    <figure
+      ref={place}
+      className={css.chart}
+      style={{ minHeight: height + LEGEND_PX }}
+      role="img"
+      aria-label={`${label}. Latest: ${last.join(", ")}`}
+    />
   );
-  return <figure ref={place} className={css.chart} role="img" aria-label={`${label}. Latest: ${last.join(", ")}`} />;
 }
 
 /** Bars stand on their moments, so the first and the last need half of their width beside them. */
@@ -82,6 +85,25 @@ function withHalfBars(chart: uPlot, least: number, most: number): [number, numbe
   const half = times.length > 1 ? (times[1]! - times[0]!) / 2 : 43_200;
   return [least - half, most + half];
 }
+
+const LEGEND_PX = 28;
+const latestOf = ({ values, told = values }: Series) => told.findLast((value) => value !== null);
+
+const HOUR = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+const DAY = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
+const DAY_S = 86_400;
+
+/** Hours of the day, and the day where one begins. */
+function timeTexts(times: readonly number[], step: number): string[] {
+  return times.map((time) => {
+    const at = new Date(time * 1000);
+    return step >= DAY_S || at.getHours() + at.getMinutes() === 0 ? DAY.format(at) : HOUR.format(at);
+  });
+}
+
+/** As wide as its longest label. */
+const axisWidth = (_: uPlot, texts: readonly string[] | null) =>
+  14 + 6.2 * Math.max(2, ...(texts ?? []).map((text) => text.length));
 
 const textOf = (value: number | null | undefined, format: (value: number) => string) =>
   value === null || value === undefined ? "–" : format(value);
@@ -122,6 +144,7 @@ function optionsOf(
   return {
     width: element.clientWidth,
     height,
+    padding: [10, 12, 0, 0],
     cursor: {
       drag: { x: zoom.current !== undefined, y: false, setScale: false },
       ...(group !== undefined && { sync: { key: group } }),
@@ -129,15 +152,21 @@ function optionsOf(
     },
     legend: { live: true },
     axes: [
-      { ...axis, size: 40 },
-      { ...axis, size: 56, values: (_, ticks) => ticks.map(format), ...(isWhole && { incrs: WHOLE_STEPS }) },
+      { ...axis, size: 26, values: (_, times, __, ___, step) => timeTexts(times, step) },
+      {
+        ...axis,
+        size: axisWidth,
+        gap: 6,
+        values: (_, ticks) => ticks.map(format),
+        ...(isWhole && { incrs: WHOLE_STEPS }),
+      },
     ],
     scales: {
       ...(series.some(({ isBars }) => isBars) && { x: { range: withHalfBars } }),
       y: { range: (_, least, most) => [Math.min(0, least ?? 0), top ?? ((most ?? 0) <= 0 ? 1 : most * 1.08)] },
     },
     series: [
-      { value: (_, time) => (time === null ? "–" : new Date(time * 1000).toLocaleString()) },
+      { value: (_, time) => (time === null ? "Latest" : new Date(time * 1000).toLocaleString()) },
       ...series.map(({ label, color: token, isFilled, isBars }) => {
         const stroke = color(`--series-${token}`);
         return {
@@ -145,13 +174,18 @@ function optionsOf(
           stroke,
           width: 1.5,
           points: {
-            show: true,
+            show: isBars !== true,
             size: 4,
             fill: stroke,
             filter: (chart: uPlot, place: number) => lonelyIn(chart.data[place]!),
           },
           value: (_: uPlot, value: number | null, place: number, index: number | null) =>
-            textOf(index === null ? value : (latest.current[place - 1]?.told?.[index] ?? value), format),
+            textOf(
+              index === null
+                ? latestOf(latest.current[place - 1]!)
+                : (latest.current[place - 1]?.told?.[index] ?? value),
+              format,
+            ),
           ...(isFilled && { fill: `${stroke}26` }),
           ...(isBars && { fill: stroke, paths: uPlot.paths.bars!({ size: [0.7, 24] }) }),
         };

@@ -74,11 +74,11 @@ export function Duration({ ms }: { ms: number | null | undefined }) {
   return <span className="numbers">{durationText(ms)}</span>;
 }
 
-/** USD. Small sums keep their digits: a hundredth of a cent is worth a look when it is paid each second. */
+/** USD, with cents at least. Small sums keep their digits: a hundredth of a cent is worth a look when it is paid each second. */
 export function moneyText(usd: number): string {
   if (usd === 0) return "$0";
-  const digits = usd !== 0 && Math.abs(usd) < 0.01 ? 5 : Math.abs(usd) < 1 ? 3 : 2;
-  return `$${usd.toFixed(digits)}`;
+  const digits = Math.abs(usd) < 0.01 ? 5 : Math.abs(usd) < 1 ? 3 : 2;
+  return `$${usd.toFixed(digits).replace(/(\.\d\d\d*?)0+$/, "$1")}`;
 }
 
 export function Money({ usd, per }: { usd: number | null | undefined; per?: string }) {
@@ -126,6 +126,7 @@ export function CopyButton({ text, label = "Copy" }: { text: string; label?: str
       <button
         type="button"
         className={css.copy}
+        data-copy
         aria-label={label}
         onClick={(event) => {
           event.stopPropagation();

@@ -52,8 +52,8 @@ export function CurlButton({ curl }: { curl: string }) {
     setTimeout(() => setCopied(false), 1500);
   };
   return (
-    <Button kind="quiet" icon={<Terminal />} title={curl} onClick={() => void copy()}>
-      {isCopied ? "Copied" : "Copy as curl"}
+    <Button kind="quiet" icon={<Terminal />} className={css.curl!} title={curl} onClick={() => void copy()}>
+      <span className={css.label}>{isCopied ? "Copied" : "Copy as curl"}</span>
     </Button>
   );
 }
@@ -79,7 +79,9 @@ export function Panel({ title, about, actions, isFlush, children }: PanelProps) 
           <div className={css.actions}>{actions}</div>
         </header>
       )}
-      <div className={isFlush ? css.flush : css.inside}>{children}</div>
+      <div className={isFlush ? css.flush : css.inside} data-flush={isFlush || undefined}>
+        {children}
+      </div>
     </section>
   );
 }

@@ -16,9 +16,11 @@ interface ReasonProps {
 export function Reason({ text, code, tone = "wait", children }: ReasonProps) {
   if (!text) return null;
   const known = code ? reasons[code] : undefined;
+  const { what, lines } = withLines(text);
   return (
     <div className={css.reason} data-tone={tone}>
-      <p className={css.text}>{text}</p>
+      <p className={css.text}>{what}</p>
+      {lines && <pre className={css.lines}>{lines}</pre>}
       {known && (
         <p className={css.remedy}>
           <Described text={known.remedy} />
@@ -30,6 +32,14 @@ export function Reason({ text, code, tone = "wait", children }: ReasonProps) {
       </div>
     </div>
   );
+}
+
+/** The server puts the last lines of a program into its sentence. Here each has a line of its own again. */
+export function withLines(text: string): { what: string; lines: string | undefined } {
+  const [, before, lines, after = ""] = /^(.*?), last lines: (.*?)(; started \d+ times? again)?$/s.exec(text) ?? [];
+  if (before === undefined) return { what: text, lines: undefined };
+  const telling = lines!.split(" | ").filter((line) => /\w/.test(line));
+  return { what: before + after, lines: telling.length > 0 ? telling.join("\n") : undefined };
 }
 
 /** One line of it, in a table. The remedy is on hover. */

@@ -50,6 +50,7 @@ const features = tableFeatures({
 });
 const ROW_PX = 40;
 const CARD_PX = 108;
+const FEW = 10;
 const NONE: readonly never[] = [];
 
 export function DataTable<Row extends object>(props: TableProps<Row>) {
@@ -118,7 +119,7 @@ export function DataTable<Row extends object>(props: TableProps<Row>) {
     );
   return (
     <div className={css.whole}>
-      <div className={css.tools}>
+      <div className={`${css.tools} ${!tools && !bulk && shown.length <= FEW ? css.few : ""}`}>
         <div className={css.filters}>{tools}</div>
         {chosen.length > 0 && bulk ? (
           <div className={css.bulk}>

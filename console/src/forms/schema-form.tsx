@@ -84,7 +84,7 @@ export function SchemaForm({
             <ChevronRight /> More settings
             <span className="quiet">
               {others
-                .map(({ label }) => label.toLowerCase())
+                .map(({ label }) => inSentence(label))
                 .slice(0, 5)
                 .join(", ")}
               {others.length > 5 ? " …" : ""}
@@ -98,6 +98,10 @@ export function SchemaForm({
     </div>
   );
 }
+
+/** `Idle timeout` as `idle timeout`, and `GPU` as it is. */
+const inSentence = (label: string) =>
+  /^[A-Z][a-z]/.test(label) ? label.charAt(0).toLowerCase() + label.slice(1) : label;
 
 interface FieldProps {
   shape: FieldShape;
@@ -217,7 +221,7 @@ function SchemaField({ shape, path, value, onChange, faults, special, whole }: F
           {help && <p className={css.help}>{help}</p>}
           {isOptional && (value === undefined || value === null) ? (
             <Button size="small" onClick={() => onChange({})}>
-              Set {label.toLowerCase()}
+              Set {inSentence(label)}
             </Button>
           ) : (
             <SchemaForm
@@ -256,7 +260,7 @@ function SchemaField({ shape, path, value, onChange, faults, special, whole }: F
             refused={schema.maxItems !== undefined && items.length >= schema.maxItems && `At most ${schema.maxItems}`}
             onClick={() => onChange([...items, {}])}
           >
-            Add {labelOf(shape.name).toLowerCase()}
+            Add {inSentence(labelOf(shape.name))}
           </Button>
         </fieldset>
       );

@@ -43,8 +43,14 @@ export function WordsField({
 export function MapField({
   value,
   onChange,
+  beside,
   ...common
-}: Common & { value: Readonly<Record<string, string>>; onChange: (value: Record<string, string>) => void }) {
+}: Common & {
+  value: Readonly<Record<string, string>>;
+  onChange: (value: Record<string, string>) => void;
+  /** Another way to add one. */
+  beside?: ReactNode;
+}) {
   const [rows, setRows] = useState<[string, string][]>(() => Object.entries(value));
   const change = (next: [string, string][]) => {
     setRows(next);
@@ -85,10 +91,11 @@ export function MapField({
               />
             </div>
           ))}
-          <div>
+          <div className={css.adding}>
             <Button size="small" icon={<Plus />} onClick={() => setRows([...rows, ["", ""]])}>
               Add
             </Button>
+            {beside}
           </div>
         </div>
       )}

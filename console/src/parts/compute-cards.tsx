@@ -5,6 +5,7 @@ import { useRead } from "../api/queries.ts";
 import { Button } from "../design/button.tsx";
 import { moneyText, Status, type Tone } from "../design/facts.tsx";
 import { Choice } from "../design/field.tsx";
+import { Segments } from "../design/segments.tsx";
 import css from "./compute-cards.module.css";
 
 type Stock = GpuType["availability"];
@@ -140,7 +141,7 @@ function Card({ name, about, place, ofSeveral, onToggle, stock, isVirtual, price
       {isChosen && ofSeveral && <span className={css.place}>{place + 1}</span>}
       <span className={css.line}>
         <span>{facts}</span>
-        <strong className="numbers">{moneyText(price)}/h</strong>
+        <strong className="numbers">{moneyText(price)} / h</strong>
       </span>
       {stock && (
         <span className={css.line}>
@@ -149,34 +150,6 @@ function Card({ name, about, place, ofSeveral, onToggle, stock, isVirtual, price
         </span>
       )}
     </button>
-  );
-}
-
-interface TwoWays<V extends string> {
-  label: string;
-  value: V;
-  options: readonly { value: V; label: string; refused?: string | undefined }[];
-  onChange: (value: V) => void;
-}
-
-/** A choice of a few words beside each other. */
-export function Segments<V extends string>({ label, value, options, onChange }: TwoWays<V>) {
-  return (
-    // biome-ignore lint/a11y/useSemanticElements: buttons in a row are no fields of a form
-    <div className={css.switch} role="group" aria-label={label}>
-      {options.map((option) => (
-        <button
-          key={option.value}
-          type="button"
-          aria-pressed={option.value === value}
-          aria-disabled={option.refused ? true : undefined}
-          title={option.refused}
-          onClick={() => !option.refused && onChange(option.value)}
-        >
-          {option.label}
-        </button>
-      ))}
-    </div>
   );
 }
 

@@ -24,33 +24,32 @@ function EnvField({ value, onChange, fault, shape }: Parameters<Special>[0]) {
     onChange({ ...env, [name]: secretReference(name) });
     setAdded(added + 1);
   };
+  const fromSecret = secrets.length > 0 && (
+    <Menu
+      label="Use a secret"
+      trigger={
+        <Button size="small" kind="quiet" icon={<KeyRound />}>
+          Use a secret
+        </Button>
+      }
+      items={secrets.map(({ name }) => ({
+        label: name,
+        icon: <Plus />,
+        refused: name in env && "It is used already",
+        onSelect: () => add(name),
+      }))}
+    />
+  );
   return (
-    <div>
-      <MapField
-        key={added}
-        label={shape.label}
-        isOptional={shape.isOptional}
-        fault={fault}
-        help={shape.schema.description && <Described text={shape.schema.description} />}
-        value={env}
-        onChange={onChange}
-      />
-      {secrets.length > 0 && (
-        <Menu
-          label="Use a secret"
-          trigger={
-            <Button size="small" kind="quiet" icon={<KeyRound />}>
-              Use a secret
-            </Button>
-          }
-          items={secrets.map(({ name }) => ({
-            label: name,
-            icon: <Plus />,
-            refused: name in env && "It is used already",
-            onSelect: () => add(name),
-          }))}
-        />
-      )}
-    </div>
+    <MapField
+      key={added}
+      label={shape.label}
+      isOptional={shape.isOptional}
+      fault={fault}
+      help={shape.schema.description && <Described text={shape.schema.description} />}
+      value={env}
+      onChange={onChange}
+      beside={fromSecret}
+    />
   );
 }

@@ -4,13 +4,13 @@ let token: string | undefined;
 
 /** Runs before the router, so that neither the router nor the history of the browser ever keeps the secret. */
 export function takeLinkToken(): void {
-  if (!PLACES.includes(location.pathname)) return;
-  if (location.hash.length > 1) token = location.hash.slice(1);
-  history.replaceState(history.state, "", location.pathname + location.search);
-  // Another link pasted into the same tab changes the hash alone, which loads nothing.
+  // A link pasted into a tab that shows one of these pages changes the hash alone, which loads nothing. Most came here from another page.
   addEventListener("hashchange", () => {
     if (PLACES.includes(location.pathname) && location.hash.length > 1) location.reload();
   });
+  if (!PLACES.includes(location.pathname)) return;
+  if (location.hash.length > 1) token = location.hash.slice(1);
+  history.replaceState(history.state, "", location.pathname + location.search);
 }
 
 export const linkToken = (): string | undefined => token;

@@ -10,6 +10,7 @@ import { type Me, useMe } from "../api/me.ts";
 import { useWrite } from "../api/queries.ts";
 import { leave } from "../api/session.ts";
 import { IconButton } from "../design/button.tsx";
+import { onTheme } from "../design/colors.ts";
 import { When } from "../design/facts.tsx";
 import { Refused, Skeleton } from "../design/layout.tsx";
 import { Toasts } from "../design/toast.tsx";
@@ -156,17 +157,18 @@ function SignOutButton() {
   );
 }
 
+const isDarkNow = () => {
+  const chosen = document.documentElement.dataset.theme;
+  return chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+};
+
 function ThemeButton() {
-  const isDarkNow = () => {
-    const chosen = document.documentElement.dataset.theme;
-    return chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-  };
   const [isDark, setDark] = useState(isDarkNow);
+  useEffect(() => onTheme(() => setDark(isDarkNow())), []);
   const turn = () => {
     const theme = isDark ? "light" : "dark";
     document.documentElement.dataset.theme = theme;
     localStorage.setItem("millrace.theme", theme);
-    setDark(!isDark);
   };
   return (
     <IconButton

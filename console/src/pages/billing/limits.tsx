@@ -6,6 +6,7 @@ import { useMayNot } from "../../api/me.ts";
 import { useRead, useWrite } from "../../api/queries.ts";
 import { Button } from "../../design/button.tsx";
 import { Dialog } from "../../design/dialog.tsx";
+import { Money } from "../../design/facts.tsx";
 import { Facts, Loaded, Panel, Refused } from "../../design/layout.tsx";
 import { Reason } from "../../design/reason.tsx";
 import { say } from "../../design/toast.tsx";
@@ -55,7 +56,9 @@ function Shown({ account }: { account: AccountRecord }) {
       >
         <div className={css.month}>
           <p className={css.spent}>
-            <strong className="numbers">{exactText(account.spentThisMonth)}</strong>{" "}
+            <strong>
+              <Money usd={account.spentThisMonth} />
+            </strong>{" "}
             <span className="quiet">{limit === undefined ? "no limit" : `of ${exactText(limit)}`}</span>
           </p>
           {limit !== undefined && (

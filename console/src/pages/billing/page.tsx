@@ -3,7 +3,7 @@ import { lazy, Suspense, useMemo } from "react";
 import { curlOf } from "../../api/curl.ts";
 import { useRead } from "../../api/queries.ts";
 import { Button } from "../../design/button.tsx";
-import { moneyText } from "../../design/facts.tsx";
+import { Money, moneyText } from "../../design/facts.tsx";
 import { Choice } from "../../design/field.tsx";
 import { Loaded, Page, Panel, Skeleton } from "../../design/layout.tsx";
 import { download } from "../../design/table-tools.tsx";
@@ -12,7 +12,7 @@ import css from "./billing.module.css";
 import { historyCsv } from "./export.ts";
 import { Limits } from "./limits.tsx";
 import { ResourceCosts } from "./resources.tsx";
-import { exactText, type History, KINDS, kindSum, kinds, stacked, usdOf } from "./sums.ts";
+import { type History, KINDS, kindSum, kinds, stacked, usdOf } from "./sums.ts";
 
 const Chart = lazy(() => import("../../design/chart.tsx"));
 
@@ -110,7 +110,9 @@ function Sum({ title, usd, isWhole, color }: { title: string; usd: number; isWho
         )}
         {title}
       </dt>
-      <dd className="numbers">{exactText(usd)}</dd>
+      <dd>
+        <Money usd={usd} />
+      </dd>
     </div>
   );
 }

@@ -3,13 +3,13 @@ import { Link } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { useRead } from "../../api/queries.ts";
 import type { Column } from "../../design/column.ts";
-import { Id } from "../../design/facts.tsx";
+import { Id, Money } from "../../design/facts.tsx";
 import { Choice } from "../../design/field.tsx";
 import { Empty, Panel, Refused } from "../../design/layout.tsx";
 import { DataTable } from "../../design/table.tsx";
 import { useView } from "../../shell/view.ts";
 import css from "./billing.module.css";
-import { costsById, exactText, KINDS, type Kind, kinds } from "./sums.ts";
+import { costsById, KINDS, type Kind, kinds } from "./sums.ts";
 
 interface Cost {
   id: string;
@@ -42,7 +42,7 @@ const columns: Column<Cost>[] = [
     id: "usd",
     title: "Cost, USD",
     value: ({ usd }) => usd,
-    cell: ({ usd }) => <span className="numbers">{exactText(usd)}</span>,
+    cell: ({ usd }) => <Money usd={usd} />,
     isNumber: true,
   },
   { id: "id", title: "ID", value: ({ id }) => id, cell: ({ id }) => <Id value={id} /> },

@@ -23,9 +23,7 @@ function Shown({ usage }: { usage: InstallationUsage }) {
       <Reason text={refusal} code={undefined} tone="bad" />
       <Panel title="The server" about={`Node ${node}, which answered.`}>
         <div className={css.meters}>
-          {disk && (
-            <Meter label="Disk of the data folder" used={disk.total - disk.free} most={disk.total} format={sizeText} />
-          )}
+          {disk && <Meter label="Data disk" used={disk.total - disk.free} most={disk.total} format={sizeText} />}
           <Meter label="Memory for bodies" used={bodies.held} most={bodies.total} format={sizeText} />
           <Meter label="Connections" used={connections.open} most={connections.most} />
           <Meter label="Requests that wait for memory" used={bodies.waiting} most={undefined} />

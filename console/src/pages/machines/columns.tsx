@@ -68,7 +68,7 @@ type GpuCounts = InstallationMachine["capacity"]["gpus"];
 /** `1 of 8 A40`, one for each type that is real. Virtual ones are there of every type. */
 function Gpus({ capacity, free }: { capacity: GpuCounts; free: GpuCounts }) {
   const real = capacity.filter(({ virtual }) => !virtual);
-  if (real.length === 0) return <span className="quiet">{capacity.length > 0 ? "virtual alone" : "none"}</span>;
+  if (real.length === 0) return <span className="quiet">{capacity.length > 0 ? "only virtual" : "none"}</span>;
   const texts = real.map(({ id, count }) => `${free.find((one) => one.id === id)?.count ?? 0} of ${count} ${id}`);
   return (
     <span title={texts.join("\n")}>

@@ -1,10 +1,11 @@
 /** What waits or does not work, with its reason, and the jobs that failed in the last hour. */
+import { reasons } from "@millrace/platform/contract.ts";
 import { Link } from "@tanstack/react-router";
 import { CircleCheck } from "lucide-react";
 import { ButtonLink } from "../../design/button.tsx";
 import { Status, When } from "../../design/facts.tsx";
 import { Panel } from "../../design/layout.tsx";
-import { Reason, ShortReason } from "../../design/reason.tsx";
+import { Reason } from "../../design/reason.tsx";
 import css from "./overview.module.css";
 import type { Concern, ListedJob } from "./standing.ts";
 
@@ -13,7 +14,7 @@ const MOST_SHOWN = 6;
 export function Concerns({ concerns }: { concerns: readonly Concern[] }) {
   const rest = concerns.length - MOST_SHOWN;
   return (
-    <Panel title="Waits, and why" isFlush>
+    <Panel title="Needs attention" isFlush>
       {concerns.length === 0 ? (
         <Fine>Nothing waits, and everything that should run does.</Fine>
       ) : (
@@ -54,14 +55,16 @@ export function FailedJobs({ failed }: FailedProps) {
               <p className={css.line}>
                 <Status value={job.status} />{" "}
                 <Link to={`/serverless/${endpoint.id}/jobs/${job.id}` as "/"}>
-                  <code>{job.id}</code>
+                  <code title={job.id}>{job.id.slice(-15)}</code>
                 </Link>{" "}
                 <span className="quiet">
                   of <Link to={`/serverless/${endpoint.id}` as "/"}>{endpoint.name}</Link>,{" "}
                   <When at={job.completedAt} />
                 </span>
               </p>
-              <ShortReason text={errorText(job)} code={codeOf(job)} />
+              <p className={css.why} title={remedyOf(job)}>
+                {errorText(job)}
+              </p>
             </li>
           ))}
         </ul>
@@ -74,7 +77,7 @@ const errorText = (job: ListedJob) => {
   const { error } = job as { error?: unknown };
   return error === undefined ? undefined : typeof error === "string" ? error : JSON.stringify(error);
 };
-const codeOf = (job: ListedJob) => (job as { errorCode?: string }).errorCode;
+const remedyOf = ({ errorCode }: ListedJob) => (errorCode ? reasons[errorCode]?.remedy : undefined);
 
 function Fine({ children }: { children: string }) {
   return (

@@ -3,9 +3,9 @@ import { lazy, Suspense, useMemo } from "react";
 import { curlOf } from "../../api/curl.ts";
 import { useRead } from "../../api/queries.ts";
 import { Money, moneyText } from "../../design/facts.tsx";
-import { Choice } from "../../design/field.tsx";
 import { Loaded, Page, Panel, Skeleton } from "../../design/layout.tsx";
 import { Reason } from "../../design/reason.tsx";
+import { AGAIN_MS, type Range, TimeRange } from "../../parts/time-range.tsx";
 import { useView } from "../../shell/view.ts";
 import { Concerns, FailedJobs } from "./concerns.tsx";
 import { FirstSteps } from "./first-steps.tsx";
@@ -15,9 +15,6 @@ import { counted, endpointConcerns, latestOf, podConcerns, sumOf, timesOf, verdi
 import { Tile } from "./tile.tsx";
 
 const Chart = lazy(() => import("../../design/chart.tsx"));
-const RANGES = { "1h": "Last hour", "24h": "Last 24 hours", "7d": "Last 7 days", "30d": "Last 30 days" } as const;
-type Range = keyof typeof RANGES;
-const AGAIN_MS: Record<Range, number> = { "1h": 10_000, "24h": 60_000, "7d": 300_000, "30d": 300_000 };
 
 export function Overview() {
   const { pods, endpoints, shown, health, failed } = useOverview();
@@ -149,17 +146,7 @@ function Charts() {
     { keep: true, refetchInterval: AGAIN_MS[range] ?? 60_000 },
   );
   return (
-    <Panel
-      title="Over time"
-      actions={
-        <Choice
-          label="Range"
-          value={range}
-          onChange={setRange}
-          options={Object.entries(RANGES).map(([value, label]) => ({ value: value as Range, label }))}
-        />
-      }
-    >
+    <Panel title="Over time" actions={<TimeRange value={range} onChange={setRange} />}>
       <Loaded read={read} lines={8}>
         {(history) => <Drawn history={history} />}
       </Loaded>

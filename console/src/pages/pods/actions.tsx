@@ -16,7 +16,7 @@ import { ableTo, lostBy, refusedAction } from "./state.ts";
 
 const ACTIONS = [
   { action: "start", verb: "Start", done: "started", icon: <Play /> },
-  { action: "stop", verb: "Stop", done: "stopped", icon: <Square /> },
+  { action: "stop", verb: "Stop", done: "stopped", icon: <Square fill="currentColor" /> },
   { action: "restart", verb: "Restart", done: "restarted", icon: <RotateCcw /> },
   { action: "terminate", verb: "Terminate", done: "terminated", icon: <Trash2 /> },
 ] as const;

@@ -3,18 +3,10 @@ import { curlOf } from "../../api/curl.ts";
 import { useRead } from "../../api/queries.ts";
 import Chart from "../../design/chart.tsx";
 import { CurlButton, Loaded, Panel } from "../../design/layout.tsx";
-import { Segments } from "../../design/segments.tsx";
+import { AGAIN_MS, type Range, TimeRange } from "../../parts/time-range.tsx";
 import { useView } from "../../shell/view.ts";
 import css from "./pods.module.css";
 
-const RANGES = [
-  { value: "1h", label: "1 h" },
-  { value: "24h", label: "24 h" },
-  { value: "7d", label: "7 d" },
-  { value: "30d", label: "30 d" },
-] as const;
-type Range = (typeof RANGES)[number]["value"];
-const AGAIN_MS: Record<Range, number> = { "1h": 10_000, "24h": 60_000, "7d": 300_000, "30d": 600_000 };
 const percent = (value: number) => `${value < 10 ? Number(value.toFixed(1)) : Math.round(value)} %`;
 
 interface ChartsProps {
@@ -34,7 +26,7 @@ export default function Charts({ id, hasGpu, isVirtual }: ChartsProps) {
       actions={
         <>
           <CurlButton curl={curlOf("getPodMetricsHistory", ask)} />
-          <Segments label="Time range" value={range} options={RANGES} onChange={setRange} />
+          <TimeRange value={range} onChange={setRange} />
         </>
       }
     >
@@ -48,6 +40,7 @@ export default function Charts({ id, hasGpu, isVirtual }: ChartsProps) {
                 label="CPU and memory"
                 times={times}
                 format={percent}
+                isWhole
                 group="pod"
                 series={[
                   { label: "CPU", values: cpu, color: 1, isFilled: true },
@@ -59,6 +52,7 @@ export default function Charts({ id, hasGpu, isVirtual }: ChartsProps) {
                   label="GPU"
                   times={times}
                   format={percent}
+                  isWhole
                   group="pod"
                   series={[
                     { label: "GPU", values: gpu, color: 2, isFilled: true },

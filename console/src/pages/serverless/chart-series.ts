@@ -1,8 +1,6 @@
 /** Which series of an endpoint's history are drawn together. */
 import type { Series } from "../../design/chart.tsx";
-
-export const RANGES = ["1h", "24h", "7d", "30d"] as const;
-export type Range = (typeof RANGES)[number];
+import { RANGES, type Range } from "../../parts/time-range.tsx";
 
 export interface ChartShape {
   title: string;
@@ -52,7 +50,7 @@ export function chartsOf(series: History, isQueue: boolean): ChartShape[] {
       title: "Queue",
       format: "count",
       lines: [
-        line("jobsInQueueMost", "Most in the queue", 2),
+        line("jobsInQueueMost", "Most in the queue", 3),
         line("jobsInQueue", "In the queue", 2, { isFilled: true }),
         line("jobsInProgress", "In progress", 1),
       ],

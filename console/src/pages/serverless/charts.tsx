@@ -6,14 +6,12 @@ import { useRead } from "../../api/queries.ts";
 import { Button } from "../../design/button.tsx";
 import { durationText } from "../../design/facts.tsx";
 import { Loaded, Panel, Skeleton } from "../../design/layout.tsx";
-import { Segments } from "../../parts/compute-cards.tsx";
+import { AGAIN_MS, type Range, TimeRange } from "../../parts/time-range.tsx";
 import { useView } from "../../shell/view.ts";
-import { chartsOf, isBlank, RANGES, type Range, timesOf, zoomedTo } from "./chart-series.ts";
+import { chartsOf, isBlank, timesOf, zoomedTo } from "./chart-series.ts";
 import css from "./serverless.module.css";
 
 const Chart = lazy(() => import("../../design/chart.tsx"));
-/** The newest point grows all the time; long ranges change slowly. */
-const REFRESH_MS: Record<Range, number> = { "1h": 10_000, "24h": 60_000, "7d": 300_000, "30d": 300_000 };
 
 export function Charts({ endpoint }: { endpoint: Endpoint }) {
   const [range] = useView<Range>("range", "1h");
@@ -24,7 +22,7 @@ export function Charts({ endpoint }: { endpoint: Endpoint }) {
   const read = useRead(
     "getEndpointMetricsHistory",
     { params: { id: endpoint.id }, query: { range, ...(end && { end }) } },
-    { refetchInterval: end ? false : REFRESH_MS[range], keep: true },
+    { refetchInterval: end ? false : AGAIN_MS[range], keep: true },
   );
   return (
     <>
@@ -35,12 +33,7 @@ export function Charts({ endpoint }: { endpoint: Endpoint }) {
             Until {new Date(end).toLocaleString()}. Back to now
           </Button>
         )}
-        <Segments
-          label="Time range"
-          value={range}
-          options={RANGES.map((value) => ({ value, label: value }))}
-          onChange={(next) => look({ range: next, end: undefined })}
-        />
+        <TimeRange value={range} onChange={(next) => look({ range: next, end: undefined })} />
       </div>
       <Loaded read={read} lines={8}>
         {(history) => (

@@ -1,6 +1,7 @@
 /** The compute of an endpoint: GPU types in order of preference, or CPU flavors. */
 import type { CpuType, GpuType } from "@millrace/platform/resources/catalog/model.ts";
 import { Refused, Skeleton } from "../../design/layout.tsx";
+import { Segments } from "../../design/segments.tsx";
 import type { Special, Values } from "../../forms/schema-form.tsx";
 import { chosenTypes, type GpuRequest, requestFor, toggled, vcpuCounts } from "../../parts/compute.ts";
 import css from "../../parts/compute-cards.module.css";
@@ -9,7 +10,6 @@ import {
   CountChoice,
   CpuCards,
   GpuCards,
-  Segments,
   useCpuCatalog,
   useGpuCatalog,
 } from "../../parts/compute-cards.tsx";

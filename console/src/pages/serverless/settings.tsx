@@ -20,7 +20,7 @@ export function EndpointSettings() {
   return <EndpointFrame>{(endpoint) => <Settings key={endpoint.id} endpoint={endpoint} />}</EndpointFrame>;
 }
 
-const FIRST = ["name", "image", "cmd", "env", "gpu", "workers", "scaling", "timeout", "flashboot"];
+const FIRST = ["name", "image", "cmd", "env", "gpu", "cpu", "workers", "scaling", "timeout", "flashboot"];
 
 function Settings({ endpoint }: { endpoint: Endpoint }) {
   const mayNot = useMayNot("serverless:write");
@@ -33,15 +33,17 @@ function Settings({ endpoint }: { endpoint: Endpoint }) {
         resource={resources.endpoints}
         record={endpoint}
         first={FIRST}
-        without={family === "gpu" ? ["cpu", "templateId"] : ["templateId"]}
+        without={[family === "gpu" ? "cpu" : "gpu", "templateId"]}
         specials={{ ...SPECIALS, [family]: computeField(family) }}
         warning={(changed) => <ReleaseWarning changed={changed} />}
       />
-      <Panel title="Delete this endpoint" about="Its settings, jobs, results and logs go with it, for good.">
-        <Button kind="danger" onClick={() => setDeleting(true)}>
-          Delete {endpoint.name}
-        </Button>
-      </Panel>
+      <div className={css.asWideAsForm}>
+        <Panel title="Delete this endpoint" about="Its settings, jobs, results and logs go with it, for good.">
+          <Button kind="danger" onClick={() => setDeleting(true)}>
+            Delete {endpoint.name}
+          </Button>
+        </Panel>
+      </div>
       <DeleteDialog
         resource={resources.endpoints}
         record={endpoint}

@@ -114,7 +114,7 @@ function Box({ endpoint, last }: { endpoint: Endpoint; last: { id: string; input
             <div className={css.foot}>
               <p className="quiet">{fault ?? bodySource(mode, bodies[shape], last)}</p>
               {call.isBusy ? (
-                <Button icon={<Square />} onClick={call.stop}>
+                <Button icon={<Square fill="currentColor" />} onClick={call.stop}>
                   Stop waiting
                 </Button>
               ) : (
