@@ -1,6 +1,5 @@
 /** Takes the pictures of the console in the documents, from a real server with real workers: `npm run screenshots`. */
-import { mkdir, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { mkdir } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import type { Page } from "playwright-core";
 import { consolePlace } from "./place.ts";
@@ -14,19 +13,14 @@ const UNTIL_FULL_MS = 60_000;
 /** Longer than the animation of anything, and than the time until charts are drawn. */
 const UNTIL_STILL_MS = 1500;
 
-/** Serves a page and has a log to follow. */
-const NOTEBOOK = `import { createServer } from "node:http";
-createServer((_, answer) => answer.end("hello")).listen(8888, () => console.log("listening on 8888"));
-let epoch = 0;
-setInterval(() => console.log(\`epoch \${++epoch} done, loss \${(2 / epoch).toFixed(3)}\`), 1000);
-`;
+/** Has a log to follow. */
+const NOTEBOOK = 'epoch=0; while true; do epoch=$((epoch+1)); echo "epoch $epoch done"; sleep 1; done';
 
 type Theme = "light" | "dark";
 type Size = keyof typeof SIZES;
 
 /** An account with something to see: an endpoint that works, one that does not, a Pod, a secret. */
 async function fill({ at, folder: program }: Walk): Promise<{ working: string; broken: string; pod: string }> {
-  await writeFile(join(program, "notebook.mjs"), NOTEBOOK);
   const working = await at.endpoint({ name: "transcribe", workers: { min: 1, max: 3 } });
   const broken = await at.endpoint({ name: "summarize", env: { EXIT_AT_START: "3" } });
   await at.call("POST", `/v2/${broken}/run`, { input: { text: "a long letter" } });
@@ -34,7 +28,7 @@ async function fill({ at, folder: program }: Walk): Promise<{ working: string; b
   const { json } = await at.call("POST", "/v2/pods", {
     name: "notebook",
     image: `host:${program}`,
-    cmd: ["node", "notebook.mjs"],
+    cmd: ["sh", "-c", NOTEBOOK],
     cpu: { id: "cpu3c", vcpuCount: 2 },
     ports: ["8888/http"],
   });

@@ -1,3 +1,4 @@
+/** The sentence of a reason, told from the lines of a program within it. */
 import { expect, test } from "vitest";
 import { withLines } from "./reason.tsx";
 
