@@ -11,6 +11,8 @@ export interface Environment {
   MILLRACE_DATABASE_URL_FILE?: string | undefined;
   XDG_CONFIG_HOME?: string | undefined;
   HOME?: string | undefined;
+  VIRTUAL_ENV?: string | undefined;
+  PATH?: string | undefined;
   TERM?: string | undefined;
   NO_COLOR?: string | undefined;
   DISPLAY?: string | undefined;

@@ -16,6 +16,11 @@ export const verbs: readonly Verb[] = [
     load: async () => (await import("./serve.ts")).serveCommand(),
   },
   {
+    name: "dev",
+    about: "run your own handler here, with new code after each save",
+    load: async (shell) => (await import("./dev.ts")).devCommand(shell),
+  },
+  {
     name: "open",
     about: "sign in to the console; works while the server runs",
     load: async ({ env }) => (await import("./open.ts")).openCommand(env),

@@ -66,6 +66,8 @@ export interface RunningServer extends AsyncDisposable {
   newOwnerKey: string | undefined;
   /** A link to sign in with, if `newOwnerKey` is there. */
   signInLink: string | undefined;
+  /** Makes a link that signs the owner in to the console once, or undefined where that cannot be written. */
+  makeSignInLink(): Promise<string | undefined>;
   log: Log;
   /** Says what a shutdown would wait for now, in words for the person who starts it. */
   ending(): Promise<string>;
@@ -159,15 +161,19 @@ export async function serve(settings: Settings, given: Partial<Surroundings> = {
   app.start();
   // Nobody waits for this. It logs its own failures.
   if (app.runsPods) floating(openSsh(settings, app.ssh, parts.log), () => {});
-  const signInLink = newOwnerKey && (await firstLink(installation, settings.publicUrl ?? url, parts.log));
+  const makeLink = () => linkFor(installation, settings.publicUrl ?? url, parts.log);
+  const signInLink = newOwnerKey && (await makeLink());
   const running = opened.move();
   const computes = here.machines.map(({ compute }) => compute);
   const ending = async () => endingText(await countUnderWay(queue, computes));
-  return { url, newOwnerKey, signInLink, log: parts.log, ending, [Symbol.asyncDispose]: () => running.disposeAsync() };
+  return {
+    ...{ url, newOwnerKey, signInLink, makeSignInLink: makeLink, log: parts.log, ending },
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
 }
 
 /** For the person who is shown the new key. A server without a link, as on a full disk, is of more use than none. */
-async function firstLink(installation: Installation, base: string, log: Log): Promise<string | undefined> {
+async function linkFor(installation: Installation, base: string, log: Log): Promise<string | undefined> {
   try {
     const { account } = await installation.accounts.firstOwner();
     return (await makeSignInLink(installation, { account, base, actor: { type: "system" } })).url;
