@@ -33,7 +33,11 @@ export default defineConfig({
       {
         test: {
           name: "fast",
-          include: ["{platform,cli,worker,console}/src/**/*.test.ts", "examples/**/*.test.ts", "scripts/**/*.test.ts"],
+          include: [
+            "{platform,cli,worker,console,site}/src/**/*.test.ts",
+            "examples/**/*.test.ts",
+            "scripts/**/*.test.ts",
+          ],
           exclude: ["**/*.real.test.ts"],
           // Files share the modules that a process has already loaded: to load them anew for each took half of the time. Tests therefore
           // keep what they change to themselves.

@@ -1,6 +1,7 @@
-/** Builds the console into `console/dist`, with compressed copies of its files, and notes what it was built from. */
+/** Builds the console and the documentation into `console/dist`, with compressed copies of all files, and notes what they were built from. */
+import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { glob, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -11,9 +12,11 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const home = join(root, "console");
 /** The launcher compares the files that are named here with what they were, and builds again when one of them changed. */
 const note = join(root, "node_modules/.cache/console-files");
-const COMPRESSED = /\.(js|css|html|svg)$/;
+const COMPRESSED = /\.(js|css|html|svg|json)$/;
+const SITE = join(root, "site/src/build.ts");
+const DOCUMENTS = ["docs/**/*.md", "openapi*.json", "site/{src,layouts,public}/*"];
 
-/** Builds the console into `folder`, and returns the files of ours that it was built from. */
+/** Builds the console into `folder`, with the documentation below `docs`. Returns the files of ours that they were built from. */
 export async function consoleInto(folder: string): Promise<Set<string>> {
   const sources = new Set<string>();
   await build({
@@ -22,6 +25,9 @@ export async function consoleInto(folder: string): Promise<Set<string>> {
     build: { outDir: folder },
     plugins: [sourcesInto(sources)],
   });
+  // The generator works on the current folder, so it gets a process of its own.
+  await promisify(execFile)(process.execPath, [SITE, join(folder, "docs")], { cwd: root });
+  for await (const path of glob(DOCUMENTS, { cwd: root })) sources.add(path);
   await compress(folder);
   return sources;
 }

@@ -39,6 +39,35 @@ async function world(built: Record<string, string> = BUILT, options: WorldOption
   return { ...server, folder, get, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 
+describe("the documentation", () => {
+  const DOCS = { "docs/index.html": "all pages", "docs/jobs.html": "jobs", "docs/clients/index.html": "clients" };
+
+  test.each([
+    ["/docs", "all pages"],
+    ["/docs/", "all pages"],
+    ["/docs/jobs", "jobs"],
+    ["/docs/clients/", "clients"],
+    ["/docs/clients", "clients"],
+  ])("is at %s, for programs too", async (path, text) => {
+    await using server = await world({ ...BUILT, ...DOCS });
+    for (const accept of [BROWSER, "*/*"]) {
+      const page = await server.get(path, { accept });
+      expect([page.status, page.headers.get("content-type"), page.text]).toEqual([
+        200,
+        "text/html; charset=utf-8",
+        text,
+      ]);
+      expect(page.headers.get("cache-control")).toBe("no-cache");
+    }
+  });
+
+  test("has no page of that name", async () => {
+    await using server = await world({ ...BUILT, ...DOCS });
+    const { status, json } = await server.get("/docs/nothing");
+    expect([status, json.detail]).toEqual([404, "The documentation has no such page: see /docs/."]);
+  });
+});
+
 describe("the page", () => {
   test.each(["/", "/serverless", "/serverless/abc/jobs?status=FAILED", "/v2volumes", "/index.html"])(
     "is at %s, which nothing else has",
@@ -86,17 +115,8 @@ describe("the page", () => {
   test("is not for other methods, nor where another surface is", async () => {
     await using server = await world();
     expect((await server.get("/", {}, "POST")).headers.get("content-type")).toContain("json");
-    for (const path of [
-      "/v2/nothing/at/all",
-      "/v1/nothing",
-      "/v2/serverless",
-      "/s3/volume",
-      "/docs/nothing",
-      "/v2",
-      "/v1",
-    ])
+    for (const path of ["/v2/nothing/at/all", "/v1/nothing", "/v2/serverless", "/s3/volume", "/v2", "/v1"])
       expect((await server.get(path)).text, path).not.toContain("<title>Console");
-    expect((await server.get("/docs")).text).toContain("swagger");
     expect((await server.get("/graphql")).text).not.toContain("<title>Console");
   });
 
@@ -137,7 +157,7 @@ describe("the page", () => {
   test("a folder that cannot be read is logged, and hides nothing else", async () => {
     await using server = await world({}, { consoleFolder: "/proc/self/mem/dist\0" });
     const { status, text } = await server.get("/");
-    expect([status, text.includes('href="/docs"')]).toEqual([503, true]);
+    expect([status, text.includes('href="/v2/openapi.json"')]).toEqual([503, true]);
     expect(server.logged.join()).toContain("the files of the console cannot be read");
   });
 });

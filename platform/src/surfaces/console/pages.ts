@@ -13,7 +13,9 @@ import { consoleHeaders } from "./headers.ts";
 /** If a browser accepts several, the first of these is used. */
 const ENCODINGS: readonly Encoding[] = ["br", "gzip", "identity"];
 /** These paths belong to other surfaces. A path below them that does not exist is no page of the console. */
-const OTHERS = /^\/(v1|v2|graphql|docs|s3|healthz|readyz)(\/|$)/;
+const OTHERS = /^\/(v1|v2|graphql|s3|healthz|readyz)(\/|$)/;
+/** The documentation is built beside the console. Its pages are files, and programs read them too. */
+const DOCS = /^\/docs(\/|$)/;
 const ASSETS = "/assets/";
 
 const FOR_EVER = "public, max-age=31536000, immutable";
@@ -42,6 +44,7 @@ export class ConsolePages {
       const files = method === "GET" || method === "HEAD" ? await this.#read() : undefined;
       const path = request.url.split("?", 1)[0]!;
       if (!files) return isOfConsole(request, path) ? sayComing(reply) : otherwise(request, reply, params);
+      if (DOCS.test(path)) return sendPage(request, reply, files.get(path) ?? pageOf(files, path));
       const file = files.get(path);
       if (file && path !== INDEX) return send(request, reply, file, file.isHashed ? FOR_EVER : ASK_AGAIN);
       if (path.startsWith(ASSETS)) return refuse(reply);
@@ -68,7 +71,16 @@ export class ConsolePages {
 }
 
 /** A browser asks for a page, and no other surface has the path. */
-const isOfConsole = (request: Request, path: string) => !OTHERS.test(path) && wantsPage(request);
+const isOfConsole = (request: Request, path: string) => DOCS.test(path) || (!OTHERS.test(path) && wantsPage(request));
+
+/** `/docs/jobs` is the file `/docs/jobs.html`, and `/docs/clients/` is `/docs/clients/index.html`. */
+const pageOf = (files: ConsoleFiles, path: string) => {
+  const plain = path.replace(/\/$/, "");
+  return files.get(`${plain}.html`) ?? files.get(`${plain}/index.html`);
+};
+
+const sendPage = (request: Request, reply: Reply, file: ConsoleFile | undefined) =>
+  file ? send(request, reply, file, ASK_AGAIN) : refuse(reply, "The documentation has no such page: see /docs/.");
 
 const COMING = `<!doctype html>
 <html lang="en">
@@ -76,7 +88,7 @@ const COMING = `<!doctype html>
 <meta http-equiv="refresh" content="2">
 <title>Millrace</title>
 <p>Millrace is running. The launcher is building its web console, which takes about ten seconds after an update. This page looks again by itself.
-<p>If the console does not appear, <code>node_modules/.cache/console-log</code> in the folder of Millrace says why. The API and <a href="/docs">/docs</a> work without it.
+<p>If the console does not appear, <code>node_modules/.cache/console-log</code> in the folder of Millrace says why. The API works without it; <a href="/v2/openapi.json">/v2/openapi.json</a> describes it.
 </html>
 `;
 
@@ -113,7 +125,10 @@ const names = (condition: string | undefined, etag: string) =>
   condition?.split(",").some((tag) => tag.trim().replace(/^W\//, "") === etag) === true;
 
 /** A missing script must not be answered with the page, since a browser would run that as the script. */
-function refuse(reply: Reply): Reply {
-  const refusal = problem("not-found", "The console has no such file. Load the page again: the console may be newer.");
+function refuse(
+  reply: Reply,
+  why = "The console has no such file. Load the page again: the console may be newer.",
+): Reply {
+  const refusal = problem("not-found", why);
   return sendRefusal(reply.header("Cache-Control", NEVER), refusal, problemJson(refusal));
 }

@@ -114,17 +114,6 @@ describe("the document", () => {
     expect([json.openapi, json.info.version]).toEqual(["3.1.0", "2.0.0"]);
   });
 
-  test.each([
-    ["/docs", "text/html; charset=utf-8", "/docs/start.js"],
-    ["/docs/start.js", "text/javascript; charset=utf-8", "/v2/openapi.json"],
-    ["/docs/swagger-ui-bundle.js", "text/javascript; charset=utf-8", "SwaggerUIBundle"],
-    ["/docs/swagger-ui.css", "text/css; charset=utf-8", ".swagger-ui"],
-  ])("has a page for people: %s", async (path, type, part) => {
-    await using world = await setup();
-    const { status, headers, text } = await world.call("GET", path, { key: null });
-    expect([status, headers.get("content-type"), text.includes(part)]).toEqual([200, type, true]);
-  });
-
   test("never lets a secret's value out", () => {
     const schemas = openApiDocument().components as { schemas: Record<string, { properties: object }> };
     expect(Object.keys(schemas.schemas.Secret!.properties)).not.toContain("value");

@@ -37,11 +37,7 @@ const nodeLink = ["log", "connection"].map((what) =>
 const open = [
   "/",
   "/docs",
-  "/docs/start.js",
-  "/docs/start-v1.js",
-  "/docs/swagger-ui.css",
-  "/docs/swagger-ui-bundle.js",
-  "/docs/swagger-ui-standalone-preset.js",
+  "/docs/jobs",
   "/v2/openapi-invoke.json",
   "/v2/openapi.json",
   "/v1/openapi.json",
