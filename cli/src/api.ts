@@ -129,7 +129,8 @@ function problemIn(text: string): Said {
 
 /** What the catalogue of reasons advises. A general code advises nothing that the server's sentence does not say. */
 async function remedyOf(code: string | undefined): Promise<string | undefined> {
-  if (code === undefined) return undefined;
+  const { meanings } = await import("@millrace/platform/kernel/problem.ts");
+  if (code === undefined || code in meanings) return undefined;
   const { reasonTables } = await import("@millrace/platform/kernel/reason.ts");
   const tables: Record<string, Record<string, { remedy: string }>> = reasonTables;
   return Object.values(tables).find((table) => code in table)?.[code]?.remedy;

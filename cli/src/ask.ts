@@ -1,4 +1,4 @@
-/** Reads what a person types or pipes in: a secret without echo, or a whole stream. */
+/** Reads what a person types or pipes in: a secret without echo, a whole stream, or a yes. */
 import { EXIT, Failure, wrongUse } from "./failure.ts";
 import type { Streams } from "./shell.ts";
 
@@ -39,5 +39,19 @@ export async function askHidden({ stdin, stderr }: Streams, question: string, in
   } finally {
     stdin.setRawMode(false);
     stderr.write("\n");
+  }
+}
+/** Asks before something is lost for good. Without a terminal `--yes` has to say so. */
+export async function confirmed(streams: Streams, what: string, yes: boolean | undefined): Promise<void> {
+  if (yes) return;
+  const { stdin, stderr } = streams;
+  if (!stdin.isTTY || !stderr.isTTY) throw wrongUse(`${what}; add --yes to do it`);
+  const { createInterface } = await import("node:readline/promises");
+  const lines = createInterface({ input: stdin, output: stderr });
+  try {
+    const answer = await lines.question(`${what}. Go on? [y/N] `);
+    if (!/^y(es)?$/i.test(answer.trim())) throw new Failure("nothing was done");
+  } finally {
+    lines.close();
   }
 }

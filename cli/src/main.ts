@@ -46,8 +46,8 @@ function withOwnExits(command: Command): void {
 try {
   await holding(program.parseAsync());
 } catch (error) {
-  // A person who pressed Ctrl-C knows why the work broke off.
-  if (!stop?.signal.aborted) {
+  // A person who pressed Ctrl-C knows why the work broke off, and hears only of what goes on without it.
+  if (!stop?.signal.aborted || error instanceof Failure) {
     const { errors = [] } = error as { errors?: readonly string[] };
     console.error([`millrace: ${(error as Error).message}`, ...errors].join("\n  "));
     process.exitCode = error instanceof Failure ? error.exitCode : EXIT.failed;

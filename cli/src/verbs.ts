@@ -1,5 +1,6 @@
 /** The verbs of the command line: what each is for, and the file that does it. */
 import type { Command } from "commander";
+import { groups } from "./groups.ts";
 import type { Shell } from "./shell.ts";
 
 export interface Verb {
@@ -70,6 +71,36 @@ export const verbs: readonly Verb[] = [
     about: "print the variables for a worker of an endpoint, started by hand",
     load: async () => (await import("./worker-env.ts")).workerEnvCommand(),
   },
+  {
+    name: "run",
+    about: "submit a job to an endpoint, and print what it returns",
+    load: async (shell) => (await import("./run.ts")).runCommand(shell),
+  },
+  {
+    name: "logs",
+    about: "print the log of a Pod, an endpoint, a worker or a job, and follow it with -f",
+    load: async (shell) => (await import("./logs.ts")).logsCommand(shell),
+  },
+  {
+    name: "ps",
+    about: "list what runs: Pods, endpoints and their workers",
+    load: async (shell) => (await import("./ps.ts")).psCommand(shell),
+  },
+  {
+    name: "top",
+    about: "show queues, workers, Pods and GPUs, live; q ends it",
+    load: async (shell) => (await import("./top.ts")).topCommand(shell),
+  },
+  {
+    name: "ssh",
+    about: "open a shell in a Pod by ssh, or run a command in it",
+    load: async (shell) => (await import("./ssh.ts")).sshCommand(shell),
+  },
+  ...groups.map((group) => ({
+    name: group.name,
+    about: group.about,
+    load: async (shell: Shell) => (await import("./derived.ts")).groupCommand(group, shell),
+  })),
   {
     name: "exec",
     about: "run a program in a Pod, or in a worker of an endpoint; needs a key with pods:exec or serverless:exec",
