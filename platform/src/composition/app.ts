@@ -6,6 +6,7 @@ import type { Machines } from "../machines/machines.ts";
 import { podLogs } from "../resources/pods/logs.ts";
 import type { Shells } from "../resources/shells.ts";
 import { VolumeCare } from "../resources/volumes/care.ts";
+import { VolumeCounts } from "../resources/volumes/counts.ts";
 import type { VolumeUpkeep } from "../resources/volumes/service.ts";
 import { closeServer, type HttpServer } from "../surfaces/http/server.ts";
 import type { SshListener } from "../surfaces/ssh/listener.ts";
@@ -49,7 +50,9 @@ export async function createApp(parts: AppParts, books: Books, settings: AppSett
   const ground = groundOf(parts, settings);
   const bells = makeBells();
   const roll = openRoll(ground, books, bells);
-  const volumeCare = careForVolumes(ground, books, roll);
+  const ofVolumes = volumeParts(ground, books, roll);
+  const volumeCare = new VolumeCare(ofVolumes);
+  const volumeCounts = new VolumeCounts(ofVolumes);
   const services = await openServices(books, around(ground, bells, roll, volumeCare));
   const front = openFront(ground, services);
   const jobs = openJobs(ground, services, bells, roll, front);
@@ -90,7 +93,7 @@ export async function createApp(parts: AppParts, books: Books, settings: AppSett
       await front.doorkeeper[Symbol.asyncDispose]();
       roll.balancer[Symbol.dispose]();
       const { webhooks, progress, sweeper } = jobs;
-      for (const duty of [recorder, volumeCare, ...upkeep, webhooks, progress, sweeper])
+      for (const duty of [recorder, volumeCounts, volumeCare, ...upkeep, webhooks, progress, sweeper])
         await duty[Symbol.asyncDispose]();
       await front.authenticator[Symbol.asyncDispose]();
       await front.large[Symbol.asyncDispose]();
@@ -98,11 +101,13 @@ export async function createApp(parts: AppParts, books: Books, settings: AppSett
   };
 }
 
-/** Makes the volumes of this node's machines match their records. */
-function careForVolumes(ground: Ground, { volumeRecords, instanceRecords }: Books, { own }: Roll): VolumeCare {
-  const mountedBy = (volume: string) => instanceRecords.mounting(volume);
-  return new VolumeCare({ ...ground, machines: own, mountedBy, records: volumeRecords });
-}
+/** What the duties need that care for the volumes of this node's machines. */
+const volumeParts = (ground: Ground, { volumeRecords, instanceRecords }: Books, { own }: Roll) => ({
+  ...ground,
+  machines: own,
+  mountedBy: (volume: string) => instanceRecords.mounting(volume),
+  records: volumeRecords,
+});
 
 /** What the services get from a server and report to it. */
 function around(ground: Ground, bells: Bells, roll: Roll, volumeUpkeep: VolumeUpkeep): Around {

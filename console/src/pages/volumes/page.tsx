@@ -5,7 +5,7 @@ import { useMayNot } from "../../api/me.ts";
 import { useRead } from "../../api/queries.ts";
 import { resources } from "../../api/resources.ts";
 import { Code } from "../../design/code.tsx";
-import { Id, moneyText, wordsOf } from "../../design/facts.tsx";
+import { Id, moneyText, sizeText, wordsOf } from "../../design/facts.tsx";
 import { Facts, Loaded, Panel } from "../../design/layout.tsx";
 import { AllFields } from "../../parts/all-fields.tsx";
 import { EditForm } from "../../parts/resource-form.tsx";
@@ -33,6 +33,7 @@ function Shown({ volume }: { volume: NetworkVolume }) {
         <Facts
           rows={[
             ["Size", `${volume.size} GB`],
+            ["Used", volume.usedBytes === null ? volume.usedReason : sizeText(volume.usedBytes)],
             ["Size is kept to", volume.sizeEnforced ? "Yes" : "No: programs can write more than that"],
             ["Data center", <code key="where">{volume.dataCenter}</code>],
             ["Tier", wordsOf(volume.type ?? "")],

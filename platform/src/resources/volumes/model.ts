@@ -4,7 +4,7 @@ import { type Claiming, claimedName } from "../../kernel/claim.ts";
 import type { Kept } from "../../kernel/document.ts";
 import type { Metering } from "../../kernel/metered.ts";
 import { type KeptOf, type RecordOf, resource } from "../../kernel/resource.ts";
-import { name, oneOf, t } from "../../kernel/schema.ts";
+import { name, nullable, oneOf, t } from "../../kernel/schema.ts";
 
 const SMALLEST_GB = 10;
 const LARGEST_GB = 4096;
@@ -17,6 +17,14 @@ export const NetworkVolume = resource("NetworkVolume", {
         "Whether programs cannot write more than `size`. False where the machine or the shared storage that holds the volume cannot see " +
         "to it, and until its machine has made it.",
     }),
+    usedBytes: nullable(
+      t.Integer({
+        minimum: 0,
+        description:
+          "How many bytes it holds, counted some minutes ago, or up to an hour ago if no program has it mounted. Null while unknown.",
+      }),
+    ),
+    usedReason: nullable(t.String({ description: "Why `usedBytes` is null; null if it is known." })),
   },
   fixed: {
     dataCenter: name({
@@ -68,6 +76,14 @@ export const removedVolumes: Kept<KeptRemovedVolume> = {
   v: 1,
   listed: ({ machine }) => ({ due: holderOf(machine) }),
 };
+
+/** What a volume was last counted to hold. It is apart from the volume, so that counting never conflicts with a change of it. */
+export type KeptVolumeUse = {
+  /** Absent if there was too much to count in time. */
+  bytes?: number;
+};
+
+export const volumeUses: Kept<KeptVolumeUse> = { kind: "network-volume-use", v: 1 };
 
 /** Stands for the shared storage where a machine id is expected. No machine has this id. */
 export const SHARED_STORAGE = "*";

@@ -5,7 +5,14 @@ import { Meter, type Metered, type OnRecord, type WhatOf } from "../../metering/
 import type { PricesInTime } from "../../metering/prices.ts";
 import { Collection, type Decision, type Item } from "../../ports/store/collection.ts";
 import type { Bound, Store, Write } from "../../ports/store/store.ts";
-import { type KeptNetworkVolume, type KeptRemovedVolume, networkVolumes, removedVolumes } from "./model.ts";
+import {
+  type KeptNetworkVolume,
+  type KeptRemovedVolume,
+  type KeptVolumeUse,
+  networkVolumes,
+  removedVolumes,
+  volumeUses,
+} from "./model.ts";
 
 export type VolumeItem = Item<KeptNetworkVolume>;
 
@@ -22,6 +29,7 @@ const EVERYONE = "*";
 export class VolumeRecords {
   readonly volumes: Collection<KeptNetworkVolume>;
   readonly removed: Collection<KeptRemovedVolume>;
+  readonly uses: Collection<KeptVolumeUse>;
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #meter: Meter<KeptNetworkVolume>;
@@ -32,11 +40,13 @@ export class VolumeRecords {
     this.#clock = clock;
     this.volumes = new Collection(store, networkVolumes);
     this.removed = new Collection(store, removedVolumes);
+    this.uses = new Collection(store, volumeUses);
   }
 
   async prepare(): Promise<void> {
     await this.volumes.prepare();
     await this.removed.prepare();
+    await this.uses.prepare();
   }
 
   /** The total size of the volumes on each machine, in GB. */
@@ -45,6 +55,15 @@ export class VolumeRecords {
     for await (const { doc } of this.volumes.all())
       if (doc.machine !== null) sizes.set(doc.machine, (sizes.get(doc.machine) ?? 0) + doc.size);
     return sizes;
+  }
+
+  /** Records what a volume was counted to hold, if that is news. */
+  async noteUsed({ id, account, createdAt }: VolumeItem, bytes: number | undefined): Promise<void> {
+    const before = await this.uses.get(id);
+    if (before && before.doc.bytes === bytes) return;
+    await this.uses.put({ id, account, createdAt, doc: bytes === undefined ? {} : { bytes } });
+    // A volume that was deleted meanwhile has taken its count with it.
+    if (!(await this.volumes.get(id))) await this.uses.removeIfThere(id);
   }
 
   /** Inserts a volume and starts to meter it. */

@@ -1,17 +1,28 @@
 /** Answers the REST v2 operations on network volumes. */
 import type { Handlers } from "../../kernel/operation.ts";
 import { recordFrom } from "../../kernel/resource.ts";
-import { NetworkVolume } from "./model.ts";
+import { type KeptVolumeUse, NetworkVolume } from "./model.ts";
 import type { networkVolumeOperations } from "./operations.ts";
 import type { NetworkVolumeService, VolumeItem } from "./service.ts";
 
-export const networkVolumeHandlers = (volumes: NetworkVolumeService): Handlers<typeof networkVolumeOperations> => ({
-  listNetworkVolumes: async ({ caller }) => ({ networkVolumes: (await volumes.list(caller)).map(shown) }),
-  createNetworkVolume: async ({ caller, body }) => shown(await volumes.create(caller, body)),
-  getNetworkVolume: async ({ caller, params }) => shown(await volumes.get(caller, params.id!)),
-  updateNetworkVolume: async ({ caller, params, body }) => shown(await volumes.update(caller, params.id!, body)),
-  deleteNetworkVolume: ({ caller, params }) => volumes.remove(caller, params.id!),
-});
+export function networkVolumeHandlers(volumes: NetworkVolumeService): Handlers<typeof networkVolumeOperations> {
+  const one = async (item: VolumeItem) => shown(item, await volumes.useOf(item.id));
+  return {
+    async listNetworkVolumes({ caller }) {
+      const uses = await volumes.uses(caller);
+      return { networkVolumes: (await volumes.list(caller)).map((item) => shown(item, uses.get(item.id))) };
+    },
+    createNetworkVolume: async ({ caller, body }) => one(await volumes.create(caller, body)),
+    getNetworkVolume: async ({ caller, params }) => one(await volumes.get(caller, params.id!)),
+    updateNetworkVolume: async ({ caller, params, body }) => one(await volumes.update(caller, params.id!, body)),
+    deleteNetworkVolume: ({ caller, params }) => volumes.remove(caller, params.id!),
+  };
+}
 
-const shown = ({ id, doc }: VolumeItem): NetworkVolume =>
-  recordFrom(NetworkVolume, { id, ...doc, sizeEnforced: doc.made?.sizeEnforced ?? false });
+function shown({ id, doc }: VolumeItem, use: KeptVolumeUse | undefined): NetworkVolume {
+  const usedReason = use ? "It has too many files to count them in time." : "It has not been counted yet.";
+  return recordFrom(NetworkVolume, {
+    ...{ id, ...doc, sizeEnforced: doc.made?.sizeEnforced ?? false },
+    ...{ usedBytes: use?.bytes ?? null, usedReason: use?.bytes === undefined ? usedReason : null },
+  });
+}

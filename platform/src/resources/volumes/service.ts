@@ -14,7 +14,7 @@ import type { Amount, QuotaBook } from "../account/quotas.ts";
 import { Names, type Naming } from "../names.ts";
 import type { SpendBook } from "../spending/service.ts";
 import type { Uses } from "../uses.ts";
-import { type KeptNetworkVolume, NetworkVolume } from "./model.ts";
+import { type KeptNetworkVolume, type KeptVolumeUse, NetworkVolume } from "./model.ts";
 import type { VolumeItem, VolumeRecords } from "./records.ts";
 import { siteFor, tierIn } from "./siting.ts";
 
@@ -89,6 +89,17 @@ export class NetworkVolumeService {
     return this.records.volumes.list({ account, limit: LISTED_AT_MOST });
   }
 
+  /** What each of the account's volumes was last counted to hold, by its id. */
+  async uses({ account }: Caller): Promise<ReadonlyMap<string, KeptVolumeUse>> {
+    const items = await this.records.uses.list({ account, limit: LISTED_AT_MOST });
+    return new Map(items.map(({ id, doc }) => [id, doc]));
+  }
+
+  /** Undefined until it was counted. */
+  async useOf(id: string): Promise<KeptVolumeUse | undefined> {
+    return (await this.records.uses.get(id))?.doc;
+  }
+
   get(caller: Caller, id: string): Promise<VolumeItem> {
     return this.records.volumes.owned(caller, id);
   }
@@ -159,6 +170,7 @@ export class NetworkVolumeService {
       await this.#uses.refuseWhileUsed("network volume", item);
       return { remove: true, also: [this.records.marking(id, item.doc.machine)] };
     });
+    await this.records.uses.removeIfThere(id);
     await this.#upkeep.tend(id);
   }
 

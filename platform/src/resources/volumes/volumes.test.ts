@@ -15,6 +15,7 @@ import { standardQuotas } from "../account/quotas.ts";
 
 const VOLUMES = "/v2/network-volumes";
 const MODELS = { name: "models", size: 50, dataCenter: "EU-RO-1" };
+const NOT_YET = "It has not been counted yet.";
 const UNKNOWN = "aaaaaaaaaaaaaa";
 
 async function setup(options: WorldOptions & { fake?: FakeOptions } = {}) {
@@ -36,7 +37,7 @@ describe("create", () => {
     const { status, json } = await create(s.world);
     const id = expect.stringMatching(/^[a-z0-9]{14}$/);
     expect(status).toBe(201);
-    expect(json).toEqual({ id, ...MODELS, type: "STANDARD", sizeEnforced: true });
+    expect(json).toEqual({ id, ...MODELS, type: "STANDARD", sizeEnforced: true, usedBytes: null, usedReason: NOT_YET });
     expect(await s.compute.volumes!.list()).toEqual([{ id: json.id, sizeGb: 50, sizeEnforced: true }]);
     expect((await s.world.call("GET", `${VOLUMES}/${json.id}`)).json).toEqual(json);
   });

@@ -60,7 +60,7 @@ const shapes: Record<string, { names: string; required: string; ours?: string }>
   NetworkVolume: {
     names: "id name size dataCenter type",
     required: "id name size dataCenter type",
-    ours: "sizeEnforced",
+    ours: "sizeEnforced usedBytes usedReason",
   },
   CreateNetworkVolumeRequest: { names: "name size dataCenter type", required: "name size dataCenter" },
   UpdateNetworkVolumeRequest: { names: "name size", required: "" },
