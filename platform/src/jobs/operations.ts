@@ -243,6 +243,7 @@ export const jobOperations = {
       status: t.Optional(
         t.String({ maxLength: 200, description: `States with commas between, of ${jobStates.join(", ")}.` }),
       ),
+      worker: t.Optional(t.String({ maxLength: 200, description: "Only jobs that this worker has, or had last." })),
     }),
     answers: {
       200: {

@@ -27,8 +27,20 @@ interface Place {
   limit: number;
 }
 
-export function useJobList(endpointId: string, statuses: readonly string[], isWanted: boolean) {
-  const query = { ...(statuses.length > 0 && { status: statuses.join(",") }) };
+interface JobFilter {
+  statuses: readonly string[];
+  /** Empty: of all workers. */
+  worker: string;
+}
+
+/** As the server takes it. */
+export const queryOf = ({ statuses, worker }: JobFilter) => ({
+  ...(statuses.length > 0 && { status: statuses.join(",") }),
+  ...(worker !== "" && { worker }),
+});
+
+export function useJobList(endpointId: string, filter: JobFilter, isWanted: boolean) {
+  const query = queryOf(filter);
   const ask = { params: { endpoint_id: endpointId }, query };
   const known = cache.getQueryData<{ pages: unknown[] }>(keyOf("listJobs", { ...ask, paged: true }));
   const isLive = (known?.pages.length ?? 0) <= LIVE_PAGES;

@@ -2,7 +2,7 @@
 import { jobLifecycle } from "@millrace/platform/ports/queue/job.ts";
 import type { Endpoint } from "@millrace/platform/resources/endpoints/model.ts";
 import { useParams } from "@tanstack/react-router";
-import { RotateCw, Search } from "lucide-react";
+import { RotateCw, Search, X } from "lucide-react";
 import { curlOf } from "../../api/curl.ts";
 import { useMayNot } from "../../api/me.ts";
 import { Button, ButtonLink } from "../../design/button.tsx";
@@ -16,15 +16,15 @@ import { EndpointFrame } from "./frame.tsx";
 import { JobsDialog, useJobActions } from "./job-actions.tsx";
 import { columns } from "./job-columns.tsx";
 import css from "./jobs.module.css";
-import { type ListedJob, states, useDetails, useHealth, useJobCount, useJobList } from "./jobs-api.ts";
+import { type ListedJob, queryOf, states, useDetails, useHealth, useJobCount, useJobList } from "./jobs-api.ts";
 import { WaitRemedy } from "./wait-remedy.tsx";
 
 export function EndpointJobs() {
   const { id } = useParams({ strict: false }) as { id: string };
   const [statuses] = useViewList("status");
-  const query = statuses.length > 0 ? { status: statuses.join(",") } : {};
+  const [worker] = useView<string>("worker", "");
   return (
-    <EndpointFrame curl={curlOf("listJobs", { params: { endpoint_id: id }, query })}>
+    <EndpointFrame curl={curlOf("listJobs", { params: { endpoint_id: id }, query: queryOf({ statuses, worker }) })}>
       {(endpoint) => <Jobs endpoint={endpoint} />}
     </EndpointFrame>
   );
@@ -37,9 +37,10 @@ const RETRIABLE = jobLifecycle.states.filter((state) => jobLifecycle.can(state, 
 function Jobs({ endpoint }: { endpoint: Endpoint }) {
   const { id } = endpoint;
   const [statuses] = useViewList("status");
+  const [worker] = useView<string>("worker", "");
   const [find] = useView<string>("find", "");
   const isWhole = WHOLE_ID.test(find);
-  const list = useJobList(id, statuses, true);
+  const list = useJobList(id, { statuses, worker }, true);
   const found = useDetails(id, isWhole ? find : undefined);
   const health = useHealth(id);
   const actions = useJobActions(id);
@@ -67,7 +68,9 @@ function Jobs({ endpoint }: { endpoint: Endpoint }) {
           bulk={(ids, clear) => <Bulk rows={rows ?? []} ids={ids} clear={clear} actions={actions} />}
           rowActions={(job) => <RowActions job={job} actions={actions} />}
           more={find === "" ? list.more : { has: false, isLoading: false, load: () => undefined }}
-          empty={<NoJobs endpoint={endpoint} isFiltered={statuses.length > 0 || find !== ""} find={find} />}
+          empty={
+            <NoJobs endpoint={endpoint} isFiltered={statuses.length > 0 || worker !== "" || find !== ""} find={find} />
+          }
         />
       )}
       {!list.isLive && (
@@ -101,6 +104,7 @@ interface ToolsProps {
 
 function Tools({ endpointId, total, onPurge, actions }: ToolsProps) {
   const [statuses, setStatuses] = useViewList("status");
+  const [worker, setWorker] = useView<string>("worker", "");
   const [find, setFind] = useView<string>("find", "");
   const health = useHealth(endpointId);
   const failed = useJobCount(endpointId, RETRIABLE);
@@ -138,7 +142,17 @@ function Tools({ endpointId, total, onPurge, actions }: ToolsProps) {
           </button>
         ))}
       </fieldset>
-      {total !== undefined && statuses.length > 0 && (
+      {worker !== "" && (
+        <Button
+          size="small"
+          icon={<X />}
+          onClick={() => setWorker("")}
+          aria-label={`Jobs of all workers, not only ${worker}`}
+        >
+          Worker <code>{worker}</code>
+        </Button>
+      )}
+      {total !== undefined && (statuses.length > 0 || worker !== "") && (
         <span className={css.total}>
           {total.toLocaleString()} {total === 1 ? "fits" : "fit"}
         </span>
@@ -233,7 +247,7 @@ function NoJobs({ endpoint, isFiltered, find }: { endpoint: Endpoint; isFiltered
       </Empty>
     );
   }
-  if (isFiltered) return <Empty title="No job has these statuses">Choose others to see more.</Empty>;
+  if (isFiltered) return <Empty title="No job fits the filters">Choose others to see more.</Empty>;
   return (
     <Empty
       title="No jobs"

@@ -150,12 +150,13 @@ export class PostgresQueue implements Queue {
     return readChunks(this.#sql, id, after, limit, bytes);
   }
 
-  async list({ endpoint, states, offset, limit, now }: JobFilter): Promise<{ jobs: Job[]; total: number }> {
-    const where = `endpoint = $1 AND (expires_at IS NULL OR expires_at > $2) AND ($3::text[] IS NULL OR state = ANY ($3))`;
-    const values = [endpoint, now, states ?? null];
+  async list({ endpoint, states, holder, offset, limit, now }: JobFilter): Promise<{ jobs: Job[]; total: number }> {
+    const where = `endpoint = $1 AND (expires_at IS NULL OR expires_at > $2) AND ($3::text[] IS NULL OR state = ANY ($3))
+       AND ($4::text IS NULL OR holder = $4)`;
+    const values = [endpoint, now, states ?? null, holder ?? null];
     const [rows, [count]] = await Promise.all([
       this.#sql<JobRow>(
-        `SELECT ${COLUMNS} FROM jobs WHERE ${where} ORDER BY created_at DESC, id DESC LIMIT $4 OFFSET $5`,
+        `SELECT ${COLUMNS} FROM jobs WHERE ${where} ORDER BY created_at DESC, id DESC LIMIT $5 OFFSET $6`,
         [...values, limit, offset],
       ),
       this.#sql<{ total: number }>(`SELECT count(*) AS total FROM jobs WHERE ${where}`, values),

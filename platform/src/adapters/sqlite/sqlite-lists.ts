@@ -31,10 +31,11 @@ export class SqliteLists {
   }
 }
 
-export function listJobs(db: DatabaseSync, { endpoint, states, offset, limit, now }: JobFilter): Listed {
+export function listJobs(db: DatabaseSync, { endpoint, states, holder, offset, limit, now }: JobFilter): Listed {
   const where = `endpoint = ? AND (expires_at IS NULL OR expires_at > ?)
-    ${states ? `AND state IN (${states.map(() => "?").join(", ")})` : ""}`;
-  const values = [endpoint, now, ...(states ?? [])];
+    ${states ? `AND state IN (${states.map(() => "?").join(", ")})` : ""}
+    ${holder === undefined ? "" : "AND json_extract(doc, '$.holder') = ?"}`;
+  const values = [endpoint, now, ...(states ?? []), ...(holder === undefined ? [] : [holder])];
   const rows = sql(
     db,
     `SELECT id, endpoint, state, position, created_at AS createdAt, expires_at AS expiresAt, doc

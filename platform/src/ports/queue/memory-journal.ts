@@ -125,11 +125,12 @@ export class MemoryJournal implements Journal {
     return (this.#purged.get(id) ?? Number.NEGATIVE_INFINITY) > now;
   }
 
-  async list({ endpoint, states, offset, limit, now }: JobFilter): Promise<{ rows: JobRow[]; total: number }> {
+  async list({ endpoint, states, holder, offset, limit, now }: JobFilter): Promise<{ rows: JobRow[]; total: number }> {
     const rows = [...this.#jobs.values()]
       .map(({ row }) => row)
       .filter((row) => row.endpoint === endpoint && (!states || states.includes(row.state)))
       .filter(({ expiresAt }) => expiresAt === null || expiresAt > now)
+      .filter((row) => holder === undefined || fromRow(row).holder === holder)
       .sort((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1));
     return { rows: rows.slice(offset, offset + limit), total: rows.length };
   }

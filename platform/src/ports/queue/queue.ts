@@ -139,6 +139,8 @@ export interface OutgoingPage {
 export interface JobFilter {
   endpoint: string;
   states?: readonly JobState[];
+  /** Only jobs that this holder has, or had last. */
+  holder?: string;
   offset: number;
   limit: number;
   now: number;

@@ -91,6 +91,19 @@ export function readingConformance(open: OpenQueue): void {
     expect((await listed(opened.queue, { states: [] })).total).toBe(0);
   });
 
+  test("a list can be narrowed to the jobs that one holder has or had", async () => {
+    await using opened = await open();
+    await enqueue(opened.queue, "a", "b", "c", "d");
+    await claim(opened.queue, { holder: "ep/w1", limit: 2 });
+    await claim(opened.queue, { holder: "ep/w2", limit: 1 });
+    await apply(opened.queue, finish("a"));
+    expect(await listed(opened.queue, { holder: "ep/w1" })).toEqual({ ids: ["b", "a"], total: 2 });
+    expect(await listed(opened.queue, { holder: "ep/w1", states: ["IN_PROGRESS"] })).toEqual({ ids: ["b"], total: 1 });
+    expect(await listed(opened.queue, { holder: "ep/w1", offset: 1, limit: 1 })).toEqual({ ids: ["a"], total: 2 });
+    expect(await listed(opened.queue, { holder: "ep/w2" })).toEqual({ ids: ["c"], total: 1 });
+    expect(await listed(opened.queue, { holder: "nobody" })).toEqual({ ids: [], total: 0 });
+  });
+
   test("a listed job is the whole job", async () => {
     await using opened = await open();
     await running(opened.queue, newJob("j1", { webhooks: ["https://example.org"], sealed: true }));

@@ -118,6 +118,23 @@ test.each([
   expect([status, json.error]).toEqual([400, error]);
 });
 
+test("a list can be narrowed to what one worker has or had", async () => {
+  await using world = await setupJobs();
+  const [one, other] = [await world.worker(), await world.worker()];
+  const done = await world.begun(one);
+  await one.done(done, { output: 1 });
+  await world.clock.advance(10);
+  const running = await world.begun(one);
+  await world.begun(other);
+  await world.submit();
+  const ids = async (query: string) =>
+    (await world.invoke("GET", `/requests?${query}`)).json.requests.map(({ id }: { id: string }) => id);
+  expect(await ids(`worker=${one.id}`)).toEqual([running, done]);
+  expect(await ids(`worker=${one.id}&status=IN_PROGRESS`)).toEqual([running]);
+  expect(await ids("worker=nobody")).toEqual([]);
+  expect(await ids("worker=")).toHaveLength(4);
+});
+
 test("metrics name the workers that are there", async () => {
   await using world = await setupJobs();
   const worker = await world.worker();

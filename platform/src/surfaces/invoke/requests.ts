@@ -1,6 +1,7 @@
 /** `/requests` lists the jobs of an endpoint, newest first, with filters and pages, and shows what was asked of one. */
 
 import type { Engine } from "../../jobs/engine.ts";
+import { holderName } from "../../jobs/holder.ts";
 import { PAGE_LIMIT, PAGE_OFFSET } from "../../jobs/model.ts";
 import { jobRecord, type Shown } from "../../jobs/record.ts";
 import type { Clock } from "../../kernel/clock.ts";
@@ -24,7 +25,11 @@ export async function listRequests({ queue, clock, explained }: RequestsParts, e
   const search = searchOf(request);
   const limit = numberOf(search, "limit", PAGE_LIMIT);
   const offset = numberOf(search, "offset", PAGE_OFFSET);
-  const { jobs, total } = await queue.list({ endpoint, states: statesOf(search), offset, limit, now: clock.now() });
+  const worker = search.get("worker");
+  const { jobs, total } = await queue.list({
+    ...{ endpoint, states: statesOf(search), offset, limit, now: clock.now() },
+    ...(worker && { holder: holderName(endpoint, worker) }),
+  });
   const requests = await Promise.all(jobs.map(async (job) => shownRequest(await explained({ job }))));
   return { requests, total, offset, limit, hasMore: offset + jobs.length < total };
 }
