@@ -87,7 +87,7 @@ function Spending({ account }: { account: Account }) {
   const mayNot = useMayNot("account:write");
   return (
     <>
-      <Reason text={account.refusal} code={undefined} tone="bad" />
+      <Reason text={account.refusal} code={account.refusalCode} tone="bad" />
       <Panel
         title="Spending"
         about="At a limit nothing new starts. What runs goes on."

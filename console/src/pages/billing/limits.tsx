@@ -39,8 +39,8 @@ function Shown({ account }: { account: AccountRecord }) {
   const limit = limitOf(account);
   return (
     <>
-      <Reason text={account.refusal} code={account.refusal ? "spend-limit" : null} tone="bad">
-        {!mayNot && (
+      <Reason text={account.refusal} code={account.refusalCode} tone="bad">
+        {!mayNot && account.refusalCode === "spend-limit" && (
           <Button size="small" onClick={() => setDialog("limits")}>
             Raise the limit
           </Button>

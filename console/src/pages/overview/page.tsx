@@ -65,7 +65,7 @@ function Verdict({ concerns, failed }: { concerns: Parameters<typeof verdictOf>[
   return (
     <>
       {verdictOf(concerns, failed, account?.refusal ?? null)}
-      <Reason text={account?.refusal} code={account?.refusal ? "spend-limit" : null} tone="bad" />
+      <Reason text={account?.refusal} code={account?.refusalCode} tone="bad" />
     </>
   );
 }

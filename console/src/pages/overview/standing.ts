@@ -46,7 +46,7 @@ export function podConcerns(pods: readonly SomePod[]): Concern[] {
 export const counted = (count: number, one: string, many: string) => `${count} ${count === 1 ? one : many}`;
 
 /** Reasons that do not pass by waiting. */
-const BROKEN = new Set(["crash-loop", "spend-limit", "no-credit"]);
+const BROKEN = new Set(["crash-loop", "spend-limit", "operator-spend-limit", "key-spend-limit", "no-credit"]);
 
 export function endpointConcerns(endpoint: SomeEndpoint, health: EndpointHealth | undefined): Concern[] {
   if (!health) return [];

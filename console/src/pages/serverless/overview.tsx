@@ -111,6 +111,7 @@ function Numbers({ rows }: { rows: readonly (NumberRow | undefined)[] }) {
 
 /** Where the remedy of a reason is done. */
 const MORE_WORKERS = ["workers-busy", "older-release-busy", "too-many-workers", "no-worker", "paused"];
+const OF_MONEY = ["spend-limit", "operator-spend-limit", "key-spend-limit", "no-credit"];
 const OTHER_COMPUTE = ["no-capacity", "gpu-in-use"];
 
 function Remedies({ endpoint: { id }, code = "" }: { endpoint: Endpoint; code: string | undefined }) {
@@ -127,7 +128,7 @@ function Remedies({ endpoint: { id }, code = "" }: { endpoint: Endpoint; code: s
           Allow other compute
         </ButtonLink>
       )}
-      {code === "spend-limit" && (
+      {OF_MONEY.includes(code) && (
         <ButtonLink size="small" to="/billing">
           Open billing
         </ButtonLink>

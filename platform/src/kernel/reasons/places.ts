@@ -3,6 +3,11 @@ import { after, type Entry, worded } from "./entry.ts";
 
 const WHAT_TO_WAIT_FOR = "Wait, ask for less or for other hardware, or add a machine.";
 
+type SpendLimit = { whose: string; limit: string; month: string };
+
+const overSpendLimit = ({ whose, limit, month }: SpendLimit) =>
+  `spend limit: ${whose} has spent the ${limit} that it may spend in ${month}`;
+
 export const placeReasons = {
   "no-capacity": worded<{ need: string; lacks: string; fitting?: number; wanted?: number }>({
     means: "No machine has room for it. The fact `lacks` says what is short.",
@@ -26,10 +31,20 @@ export const placeReasons = {
     text: ({ what, used, limit, needed }) =>
       `account quota: ${used} of ${limit} ${what} in use${needed === 1 ? "" : `, needs ${needed}`}`,
   }),
-  "spend-limit": worded<{ whose: string; limit: string; month: string }>({
-    means: "The account or the API key has spent what it may spend this month.",
-    remedy: "Raise the spend limit, or wait for the next month.",
-    text: ({ whose, limit, month }) => `spend limit: ${whose} has spent the ${limit} that it may spend in ${month}`,
+  "spend-limit": worded<SpendLimit>({
+    means: "The account has spent what it may spend this month by its own limit.",
+    remedy: "Raise the spend limit of the account, or wait for the next month.",
+    text: overSpendLimit,
+  }),
+  "operator-spend-limit": worded<SpendLimit>({
+    means: "The account has spent what the operator of the installation lets it spend this month.",
+    remedy: "Ask the operator for a higher limit, or wait for the next month.",
+    text: overSpendLimit,
+  }),
+  "key-spend-limit": worded<SpendLimit>({
+    means: "The API key has spent what it may spend this month.",
+    remedy: "Use a key with a higher limit or with none, or wait for the next month.",
+    text: overSpendLimit,
   }),
   "no-credit": worded({
     means: "The prepaid balance of the account is used up.",

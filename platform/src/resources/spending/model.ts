@@ -67,6 +67,7 @@ export const AccountRecord = t.Object(
     refusal: nullable(
       t.String({ description: "Why nothing new is started for it now; null when nothing is in the way." }),
     ),
+    refusalCode: nullable(t.String({ description: "The code of `refusal`, for programs: docs/reasons.md." })),
     limits: AccountLimits,
   },
   { $id: "Account" },

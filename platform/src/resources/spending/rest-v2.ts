@@ -71,5 +71,6 @@ export function shown({ id, name, spent, balance, terms, refusal }: Standing): O
     spendLimitMost: usdOf(most),
     spendWebhook: shownWebhook(terms),
     refusal: refusal?.sentence ?? null,
+    refusalCode: refusal?.reason.code ?? null,
   };
 }

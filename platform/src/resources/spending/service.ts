@@ -117,7 +117,8 @@ export class SpendBook {
       const known = key ? await this.#limitOf(key) : undefined;
       if (!key || !known || known.limit === 0) continue;
       const spent = await this.#spent(account, key, read);
-      if (spent >= known.limit) return this.#overLimit(`the API key '${known.name}'`, known.limit, spent);
+      if (spent >= known.limit)
+        return this.#overLimit("key-spend-limit", `the API key '${known.name}'`, known.limit, spent);
     }
     return undefined;
   }
@@ -247,7 +248,8 @@ export class SpendBook {
   async #refusalOf(account: string, terms: Spending, read?: ReadCost): Promise<Unpaid | undefined> {
     const limit = limitOf(terms);
     const spent = limit > 0 ? await this.#spent(account, undefined, read) : 0;
-    if (limit > 0 && spent >= limit) return this.#overLimit("the account", limit, spent);
+    const code = limit === terms.most ? "operator-spend-limit" : "spend-limit";
+    if (limit > 0 && spent >= limit) return this.#overLimit(code, "the account", limit, spent);
     const balance = await this.#balanceOf(account, terms, read);
     if (balance === undefined || balance > 0) return undefined;
     return {
@@ -256,11 +258,16 @@ export class SpendBook {
     };
   }
 
-  #overLimit(whose: string, limit: number, spent: number): Unpaid {
+  #overLimit(
+    code: "spend-limit" | "operator-spend-limit" | "key-spend-limit",
+    whose: string,
+    limit: number,
+    spent: number,
+  ): Unpaid {
     const now = this.#clock.now();
     const until = timestamp(nextBucket("month", bucketStart("month", now)));
     return {
-      reason: because("spend-limit", { whose, limit: moneyText(limit), month: monthOf(now) }),
+      reason: because(code, { whose, limit: moneyText(limit), month: monthOf(now) }),
       sentence:
         `Spend limit: ${whose} has spent ${moneyText(spent)} of the ${moneyText(limit)} that it may spend in ${monthOf(now)}: ` +
         `${ENDS_NOTHING} before ${until}, or until the limit is raised.`,

@@ -51,7 +51,7 @@ describe("by default", () => {
     expect(spentThisMonth).toBeGreaterThan(0);
     expect(rest).toEqual({
       ...{ id: world.owner.account, name: "default", balance: null, spendLimit: 0, spendLimitMost: 0 },
-      ...{ spendWebhook: null, refusal: null },
+      ...{ spendWebhook: null, refusal: null, refusalCode: null },
     });
   });
 });
@@ -205,6 +205,41 @@ describe("a balance", () => {
     expect((await money(world)).balance).toBeCloseTo(before, 9);
     const kept = (await world.store.get("account", world.owner.account))!.doc.spending as { prepaid: { at: number } };
     expect(kept.prepaid.at).toBe(Date.UTC(2026, 1, 1));
+  });
+});
+
+describe("what a refusal says to programs", () => {
+  /** The code that a new Pod is refused with, and the one that the account shows. */
+  async function codes(world: World, key?: string) {
+    const refused = await startPod(world, key);
+    return [refused.status, refused.headers.get("x-reason-code"), (await money(world)).refusalCode];
+  }
+
+  test.each([
+    ["the account's own limit", { limit: 0.00001, most: 100 }, "spend-limit"],
+    ["the operator's limit", { most: 0.00001, limit: 100 }, "operator-spend-limit"],
+    ["the operator's limit, as high as the account's own", { most: 0.00001, limit: 0.00001 }, "operator-spend-limit"],
+  ])("%s", async (_, { limit, most }, code) => {
+    await using world = await open();
+    await startPod(world);
+    await world.clock.advance(MINUTE);
+    await world.services.spending.set(world.owner.account, { limit: nanosOf(limit), most: nanosOf(most) });
+    expect(await codes(world)).toEqual([402, code, code]);
+  });
+
+  test("a credit that is used up", async () => {
+    await using world = await open();
+    await world.services.spending.credit(world.owner.account, 0);
+    expect(await codes(world)).toEqual([402, "no-credit", "no-credit"]);
+  });
+
+  test("the limit of a key, which does not refuse anything to the account", async () => {
+    await using world = await open();
+    const body = { scopes: ["all"], spendLimit: 0.0001 };
+    const { key } = (await world.call("POST", "/v2/account/api-keys", { body })).json;
+    await startPod(world, key);
+    await world.clock.advance(5 * MINUTE);
+    expect(await codes(world, key)).toEqual([402, "key-spend-limit", null]);
   });
 });
 
