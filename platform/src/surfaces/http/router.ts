@@ -26,10 +26,13 @@ export interface RouterParts {
 
 export class Router {
   readonly mounted: Mounted[] = [];
-  /** Holds every path once, with its answers by method. One tree per method took four fifths of the time in which a server is made. */
-  readonly #paths = newTree();
+  /** The answers of every path, by method. */
   readonly #answers = new Map<string, Answers>();
-  /** For each method, the paths that have it. It serves requests whose nearest path lacks the method, and is made when first needed. */
+  /** Every path without the names of its parameters. */
+  readonly #shapes = new Set<string>();
+  /** Holds every path once, and is found when first needed. One tree per method took four fifths of the time in which a server is made. */
+  #paths: Tree | undefined;
+  /** For each method, the paths that have it. It serves requests whose nearest path lacks the method. */
   readonly #pathsWith = new Map<RoutedMethod, Tree>();
   readonly #badPath: Found;
   #unknown: Found;
@@ -60,9 +63,10 @@ export class Router {
   }
 
   find(method: string, url: string): Found {
+    this.#paths ??= treeOf([...this.#answers.keys()]);
     const found = this.#paths.find(ANY, url);
     if (!found) return this.#unknown;
-    const answers = found.store as Answers | null;
+    const answers = this.#answers.get(found.store as string);
     if (!answers) return this.#badPath;
     const answer = answers[method as RoutedMethod];
     return answer ? { answer, params: found.params as Params } : this.#findWith(method as RoutedMethod, url);
@@ -71,15 +75,16 @@ export class Router {
   /** Finds the nearest path that has this method. That may be a path that takes the rest. */
   #findWith(method: RoutedMethod, url: string): Found {
     if (!ROUTED.has(method)) return this.#unknown;
-    const found = this.#treeOf(method).find(ANY, url);
-    return found ? { answer: found.store as Answering, params: found.params as Params } : this.#unknown;
+    const found = this.#treeWith(method).find(ANY, url);
+    if (!found) return this.#unknown;
+    const answer = this.#answers.get(found.store as string)?.[method];
+    return answer ? { answer, params: found.params as Params } : this.#badPath;
   }
 
-  #treeOf(method: RoutedMethod): Tree {
+  #treeWith(method: RoutedMethod): Tree {
     const known = this.#pathsWith.get(method);
     if (known) return known;
-    const tree = newTree();
-    for (const [path, { [method]: answer }] of this.#answers) if (answer) tree.on(ANY, path, ignored, answer);
+    const tree = treeOf([...this.#answers].filter(([, answers]) => answers[method]).map(([path]) => path));
     this.#pathsWith.set(method, tree);
     return tree;
   }
@@ -92,15 +97,18 @@ export class Router {
       answers[method] = answer;
       this.mounted.push({ method, path, refuses });
     }
+    this.#paths = undefined;
     this.#pathsWith.clear();
   }
 
   #answersOf(pattern: string): Answers {
     const known = this.#answers.get(pattern);
     if (known) return known;
+    const shape = pattern.replace(/:\w+/g, ":");
+    if (this.#shapes.has(shape)) throw new Error(`${pattern} is already declared with other names`);
+    this.#shapes.add(shape);
     const answers: Answers = Object.create(null);
     this.#answers.set(pattern, answers);
-    this.#paths.on(ANY, pattern, ignored, answers);
     return answers;
   }
 }
@@ -112,6 +120,22 @@ interface Found {
 
 type Answers = { [method in RoutedMethod]?: Answering };
 type Tree = ReturnType<typeof newTree>;
+
+/** Servers in one process have the same paths, so they share a tree of them: making it took half of the time in which a server is made. */
+const trees = new Map<string, Tree>();
+const MOST_TREES = 32;
+
+/** Finds the nearest of these paths. What is found holds the path, not its answers. */
+function treeOf(paths: readonly string[]): Tree {
+  const key = paths.join("\n");
+  const known = trees.get(key);
+  if (known) return known;
+  const tree = newTree();
+  for (const path of paths) tree.on(ANY, path, ignored, path);
+  if (trees.size >= MOST_TREES) trees.clear();
+  trees.set(key, tree);
+  return tree;
+}
 
 /** The only method in the trees: the real one is looked up in what a path holds. */
 const ANY = "GET";
