@@ -281,16 +281,22 @@ describe.each([
   ["no key", "none"],
 ] as const)("with %s", (_kind, whose) => {
   test.each([
-    ["queue", "endpoint"],
-    ["load-balancing", "balanced"],
-  ])("every route of every kind, and a %s endpoint, answers as if nothing were there", async (_type, which) => {
+    ["every route of every kind, and a queue endpoint,", "endpoint"],
+    ["every route of a load-balancing endpoint", "balanced"],
+  ])("%s answers as if nothing were there", async (_routes, which) => {
     const { world, worker, ids, ...keys } = await setup();
     await using _ = world;
     const key = { ...keys, none: null }[whose];
     const foreign = which === "balanced" ? { ...ids, endpoint: world.endpoint, worker: worker.id } : ids;
     const before = await inventory(world, ids);
     const routes = world.app.http.router.mounted;
-    const walked = routes.filter((route) => !UNSENT.includes(route.method) && !isPublic(route));
+    const walked = routes.filter(
+      (route) =>
+        !UNSENT.includes(route.method) &&
+        !isPublic(route) &&
+        // The other walk makes the requests that name no endpoint.
+        (which === "endpoint" || pathFor(route.path, foreign) !== pathFor(route.path, ids)),
+    );
     for (const route of walked) {
       const answer = await answerTo(world, route, foreign, key);
       expect(answer.text, `${route.method} ${route.path}`).not.toContain(PRIVATE);
