@@ -1,9 +1,8 @@
 /** `millrace dev`: runs one's own handler on this machine, with new code after each save. */
-import { readFile } from "node:fs/promises";
-import { parseEnv } from "node:util";
 import { holding } from "@millrace/platform/kernel/clock.ts";
-import { Command, InvalidArgumentError } from "commander";
+import { Command } from "commander";
 import { EXIT } from "./failure.ts";
+import { collect, parseCount, parseVariable, variablesIn } from "./parsing.ts";
 import { type Shell, writeLine } from "./shell.ts";
 
 interface Options {
@@ -22,7 +21,7 @@ export function devCommand(shell: Shell): Command {
   return new Command("dev")
     .description("run your own handler here, with new code after each save")
     .argument("[handler]", "handler.py, handler.ts, or the folder that holds it; default: this folder")
-    .option("--gpu <n>", "GPUs of each worker; virtual ones where the machine has none", parseGpus)
+    .option("--gpu <n>", "GPUs of each worker; virtual ones where the machine has none", parseCount(1, MOST_GPUS))
     .option("--env <name=value>", "variable for the handler; can be repeated", parseVariable)
     .option("--env-file <file>", "file with variables, one NAME=value a line; can be repeated", collect)
     .option("--port <port>", "port of the server; default: 7420, or another one while that is taken")
@@ -60,24 +59,4 @@ async function endOf(session: AsyncDisposable, { stdout, stderr }: Shell): Promi
   };
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, end);
   return holding(promise);
-}
-
-async function variablesIn(files: readonly string[] = []): Promise<Record<string, string>> {
-  const read = await Promise.all(files.map(async (file) => parseEnv(await readFile(file, "utf8"))));
-  return Object.assign({}, ...read);
-}
-
-const collect = (value: string, before: string[] = []) => [...before, value];
-
-function parseVariable(text: string, before: Record<string, string> = {}): Record<string, string> {
-  const [, name, value] = /^([A-Za-z_]\w*)=(.*)$/s.exec(text) ?? [];
-  if (name === undefined) throw new InvalidArgumentError("must be NAME=value");
-  return { ...before, [name]: value! };
-}
-
-function parseGpus(text: string): number {
-  const count = Number(text);
-  if (!/^\d+$/.test(text) || count < 1 || count > MOST_GPUS)
-    throw new InvalidArgumentError(`must be a whole number from 1 to ${MOST_GPUS}`);
-  return count;
 }

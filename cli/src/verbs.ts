@@ -22,6 +22,11 @@ export const verbs: readonly Verb[] = [
     load: async (shell) => (await import("./dev.ts")).devCommand(shell),
   },
   {
+    name: "deploy",
+    about: "make an endpoint of a folder or an image, or a new release of it",
+    load: async (shell) => (await import("./deploy.ts")).deployCommand(shell),
+  },
+  {
     name: "open",
     about: "sign in to the console; works while the server runs",
     load: async ({ env }) => (await import("./open.ts")).openCommand(env),

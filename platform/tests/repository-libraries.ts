@@ -14,6 +14,7 @@ export const libraries = {
   graphql: ["surfaces/graphql/"],
   "@escape.tech": ["surfaces/graphql/documents.ts"],
   ws: ["surfaces/terminals/", "cli/src/terminal.ts"],
+  yaml: ["cli/src/deploy/config.ts"],
   pino: ["main.ts"],
   ssh2: ["surfaces/ssh/"],
 };

@@ -109,11 +109,11 @@ export class WorkersFollowed implements AsyncDisposable {
   }
 
   #see(worker: Worker): void {
-    const { id, status, reason } = worker;
+    const { id, status, reason, isStale } = worker;
     if (status === "UNHEALTHY") this.#fail(id, reason ?? "it ended");
     else if (status === "THROTTLED") this.#tell(reason ?? "no machine has room for a worker");
     else this.#begin(id);
-    if (status === "IDLE" || status === "RUNNING") this.#answer(worker);
+    if (!isStale && (status === "IDLE" || status === "RUNNING")) this.#answer(worker);
   }
 
   /** A worker asks for jobs: the code runs. */
