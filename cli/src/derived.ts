@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { Command } from "commander";
 import { ApiClient, type Called } from "./api.ts";
 import { askHidden, confirmed, readAll } from "./ask.ts";
-import { EXIT, Failure, wrongUse } from "./failure.ts";
+import { EXIT, Failure, Refusal, wrongUse } from "./failure.ts";
 import { addFlags, bodyFrom, type FieldFlag, flagsOf, inFlags, kebab, type Schema } from "./flags.ts";
 import type { AnyOperation, DerivedVerb, Group } from "./groups.ts";
 import { byIdOrName, listed } from "./names.ts";
@@ -35,11 +35,17 @@ function shapeOf(operation: AnyOperation): Shape {
   return { ...common, body, answer, isStream: false };
 }
 
-export async function groupCommand(group: Group, shell: Shell): Promise<Command> {
+/** Where one of its verbs is asked for, the others are there by name alone: making all flags takes longer than the request. */
+export async function groupCommand(group: Group, shell: Shell, asked?: string): Promise<Command> {
   const operations = await group.operations();
   const command = new Command(group.name).description(group.about);
-  for (const verb of group.verbs)
-    command.addCommand(verbCommand(group, verb, operations, shell), { isDefault: verb.verb === group.standard });
+  const isDerived = group.verbs.some(({ verb }) => verb === asked);
+  for (const verb of group.verbs) {
+    const isNeeded = !isDerived || verb.verb === asked;
+    const made = isNeeded ? verbCommand(group, verb, operations, shell) : new Command(verb.verb);
+    command.addCommand(made, { isDefault: verb.verb === group.standard });
+  }
+  if (isDerived) return command;
   for (const made of (await group.more?.(shell)) ?? [])
     command.addCommand(made, { isDefault: made.name() === group.standard });
   return command;
@@ -111,7 +117,7 @@ function verbCommand(group: Group, verb: DerivedVerb, operations: Record<string,
 }
 
 function summaryOf({ set }: DerivedVerb, { summary }: Shape): string {
-  const words = typeof set?.action === "string" ? `${set.action} it` : summary;
+  const words = typeof set?.action === "string" ? `${set.action} what is named` : summary;
   return words.charAt(0).toLowerCase() + words.slice(1);
 }
 
@@ -148,7 +154,7 @@ async function perform(made: Made, given: (string | string[])[], options: Option
   const failures: Failure[] = [];
   for (const words of runs) {
     try {
-      await performOne(made, api, words as string[], body, options);
+      await performOne(made, api, words as string[], body, options).catch(sayFlags);
     } catch (error) {
       if (runs.length === 1 || !(error instanceof Failure)) throw error;
       writeLine(shell.stderr, `millrace: ${words.at(-1)}: ${error.message}`);
@@ -156,6 +162,12 @@ async function perform(made: Made, given: (string | string[])[], options: Option
     }
   }
   if (failures.length > 0) throw new Failure(`${failures.length} of ${runs.length} failed`, failures[0]!.exitCode);
+}
+
+/** Fields that the server finds wrong are named as flags. */
+function sayFlags(error: unknown): never {
+  if (!(error instanceof Refusal) || error.errors.length === 0) throw error;
+  throw new Refusal(error.message, { ...error, errors: error.errors.map(inFlags) });
 }
 
 async function performOne(made: Made, api: ApiClient, words: string[], body: unknown, options: Options): Promise<void> {

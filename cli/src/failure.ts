@@ -8,6 +8,7 @@ export const EXIT = {
   refused: 4,
   waited: 5,
   interrupted: 130,
+  unread: 141,
 } as const;
 
 interface More {

@@ -204,10 +204,11 @@ export function bodyFrom(flags: readonly FieldFlag[], values: Record<string, unk
 
 /** `$.workers.max: must be <= 5` in the words of the command line: `--workers.max: must be <= 5`. */
 export function inFlags(fault: string): string {
-  const [, path = "", message = fault] = /^\$\.?([^:]*): (.*)$/s.exec(fault) ?? [];
-  const missing = /^property '(.+?)' is required$/.exec(message)?.[1];
+  const [, path, message = ""] = /^\$\.?([^:]*): (.*)$/s.exec(fault) ?? [];
+  if (path === undefined) return fault;
+  const [, missing, unless = ""] = /^property '(.+?)' is required(.*)$/.exec(message) ?? [];
   const full = missing === undefined ? path : [path, missing].filter(Boolean).join(".");
   if (full === "") return message;
   const flag = `--${full.split(".").map(kebab).join(".")}`;
-  return missing === undefined ? `${flag}: ${message}` : `${flag} is required`;
+  return missing === undefined ? `${flag}: ${message}` : `${flag} is required${unless}`;
 }

@@ -2,11 +2,15 @@
 
 import { ValidBody } from "@millrace/platform/guards/perform.ts";
 import { realClock, timestamp } from "@millrace/platform/kernel/clock.ts";
+import type { Ask } from "@millrace/platform/kernel/request-path.ts";
 import { type Grant, grants } from "@millrace/platform/kernel/scope.ts";
 import { Command, InvalidArgumentError } from "commander";
-import { inInstallation, type Opened, type PlaceOptions, parseUsd, print, withPlace } from "./installation.ts";
+import { parseDuration } from "./duration.ts";
+import { inInstallation, type Opened, type PlaceOptions, parseUsd, withPlace } from "./installation.ts";
+import { readConfig, type TargetOptions, withTarget } from "./profiles.ts";
+import { type Environment, type Shell, writeLine } from "./shell.ts";
 
-interface Common extends PlaceOptions {
+interface Common extends PlaceOptions, TargetOptions {
   account?: string;
   json?: boolean;
 }
@@ -20,18 +24,59 @@ interface CreateOptions extends Common {
   spendLimit?: number;
 }
 
-export function keysCommand(): Command {
+export function keysCommand({ env, stdout }: Pick<Shell, "env" | "stdout">): Command {
+  const keys: Keys = {
+    env,
+    print: (value, json, lines) => writeLine(stdout, json ? JSON.stringify(value) : lines().join("\n")),
+  };
   return new Command("keys")
-    .description("create, list and revoke API keys; works while the server runs")
-    .addCommand(createKey())
-    .addCommand(listKeys())
-    .addCommand(revokeKey());
+    .description("create, list and revoke API keys, of a data folder or of a server")
+    .addCommand(createKey(keys))
+    .addCommand(listKeys(keys))
+    .addCommand(revokeKey(keys));
 }
 
-function common(name: string, about: string): Command {
-  return withPlace(new Command(name).description(about))
-    .option("--account <id or name>", "account; default: the first one")
-    .option("--json", "print JSON");
+interface Keys {
+  env: Environment;
+  print(value: unknown, json: boolean | undefined, lines: () => string[]): void;
+}
+
+function common(name: string, about: string, example: string): Command {
+  return withTarget(withPlace(new Command(name).description(about)))
+    .option("--account <id or name>", "account of the data folder; default: the first one")
+    .option("--json", "print JSON")
+    .addHelpText("after", `\nExample:\n  millrace keys ${name} ${example}`);
+}
+
+type Perform = Awaited<ReturnType<typeof keysOf>>;
+
+/**
+ * Performs operations on keys, of the server that a profile or `--url` names, else of the data folder. A data folder that is named wins over
+ * the profile in use.
+ */
+async function withKeys<T>(
+  options: Common,
+  env: Environment,
+  work: (perform: Perform) => Promise<T>,
+  { makes = false } = {},
+): Promise<T> {
+  const { data, databaseUrlFile, account, profile, url } = options;
+  const isNamed = data ?? databaseUrlFile ?? account ?? (env.MILLRACE_DATA || env.MILLRACE_DATABASE_URL || undefined);
+  if (profile === undefined && url === undefined && (isNamed !== undefined || !(await hasProfile(env))))
+    return inInstallation(options, async (opened) => work(await keysOf(opened, options)), { makes });
+  const { ApiClient } = await import("./api.ts");
+  const { accountOperations } = await import("@millrace/platform/resources/account/operations.ts");
+  const api = await ApiClient.open(options, env);
+  const perform = (name: keyof typeof accountOperations, { params, body }: Ask & { body?: () => unknown } = {}) => {
+    const given = body?.();
+    return api.call(accountOperations[name], { params, body: given instanceof ValidBody ? given.value : given });
+  };
+  return work(perform as unknown as Perform);
+}
+
+async function hasProfile(env: Environment): Promise<boolean> {
+  if (env.MILLRACE_PROFILE || (env.MILLRACE_URL && env.MILLRACE_API_KEY)) return true;
+  return (await readConfig(env)).current !== undefined;
 }
 
 /** Schemas and validation are loaded only by commands that need them. A starting server loads them while it opens the rest. */
@@ -40,8 +85,8 @@ async function keysOf(opened: Opened, { account }: Common) {
   return keyOperations(opened, account);
 }
 
-function createKey(): Command {
-  return common("create", "create a key; it is shown this once")
+function createKey({ env, print }: Keys): Command {
+  return common("create", "create a key; it is shown this once", "--scopes serverless:invoke --name ci")
     .requiredOption(
       "--scopes <list>",
       "all, read-only, or a comma-separated list such as secrets:read,serverless:invoke",
@@ -57,8 +102,7 @@ function createKey(): Command {
       parseUsd,
     )
     .action(({ scopes, endpoints, name, exempt, expires, spendLimit, ...options }: CreateOptions) => {
-      const create = async (opened: Opened) => {
-        const perform = await keysOf(opened, options);
+      const create = async (perform: Perform) => {
         const expiresAt = expires === undefined ? undefined : timestamp(realClock.now() + expires);
         const given = { scopes, endpoints, name, exempt, expiresAt, spendLimit };
         // Only free text can be invalid here. The flags have already parsed everything else, so it needs no schema check.
@@ -67,14 +111,14 @@ function createKey(): Command {
         print({ id, key }, options.json, () => [`id   ${id}`, `key  ${key}`]);
       };
       // Scripts create a key in an empty folder before they start the server on it.
-      return inInstallation(options, create, { makes: true });
+      return withKeys(options, env, create, { makes: true });
     });
 }
 
-function listKeys(): Command {
-  return common("list", "list keys").action((options: Common) =>
-    inInstallation(options, async (opened) => {
-      const { apiKeys } = await (await keysOf(opened, options))("listApiKeys");
+function listKeys({ env, print }: Keys): Command {
+  return common("list", "list keys", "--json").action((options: Common) =>
+    withKeys(options, env, async (perform) => {
+      const { apiKeys } = await perform("listApiKeys");
       print({ apiKeys }, options.json, () =>
         apiKeys.map(({ id, name = "-", scopes, expiresAt, lastUsedAt, exempt, spendLimit }) =>
           [
@@ -94,12 +138,12 @@ function listKeys(): Command {
   );
 }
 
-function revokeKey(): Command {
-  return common("revoke", "revoke a key: it stops working within a second")
+function revokeKey({ env, print }: Keys): Command {
+  return common("revoke", "revoke a key: it stops working within a second", "KEY")
     .argument("<id>", "the key's id, as in 'keys list'")
     .action((id: string, options: Common) =>
-      inInstallation(options, async (opened) => {
-        await (await keysOf(opened, options))("deleteApiKey", { params: { id } });
+      withKeys(options, env, async (perform) => {
+        await perform("deleteApiKey", { params: { id } });
         print({ revoked: id }, options.json, () => [`revoked ${id}`]);
       }),
     );
@@ -112,13 +156,4 @@ function parseScopes(text: string): Grant[] {
   if (twice !== undefined) throw new InvalidArgumentError(`'${twice}' is there twice`);
   if (unknown !== undefined) throw new InvalidArgumentError(`'${unknown}' is none of: ${grants.join(", ")}`);
   return scopes as Grant[];
-}
-
-const UNIT_MS: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-
-export function parseDuration(text: string): number {
-  const match = /^(\d+)([smhd])$/.exec(text);
-  if (!match || Number(match[1]) === 0)
-    throw new InvalidArgumentError("give a number and a unit, such as 30d, 12h, 15m or 45s");
-  return Number(match[1]) * UNIT_MS[match[2]!]!;
 }

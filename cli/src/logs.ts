@@ -4,9 +4,9 @@ import { parseTimestamp, sleep, timestamp } from "@millrace/platform/kernel/cloc
 import { requestPath } from "@millrace/platform/kernel/request-path.ts";
 import { Command, InvalidArgumentError } from "commander";
 import { ApiClient } from "./api.ts";
+import { parseDuration } from "./duration.ts";
 import { EXIT, Failure, Refusal } from "./failure.ts";
 import { type FoundLog, findLog } from "./find-log.ts";
-import { parseDuration } from "./keys.ts";
 import { type TargetOptions, withTarget } from "./profiles.ts";
 import { type Shell, writeLine } from "./shell.ts";
 

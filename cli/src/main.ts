@@ -9,6 +9,8 @@ import { askedFor, verbs } from "./verbs.ts";
 delete process.env.NODE_COMPILE_CACHE;
 
 const { env, stdin, stdout, stderr } = process;
+// The reader is gone, as with `head`: nothing more is wanted.
+stdout.on("error", () => process.exit(EXIT.unread));
 let stop: AbortController | undefined;
 
 const shell: Shell = {
@@ -31,9 +33,11 @@ const shell: Shell = {
 
 const program = new Command("millrace").description("An open, self-hosted cloud compute platform.").version("0.1.0");
 
-const asked = askedFor(process.argv.slice(2));
-for (const { name, about, load } of verbs)
-  program.addCommand(name === asked ? await load(shell) : new Command(name).description(about));
+const [asked, inner] = askedFor(process.argv.slice(2));
+for (const { name, about, load, isHidden = false } of verbs)
+  program.addCommand(name === asked ? await load(shell, inner) : new Command(name).description(about), {
+    hidden: isHidden,
+  });
 withOwnExits(program);
 
 /** Commander ends with 1 where the command line is wrong. Ours is a status of its own. */

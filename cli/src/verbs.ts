@@ -1,13 +1,7 @@
 /** The verbs of the command line: what each is for, and the file that does it. */
-import type { Command } from "commander";
 import { groups } from "./groups.ts";
 import type { Shell } from "./shell.ts";
-
-export interface Verb {
-  name: string;
-  about: string;
-  load(shell: Shell): Promise<Command>;
-}
+import type { Verb } from "./verb.ts";
 
 /** In the order of the help. */
 export const verbs: readonly Verb[] = [
@@ -53,8 +47,8 @@ export const verbs: readonly Verb[] = [
   },
   {
     name: "keys",
-    about: "create, list and revoke API keys; works while the server runs",
-    load: async () => (await import("./keys.ts")).keysCommand(),
+    about: "create, list and revoke API keys, of a data folder or of a server",
+    load: async (shell) => (await import("./keys.ts")).keysCommand(shell),
   },
   {
     name: "accounts",
@@ -104,17 +98,33 @@ export const verbs: readonly Verb[] = [
   ...groups.map((group) => ({
     name: group.name,
     about: group.about,
-    load: async (shell: Shell) => (await import("./derived.ts")).groupCommand(group, shell),
+    load: async (shell: Shell, asked?: string) => (await import("./derived.ts")).groupCommand(group, shell, asked),
   })),
   {
     name: "exec",
     about: "run a program in a Pod, or in a worker of an endpoint; needs a key with pods:exec or serverless:exec",
     load: async (shell) => (await import("./exec.ts")).execCommand(shell),
   },
+  {
+    name: "doctor",
+    about: "look for what is wrong on this machine, and say how to mend it",
+    load: async (shell) => (await import("./doctor.ts")).doctorCommand(shell),
+  },
+  {
+    name: "completion",
+    about: "print the script that completes verbs, flags and ids in a shell",
+    load: async (shell) => (await import("./completion.ts")).completionCommand(shell),
+  },
+  {
+    name: "complete-words",
+    about: "print what can come next on a command line; for the scripts of 'completion'",
+    isHidden: true,
+    load: async (shell) => (await import("./completion.ts")).completeWordsCommand(shell, verbs),
+  },
 ];
 
-/** The verb of a command line, also for `help keys`. */
-export function askedFor(args: readonly string[]): string | undefined {
-  const [first, second] = args.filter((arg) => !arg.startsWith("-"));
-  return first === "help" ? second : first;
+/** The verb of a command line and the word behind it, also for `help keys`. */
+export function askedFor(args: readonly string[]): (string | undefined)[] {
+  const words = args.filter((arg) => !arg.startsWith("-"));
+  return words[0] === "help" ? words.slice(1, 3) : words.slice(0, 2);
 }

@@ -54,10 +54,10 @@ export interface Ran {
 
 /** Parses words as the program does, in this process. Wrong use and refusals are thrown. */
 export async function runWords(shell: Shell, words: readonly string[]): Promise<void> {
-  const asked = askedFor(words);
+  const [asked, inner] = askedFor(words);
   const verb = verbs.find(({ name }) => name === asked);
   if (!verb) throw new Error(`there is no verb '${asked}'`);
-  const command = await verb.load(shell);
+  const command = await verb.load(shell, inner);
   const quiet = { writeOut: (text: string) => void shell.stdout.write(text), writeErr: () => {} };
   const prepare = (one: typeof command): void => {
     one.exitOverride().configureOutput(quiet);
