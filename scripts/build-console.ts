@@ -1,7 +1,7 @@
 /** Builds the console and the documentation into `console/dist`, with compressed copies of all files, and notes what they were built from. */
 import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { glob, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { cp, glob, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -27,6 +27,7 @@ export async function consoleInto(folder: string): Promise<Set<string>> {
   });
   // The generator works on the current folder, so it gets a process of its own.
   await promisify(execFile)(process.execPath, [SITE, join(folder, "docs")], { cwd: root });
+  await cp(join(folder, "docs/llms.txt"), join(folder, "llms.txt"));
   for await (const path of glob(DOCUMENTS, { cwd: root })) sources.add(path);
   await compress(folder);
   return sources;

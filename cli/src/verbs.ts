@@ -101,6 +101,11 @@ export const verbs: readonly Verb[] = [
     load: async (shell: Shell, asked?: string) => (await import("./derived.ts")).groupCommand(group, shell, asked),
   })),
   {
+    name: "mcp",
+    about: "serve Millrace to agents and editors, as tools of the Model Context Protocol",
+    load: async (shell) => (await import("./mcp.ts")).mcpCommand(shell),
+  },
+  {
     name: "exec",
     about: "run a program in a Pod, or in a worker of an endpoint; needs a key with pods:exec or serverless:exec",
     load: async (shell) => (await import("./exec.ts")).execCommand(shell),

@@ -1,7 +1,7 @@
 /** Builds the documentation as a site of plain pages, with an API reference and a search: `node site/src/build.ts FOLDER`, in the repository's root. */
 import { cp, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import Eleventy, { IdAttributePlugin } from "@11ty/eleventy";
 import highlight from "@11ty/eleventy-plugin-syntaxhighlight";
 import { readable } from "./markdown.ts";
@@ -50,6 +50,7 @@ async function siteInto(folder: string): Promise<void> {
     title: titleOf(rawInput) || (reference.find(({ name }) => inputPath.endsWith(`/api/${name}.html`))?.title ?? ""),
     html: /<main id="content">(.*)<\/main>/s.exec(content)![1]!,
   }));
+  await writeFile(join(folder, "llms.txt"), await forAgents(folder, pages));
   await writeFile(join(folder, "search.json"), JSON.stringify(searchable(entries)));
   await addFiles(folder);
 }
@@ -104,6 +105,21 @@ const slugOf = (heading: string) =>
     .toLowerCase()
     .replaceAll(/[^\p{L}\p{N}\s_-]/gu, "")
     .replaceAll(/\s/g, "-");
+
+/** Agents read Markdown: `llms.txt` lists the documents, and each is beside its page. */
+async function forAgents(folder: string, pages: readonly Rendered[]): Promise<string> {
+  const documents = pages.filter(({ inputPath }) => inputPath.endsWith(".md") && !inputPath.includes("/decisions/"));
+  const lines = documents.map(async ({ outputPath, rawInput }) => {
+    const path = outputPath.replace(/\.html$/, ".md");
+    await writeFile(path, rawInput);
+    return `- [${titleOf(rawInput)}](${BASE}${relative(folder, path)})`;
+  });
+  const about =
+    "Millrace is a self-hosted cloud for GPU and CPU work: Pods, serverless endpoints, volumes and clusters.";
+  const api = APIS.map(({ file, title }) => `- [OpenAPI of ${title}](${addressOf(file)})`);
+  const list = (await Promise.all(lines)).toSorted();
+  return ["# Millrace", `> ${about}`, "## Documents", list.join("\n"), "## API", api.join("\n"), ""].join("\n\n");
+}
 
 async function addFiles(folder: string): Promise<void> {
   const search = join(dirname(createRequire(import.meta.url).resolve("minisearch")), "../umd/index.js");

@@ -74,6 +74,14 @@ test("the search finds a reason code, a setting and an operation", async () => {
   expect(found("Create a Pod")).toContain("/docs/api/v2-pods#createPod");
 });
 
+test("agents find every document as Markdown in llms.txt", async () => {
+  const text = await readFile(join(folder, "llms.txt"), "utf8");
+  const links = [...text.matchAll(/\(\/docs\/([^)]+\.md)\)/g)].map((match) => match[1]!);
+  expect(links).toEqual(expect.arrayContaining(["jobs.md", "reasons.md", "start.md", "clients/index.md"]));
+  for (const link of links) expect((await readFile(join(folder, link), "utf8")).length).toBeGreaterThan(20);
+  expect(text).toContain("(/v2/openapi.json)");
+});
+
 test("a link to a source file becomes text, and one to another document a link to its page", () => {
   expect(linkFrom("docs/jobs.md", "../platform/src/main.ts")).toBeUndefined();
   expect(linkFrom("docs/clients/mcp.md", "../jobs.md#retry")).toBe("/docs/jobs#retry");

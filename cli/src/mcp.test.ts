@@ -1,0 +1,122 @@
+/** Millrace as tools: what an agent finds, what its calls do, and what it reads when one is refused. */
+import { createInterface } from "node:readline";
+import { expect, test } from "vitest";
+import { shellFor } from "../../platform/tests/cli-shell.ts";
+import { setup, type World } from "../../platform/tests/world.ts";
+import { mcpCommand } from "./mcp.ts";
+
+/** After this silence a log has no more kept lines. No other timer has this length. */
+const SILENCE_MS = 1001;
+
+interface Answer {
+  id: number;
+  // biome-ignore lint/suspicious/noExplicitAny: a test reads what it expects, and fails when it is not there
+  result: any;
+}
+
+/** An agent that has started the command: each question is one line, and so is its answer. */
+async function agentOf(world: World, ...words: string[]) {
+  const { shell, stdin } = shellFor({ MILLRACE_URL: world.url, MILLRACE_API_KEY: world.key });
+  const lines = createInterface(shell.stdout)[Symbol.asyncIterator]();
+  const ended = mcpCommand({ ...shell, clock: world.clock })
+    .exitOverride()
+    .parseAsync(["node", "millrace", ...words]);
+  let id = 0;
+  const ask = async (method: string, params: object = {}) => {
+    stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id: ++id, method, params })}\n`);
+    const answer = JSON.parse((await lines.next()).value as string) as Answer;
+    expect(answer.id).toBe(id);
+    return answer.result;
+  };
+  const clientInfo = { name: "agent", version: "1" };
+  const hello = await ask("initialize", { protocolVersion: "2025-06-18", capabilities: {}, clientInfo });
+  stdin.write(`${JSON.stringify({ jsonrpc: "2.0", method: "notifications/initialized" })}\n`);
+  const call = async (name: string, given: object = {}) => {
+    const { content, isError } = await ask("tools/call", { name, arguments: given });
+    return { text: content[0].text as string, isError: isError === true };
+  };
+  return {
+    hello,
+    call,
+    list: async () => (await ask("tools/list")).tools as { name: string; annotations: { readOnlyHint: boolean } }[],
+    async [Symbol.asyncDispose]() {
+      stdin.end();
+      await ended;
+    },
+  };
+}
+
+test("an agent lists the tools, which are the operations of the API and three of their own", async () => {
+  await using world = await setup();
+  await using agent = await agentOf(world);
+  expect(agent.hello.serverInfo.name).toBe("millrace");
+  expect(agent.hello.instructions).toContain("explain_reason");
+  const names = (await agent.list()).map(({ name }) => name);
+  expect(names).toEqual(
+    expect.arrayContaining(["run_job", "read_logs", "explain_reason", "createPod", "listEndpoints"]),
+  );
+  expect(names).toEqual(expect.arrayContaining(["runJob", "cancelJob", "listGpuTypes"]));
+  for (const stream of ["getPodLogs", "signInByPassword", "createSecret"]) expect(names).not.toContain(stream);
+  expect(new Set(names).size).toBe(names.length);
+});
+
+test("with --only and --read-only there are fewer", async () => {
+  await using world = await setup();
+  await using agent = await agentOf(world, "--only", "templates", "account", "--read-only");
+  const tools = await agent.list();
+  expect(tools.every(({ annotations }) => annotations.readOnlyHint)).toBe(true);
+  expect(tools.map(({ name }) => name)).toEqual(expect.arrayContaining(["listTemplates", "listSecrets", "read_logs"]));
+  expect(tools.map(({ name }) => name)).not.toContain("run_job");
+  expect((await agent.call("createTemplate", { body: {} })).text).toContain("no tool of this name");
+});
+
+test("a call does what the operation does, and shows its answer", async () => {
+  await using world = await setup();
+  await using agent = await agentOf(world);
+  const made = await agent.call("createTemplate", { body: { name: "from an agent", image: "busybox" } });
+  const { id } = JSON.parse(made.text);
+  expect(JSON.parse((await agent.call("getTemplate", { id })).text)).toMatchObject({ id, name: "from an agent" });
+  const listed = JSON.parse((await agent.call("listTemplates", { query: { limit: 10 } })).text);
+  expect(JSON.stringify(listed)).toContain(id);
+  expect(await agent.call("deleteTemplate", { id })).toEqual({ text: expect.stringContaining("done"), isError: false });
+});
+
+test("a refusal is an answer with the reason, its code and what to do", async () => {
+  await using world = await setup();
+  await using agent = await agentOf(world);
+  const wrong = await agent.call("createTemplate", { body: { nmae: "x" } });
+  expect(wrong.isError).toBe(true);
+  expect(wrong.text).toContain("nmae");
+  const missing = await agent.call("getTemplate", { id: "nothing" });
+  expect(missing).toMatchObject({ isError: true, text: expect.stringMatching(/Reason code: [\w-]+/) });
+  // A missing id must not become the path of the list.
+  expect(await agent.call("deleteTemplate")).toMatchObject({
+    isError: true,
+    text: expect.stringContaining("'id' is missing"),
+  });
+});
+
+test("a reason code is explained", async () => {
+  await using world = await setup();
+  await using agent = await agentOf(world);
+  const { text } = await agent.call("explain_reason", { code: "crash-loop" });
+  expect(JSON.parse(text)).toEqual({ code: "crash-loop", means: expect.any(String), remedy: expect.any(String) });
+  expect(JSON.parse((await agent.call("explain_reason")).text).Refusals).toContain("not-found");
+  expect(await agent.call("explain_reason", { code: "constructor" })).toMatchObject({ isError: true });
+});
+
+test("run_job returns a job that still waits with its reason", async () => {
+  await using world = await setup();
+  await using agent = await agentOf(world);
+  const body = { name: "e", image: "busybox", cpu: [{ id: "cpu3c", vcpuCount: 2 }] };
+  const { id } = (await world.call("POST", "/v2/serverless", { body })).json;
+  const asked = agent.call("run_job", { endpointId: id, input: { n: 1 }, waitSeconds: 7 });
+  await world.clock.armed(7000);
+  await world.clock.advance(7000);
+  expect(JSON.parse((await asked).text)).toMatchObject({ status: "IN_QUEUE", waitReason: expect.any(String) });
+  expect((await agent.call("run_job", { endpointId: id, input: {}, waitSeconds: 1.5 })).text).toContain("whole number");
+  const read = agent.call("read_logs", { endpointId: id });
+  await world.clock.armed(SILENCE_MS);
+  await world.clock.advance(SILENCE_MS);
+  expect((await read).text).toBe("Nothing was written yet.");
+});
