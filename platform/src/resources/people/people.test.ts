@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { TestBrowser } from "../../../tests/browser.ts";
 import { invited, PASSWORD, signedInOwner } from "../../../tests/people.ts";
 import { setup, type World } from "../../../tests/world.ts";
+import type { AuditEntry } from "../audit/model.ts";
 
 const PEOPLE = "/v2/account/people";
 const ME = "/v2/account/me";
@@ -160,5 +161,50 @@ describe("own sessions", () => {
     await world.clock.advance(60_000);
     world.clock.jump(86_400_000);
     expect([(await used.call("GET", ME)).status, (await idle.call("GET", ME)).status]).toEqual([200, 401]);
+  });
+});
+
+describe("the audit log", () => {
+  const SESSIONS = "/v2/account/sessions";
+
+  /** What the log has of ended sessions, the newest first. */
+  async function told(world: World) {
+    const { entries } = (await world.call("GET", "/v2/account/audit")).json as { entries: AuditEntry[] };
+    return entries
+      .filter(({ operation }) => operation.startsWith("endSession"))
+      .map(({ operation, outcome, actor, resource }) => [operation, outcome, actor.type, actor.id, resource]);
+  }
+
+  test("names the person who ended a session, and which one", async () => {
+    await using world = await setup();
+    const [here, there] = [await signedInOwner(world), await signedInOwner(world)];
+    const { id } = (await there.call("GET", ME)).json.session;
+    expect((await here.call("DELETE", `${SESSIONS}/${id}`)).status).toBe(204);
+    expect((await there.call("GET", ME)).status).toBe(401);
+    expect(await told(world)).toEqual([["endSession", "done", "person", world.owner.user, { type: "sessions", id }]]);
+  });
+
+  test.each([
+    ["?others=true", 200],
+    ["", 401],
+  ])("has one entry for all sessions that were ended together (%s)", async (query, afterwards) => {
+    await using world = await setup();
+    const browsers = await Promise.all([1, 2, 3].map(() => signedInOwner(world)));
+    expect((await browsers[0]!.call("DELETE", `${SESSIONS}${query}`)).status).toBe(204);
+    const states = await Promise.all(browsers.map(async (browser) => (await browser.call("GET", ME)).status));
+    expect(states).toEqual([afterwards, 401, 401]);
+    expect(await told(world)).toEqual([
+      ["endSessions", "done", "person", world.owner.user, { type: "sessions", id: null }],
+    ]);
+  });
+
+  test("has nothing of sessions that were not ended: another person's, and those that are not there", async () => {
+    await using world = await setup();
+    const [owner, viewer] = [await signedInOwner(world), await invited(world)];
+    const { id } = (await owner.call("GET", ME)).json.session;
+    for (const one of [id, "aaaaaaaaaaaaaa"])
+      expect((await viewer.call("DELETE", `${SESSIONS}/${one}`)).status).toBe(404);
+    expect((await owner.call("GET", ME)).status).toBe(200);
+    expect(await told(world)).toEqual([]);
   });
 });
