@@ -4,7 +4,7 @@ import type { Static } from "@millrace/platform/kernel/schema.ts";
 import type { Batch, BatchRequestList } from "@millrace/platform/resources/batches/model.ts";
 import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
-import { Ban, Play, Plus, Trash2 } from "lucide-react";
+import { Ban, Pencil, Play, Plus, Trash2 } from "lucide-react";
 import { useMemo, useState } from "react";
 import { call } from "../../api/client.ts";
 import { curlOf } from "../../api/curl.ts";
@@ -20,6 +20,7 @@ import { ShortReason } from "../../design/reason.tsx";
 import { DataTable } from "../../design/table.tsx";
 import { say, sayRefused } from "../../design/toast.tsx";
 import { BatchForm } from "./batch-form.tsx";
+import { RenameBatch } from "./batch-name.tsx";
 import { BatchProgress } from "./batch-progress.tsx";
 import { statusOf } from "./batches.tsx";
 import { shortError } from "./job-timeline.ts";
@@ -100,9 +101,14 @@ function Actions({ endpointId, batch, onAdd }: ActionsProps) {
   const [isCancelling, setCancelling] = useState(false);
   const finalize = useWrite("finalizeBatch", { changes: CHANGED, onSuccess: () => say("The batch has started") });
   const cancel = useWrite("cancelBatch", { changes: CHANGED, onSuccess: () => setCancelling(false) });
+  const [isRenaming, setRenaming] = useState(false);
   const isDraft = batch.status === "DRAFT";
   return (
     <>
+      <Button icon={<Pencil />} refused={mayNot} onClick={() => setRenaming(true)}>
+        Rename
+      </Button>
+      {isRenaming && <RenameBatch endpointId={endpointId} batch={batch} onClose={() => setRenaming(false)} />}
       {isDraft && (
         <>
           <Button icon={<Plus />} refused={mayNot} onClick={onAdd}>
