@@ -3,6 +3,7 @@ import { invokeOperations, operations } from "@millrace/platform/contract.ts";
 import type { Operation } from "@millrace/platform/kernel/operation.ts";
 import { type Ask as AnyAsk, requestPath } from "@millrace/platform/kernel/request-path.ts";
 import type { Static, TObject, TSchema } from "@millrace/platform/kernel/schema.ts";
+import { RatePause } from "./rate-pause.ts";
 import { Refusal } from "./refusal.ts";
 import { noticeLostSession, sessionHeaders } from "./session.ts";
 
@@ -58,8 +59,19 @@ interface Sent {
   signal?: AbortSignal | undefined;
 }
 
+const ratePause = new RatePause(
+  typeof BroadcastChannel === "undefined" ? undefined : new BroadcastChannel("millrace.rate"),
+);
+
+/** A read that comes too often waits as long as the server says, and is sent once more. */
 export async function send(address: string, sent: Sent): Promise<Response> {
-  const answer = await sendForAny(address, sent);
+  const isRead = sent.method === "GET";
+  if (isRead) await ratePause.over(sent.signal);
+  let answer = await sendForAny(address, sent);
+  if (isRead && answer.status === 429 && ratePause.begin(answer)) {
+    await ratePause.over(sent.signal);
+    answer = await sendForAny(address, sent);
+  }
   noticeLostSession(answer);
   if (!answer.ok) throw await Refusal.from(answer);
   return answer;

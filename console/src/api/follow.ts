@@ -1,6 +1,7 @@
 /** Follows a stream of server-sent events by `fetch`, which can carry the headers of a session, and heals it when it breaks. */
 import { createParser } from "eventsource-parser";
 import { send } from "./client.ts";
+import { paused } from "./rate-pause.ts";
 import { Refusal } from "./refusal.ts";
 
 export interface Connection {
@@ -70,11 +71,4 @@ async function readEvents(
   const words = new TextDecoder();
   for await (const bytes of body as unknown as AsyncIterable<Uint8Array>)
     parser.feed(words.decode(bytes, { stream: true }));
-}
-
-function paused(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    signal.addEventListener("abort", () => resolve(clearTimeout(timer)), { once: true });
-  });
 }
