@@ -3,10 +3,10 @@ import type { Who } from "./operation.ts";
 import type { TSchema } from "./schema.ts";
 
 export const rights = {
-  scope: "whoever holds the scope",
+  scope: "anyone with the scope",
   installation: "the installation's owner alone",
-  "host-images": "whoever holds the scope; a folder of the machine, whom `MILLRACE_HOST_IMAGES` allows it",
-  quota: "whoever holds the scope, up to the account's quota",
+  "host-images": "anyone with the scope; a folder of the machine needs `MILLRACE_HOST_IMAGES` to allow it",
+  quota: "anyone with the scope, up to the account's quota",
 } as const;
 
 /** Who may use an operation, if holding the scope is not all. */

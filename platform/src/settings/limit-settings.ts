@@ -10,7 +10,7 @@ export const limitSettings = {
     variable: "MILLRACE_RATE_LIMITS",
     value: "M,H,D",
     default: "600,18000,200000",
-    about: "requests per user a minute, an hour and a day, or 'off'",
+    about: "requests of a user per minute, hour and day, or 'off'",
     read: parsePolicy,
   },
   anonymousLimits: {
@@ -18,8 +18,7 @@ export const limitSettings = {
     variable: "MILLRACE_ANONYMOUS_LIMITS",
     value: "M,H,D",
     default: "1200,12000,100000",
-    about:
-      "requests without a key, which read the catalog by GraphQL, per address a minute, an hour and a day, or 'off'",
+    about: "requests without a key (GraphQL reads of the catalog), per address and minute, hour and day, or 'off'",
     read: parsePolicy,
   },
   quotas: {
@@ -27,7 +26,7 @@ export const limitSettings = {
     variable: "MILLRACE_QUOTAS",
     value: "QUOTAS",
     about:
-      "what an account may have, such as workers=50,gpus=8; by default 16 workers for each processor, 32 at least, 1000 Pods, volumes, endpoints, keys, secrets, registries and templates each, and what the machines have of GPUs, vCPU and GB",
+      "limits for each account, such as workers=50,gpus=8; default: 16 workers for each processor but at least 32; 1000 each of Pods, volumes, endpoints, keys, secrets, registries and templates; all GPUs, vCPU and GB of the machines",
     read: parseQuotas,
   },
   invokeLimits: {
@@ -36,7 +35,7 @@ export const limitSettings = {
     value: "LIMITS",
     default: "off",
     about:
-      "limits of /run and the other calls of an endpoint per user: off, on, or what differs from on, such as run=1000/200",
+      "limits for each user on /run and the other calls of an endpoint: off, on, or changes to on, such as run=1000/200",
     read: parseInvokeLimits,
   },
   payloadLimits: {
@@ -45,7 +44,7 @@ export const limitSettings = {
     value: "R,S,O,L",
     default: "10,20,20,256",
     about:
-      "MB allowed in a /run body, a /runsync body, a result, and a result that is kept apart behind a URL; 0 keeps none apart",
+      "MB allowed in a /run body, a /runsync body, a result, and a large result that is stored behind a URL; 0 as the last stores none",
     read: parsePayloadLimits,
   },
 };

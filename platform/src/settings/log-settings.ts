@@ -7,7 +7,7 @@ export const logSettings = {
     variable: "MILLRACE_LOG_FILE_MB",
     value: "MB",
     default: "10",
-    about: "size at which a log file of a worker is closed and the next one begun",
+    about: "a worker's log file of this size is closed, and the next one begins",
     read: whole(1, 1024),
   },
   logFiles: {
@@ -15,7 +15,7 @@ export const logSettings = {
     variable: "MILLRACE_LOG_FILES",
     value: "N",
     default: "5",
-    about: "log files kept for each worker; beyond it the oldest goes",
+    about: "log files kept for each worker; the oldest is deleted first",
     read: whole(1, 1000),
   },
   logTotalMb: {
@@ -23,7 +23,7 @@ export const logSettings = {
     variable: "MILLRACE_LOG_TOTAL_MB",
     value: "MB",
     default: "4096",
-    about: "size of all log files together; beyond it the oldest go, of the endpoint first that has most",
+    about: "size of all log files together; beyond it the endpoint with the most logs loses its oldest first",
     read: whole(1, 100_000_000),
   },
   logDays: {
@@ -31,7 +31,7 @@ export const logSettings = {
     variable: "MILLRACE_LOG_DAYS",
     value: "DAYS",
     default: "7",
-    about: "how long the log of a worker that has ended is kept",
+    about: "the log of an ended worker is kept this long",
     read: whole(1, 3650),
   },
   logReaders: {
@@ -39,7 +39,7 @@ export const logSettings = {
     variable: "MILLRACE_LOG_READERS",
     value: "N",
     default: "100",
-    about: "logs of Pods and workers that an account may follow at once on this node; one more is answered with 429",
+    about: "logs of Pods and workers that an account may follow at once on this node; one more gets 429",
     read: whole(1, 10_000),
   },
   auditDays: {
@@ -47,7 +47,7 @@ export const logSettings = {
     variable: "MILLRACE_AUDIT_DAYS",
     value: "DAYS",
     default: "90",
-    about: "how long the audit log of an account keeps what was changed, up to 100,000 entries",
+    about: "the audit log of an account keeps changes this long, and at most 100,000 of them",
     read: whole(1, 3650),
   },
   logLevel: {
@@ -55,7 +55,7 @@ export const logSettings = {
     variable: "MILLRACE_LOG_LEVEL",
     value: "LEVEL",
     default: "info",
-    about: "debug, info, warn, error or silent",
+    about: "level of the server's own log: debug, info, warn, error or silent",
     read: oneOf(["debug", "info", "warn", "error", "silent"]),
   },
 };

@@ -56,14 +56,14 @@ export const settingTable = {
     variable: "MILLRACE_DATA",
     value: "DIR",
     default: DEFAULT_DATA_FOLDER,
-    about: "folder that holds everything",
+    about: "folder for all data: databases, keys, logs and volumes",
     read: folder,
   },
   databaseUrl: {
     secret: true,
     variable: "MILLRACE_DATABASE_URL",
     value: "URL",
-    about: "postgres://… keeps store and queue there instead of in the data folder",
+    about: "postgres://… stores records and jobs in PostgreSQL instead of the data folder",
     read: text,
   },
   databaseTimeoutS: {
@@ -71,28 +71,28 @@ export const settingTable = {
     variable: "MILLRACE_DATABASE_TIMEOUT_S",
     value: "SECONDS",
     default: "10",
-    about: "how long PostgreSQL may take for one statement before what needs it is answered with 503",
+    about: "time limit for one PostgreSQL statement; requests that need a slower one get 503",
     read: whole(1, 3600),
   },
   databaseUrlFile: {
     flag: "database-url-file",
     variable: "MILLRACE_DATABASE_URL_FILE",
     value: "FILE",
-    about: "file that holds the same URL, for whoever keeps passwords out of variables too",
+    about: "file with the same URL, for setups that keep passwords out of environment variables",
     read: text,
   },
   apiKey: {
     secret: true,
     variable: "MILLRACE_API_KEY",
     value: "KEY",
-    about: "the owner's key; without it one is made at the first start",
+    about: "API key of the owner; default: a new one, made at the first start",
     read: apiKey,
   },
   masterKey: {
     secret: true,
     variable: "MILLRACE_MASTER_KEY",
     value: "BASE64",
-    about: "master key for secrets, newest first, comma separated",
+    about: "master keys that encrypt secrets, comma separated, newest first",
     read: text,
   },
   masterKeyCommand: {
@@ -107,8 +107,7 @@ export const settingTable = {
     variable: "MILLRACE_UPGRADE_COPY",
     value: "WHETHER",
     default: "on",
-    about:
-      "whether a SQLite file of an older release is copied inside the data folder before it is brought to today's format: on or off",
+    about: "on copies a SQLite file of an older release, inside the data folder, before it is upgraded; off does not",
     read: oneOf(["on", "off"]),
   },
   ...limitSettings,
@@ -117,7 +116,7 @@ export const settingTable = {
     variable: "MILLRACE_GRAPHQL_INTROSPECTION",
     value: "WHETHER",
     default: "off",
-    about: "whether the GraphQL schema can be asked for: off or on",
+    about: "on lets clients query the GraphQL schema; off does not",
     read: oneOf(["off", "on"]),
   },
   uniqueNames: {
@@ -126,7 +125,7 @@ export const settingTable = {
     value: "WHETHER",
     default: "on",
     about:
-      "whether REST v1 and GraphQL refuse a name that another Pod, endpoint or volume of the account has: on, or off for clients that reuse names",
+      "on makes REST v1 and GraphQL refuse a name that another Pod, endpoint or volume of the account has; off is for clients that reuse names",
     read: oneOf(["on", "off"]),
   },
   connections: {
@@ -134,7 +133,7 @@ export const settingTable = {
     variable: "MILLRACE_CONNECTIONS",
     value: "N",
     about:
-      "connections of clients and workers at once, of which an account may hold as many as are free; default: by the machine's limit on open files, at most 10000",
+      "open connections of clients and workers; an account may hold as many as stay free; default: follows the machine's limit on open files, at most 10000",
     read: whole(10, 1_000_000),
   },
   bodiesMb: {
@@ -142,22 +141,21 @@ export const settingTable = {
     variable: "MILLRACE_BODIES_MB",
     value: "MB",
     about:
-      "memory for bodies and results on their way, of which an account may hold as much as is free; default: an eighth of the machine's, 256 to 2048",
+      "memory for request bodies and results in transit; an account may hold as much as stays free; default: an eighth of the machine's memory, 256 to 2048",
     read: whole(1, 1_000_000),
   },
   publicUrl: {
     flag: "public-url",
     variable: "MILLRACE_PUBLIC_URL",
     value: "URL",
-    about: "what URLs in answers begin with; default: the listening address",
+    about: "base of the URLs in answers; default: the listening address",
     read: address,
   },
   domain: {
     flag: "domain",
     variable: "MILLRACE_DOMAIN",
     value: "NAME",
-    about:
-      "domain whose subdomains <endpoint id>.NAME lead to load-balancing endpoints, and <Pod id>-<port>.NAME to ports of Pods",
+    about: "domain for <endpoint id>.NAME (load-balancing endpoints) and <Pod id>-<port>.NAME (HTTP ports of Pods)",
     read: domain,
   },
   podPorts: {
@@ -166,35 +164,35 @@ export const settingTable = {
     value: "MODE",
     default: "private",
     about:
-      "who reaches HTTP ports of Pods: private (an API key of the account, or a link made with one); public (anybody)",
+      "who reaches HTTP ports of Pods: private (needs an API key of the account, or a link made with one) or public (anyone)",
     read: oneOf(["private", "public"]),
   },
   corsOrigins: {
     flag: "cors-origins",
     variable: "MILLRACE_CORS_ORIGINS",
     value: "ORIGINS",
-    about: "origins whose pages may call endpoints from a browser, comma separated, or '*'; none by default",
+    about: "origins of web pages that may call endpoints, comma separated, or '*'; default: none",
     read: parseOrigins,
   },
   workerUrl: {
     flag: "worker-url",
     variable: "MILLRACE_WORKER_URL",
     value: "URL",
-    about: "where workers reach this server; default: the public URL",
+    about: "address at which workers reach this server; default: the public URL",
     read: address,
   },
   nodeUrl: {
     flag: "node-url",
     variable: "MILLRACE_NODE_URL",
     value: "URL",
-    about: "where other nodes on the same PostgreSQL reach this one; default: an address it listens on",
+    about: "address at which other nodes on the same PostgreSQL reach this one; default: an address it listens on",
     read: origin,
   },
   dataCenter: {
     flag: "data-center",
     variable: "MILLRACE_DATA_CENTER",
     value: "ID",
-    about: "data center of the catalog that this machine is in; default: it stands in every one of them",
+    about: "data center of this machine, from the catalog; default: it counts as part of every one",
     read: text,
   },
   volumes: {
@@ -202,14 +200,14 @@ export const settingTable = {
     variable: "MILLRACE_VOLUMES",
     value: "DIR",
     about:
-      "folder for network volumes that every machine of the installation has, such as a mount of NFS; without it a volume is on one machine, and what mounts it runs there",
+      "folder for network volumes that all machines share, such as an NFS mount; default: each volume is on one machine, and Pods and workers that mount it run there",
     read: folder,
   },
   catalog: {
     flag: "catalog",
     variable: "MILLRACE_CATALOG",
     value: "FILE",
-    about: "JSON file with prices, data centers and GPU types that differ from ours (docs/catalog.md)",
+    about: "JSON file with your own prices, data centers and GPU types (docs/catalog.md)",
     read: folder,
   },
   compute: {
@@ -217,7 +215,7 @@ export const settingTable = {
     variable: "MILLRACE_COMPUTE",
     value: "KIND",
     default: "host",
-    about: "where this server starts workers: host (this machine), or none (others start them, or people by hand)",
+    about: "host starts workers on this machine; none leaves that to other servers, or to you by hand",
     read: oneOf(["host", "none"]),
   },
   gpus: {
@@ -225,7 +223,8 @@ export const settingTable = {
     variable: "MILLRACE_GPUS",
     value: "MODE",
     default: "auto",
-    about: "auto offers the machine's GPUs, or made-up ones on loopback where there are none; virtual; none",
+    about:
+      "auto offers the machine's GPUs, or virtual ones if it has none and the server listens on loopback; virtual always offers virtual ones; none offers none",
     read: oneOf(["auto", "virtual", "none"]),
   },
   docker: {
@@ -233,7 +232,7 @@ export const settingTable = {
     variable: "MILLRACE_DOCKER",
     value: "SOCKET",
     default: "auto",
-    about: "what runs container images: auto finds Docker or Podman; a socket such as /var/run/docker.sock; off",
+    about: "engine for container images: auto finds Docker or Podman; or a socket such as /var/run/docker.sock; or off",
     read: text,
   },
   sandbox: {
@@ -242,7 +241,7 @@ export const settingTable = {
     value: "MODE",
     default: "auto",
     about:
-      "auto refuses programs and containers that cannot be kept apart, but for the owner's on loopback with one account; optional runs them",
+      "auto refuses programs and containers that cannot be isolated, except the owner's on a loopback server with one account; optional runs them all",
     read: oneOf(["auto", "optional"]),
   },
   hostImages: {
@@ -250,14 +249,15 @@ export const settingTable = {
     variable: "MILLRACE_HOST_IMAGES",
     value: "MODE",
     default: "auto",
-    about: "whose `host` images run: auto means the owner's account, the first one; on means every account's; off",
+    about: "who may run `host` images: auto (only the first account, the owner's), on (every account) or off",
     read: oneOf(["auto", "on", "off"]),
   },
   hostRoots: {
     flag: "host-roots",
     variable: "MILLRACE_HOST_ROOTS",
     value: "DIRS",
-    about: "folders that those of `host` images must lie in, with colons between; any but the machine's own by default",
+    about:
+      "folders that may contain `host` images, separated by colons; default: any folder except those of the system",
     read: folders,
   },
   hostReadable: {
@@ -265,7 +265,7 @@ export const settingTable = {
     variable: "MILLRACE_HOST_READABLE",
     value: "DIRS",
     about:
-      "further folders that programs of `host` images see, read-only and at the same paths, with colons between, such as a Python in /opt/venv",
+      "further folders that `host` programs see, read-only and at the same paths, separated by colons, such as a Python in /opt/venv",
     read: folders,
   },
   hostApp: {
@@ -273,7 +273,7 @@ export const settingTable = {
     variable: "MILLRACE_HOST_APP",
     value: "MODE",
     default: "read-only",
-    about: "what programs may do with the folder of a `host` image: read-only or writable",
+    about: "access of programs to the folder of a `host` image: read-only or writable",
     read: oneOf(["read-only", "writable"]),
   },
   watchdogS: {
@@ -281,7 +281,7 @@ export const settingTable = {
     variable: "MILLRACE_WATCHDOG_S",
     value: "SECONDS",
     default: "60",
-    about: "how long workers wait for a server that is gone before they end",
+    about: "workers end if their server is gone for this long",
     read: whole(1, 86_400),
   },
   outputMb: {
@@ -289,8 +289,7 @@ export const settingTable = {
     variable: "MILLRACE_OUTPUT_MB",
     value: "P,M",
     default: "12,1024",
-    about:
-      "MB on the disk for what a `host` program wrote and the server has not read yet: of each, and of all together",
+    about: "disk space in MB for unread output of `host` programs: for each, and for all together",
     read: outputSizes,
   },
   publishedPorts: {
@@ -299,7 +298,7 @@ export const settingTable = {
     value: "RANGE",
     default: "20000-29999",
     about:
-      "ports of this machine at which published ports of programs and containers are reached, half of them for each",
+      "ports of this machine for published ports: the first half for `host` programs, the second half for containers",
     read: portRange,
   },
   sshPort: {
@@ -308,14 +307,14 @@ export const settingTable = {
     value: "P",
     default: "auto",
     about:
-      "port at which Pods are reached by SSH: auto (7422, or any other where that is taken, and the same one from then on), a port, or off; where it cannot be had, the server starts without",
+      "port for SSH to Pods: auto (7422, or a free port if that is taken, kept from then on), a number, or off; if it is not available, the server starts without SSH",
     read: portChoice,
   },
   sshAddress: {
     flag: "ssh-address",
     variable: "MILLRACE_SSH_ADDRESS",
     value: "HOST[:PORT]",
-    about: "where clients reach that port, as Pods tell it; default: the host of the public URL, and the port itself",
+    about: "SSH address that Pods show to clients; default: the host of the public URL with the SSH port",
     read: hostAndPort,
   },
   frozenS: {
@@ -323,7 +322,7 @@ export const settingTable = {
     variable: "MILLRACE_FROZEN_S",
     value: "SECONDS",
     default: "3600",
-    about: "how long an idle worker of an endpoint with FlashBoot stays frozen before it ends",
+    about: "a frozen worker (FlashBoot) ends after this time",
     read: whole(1, 864_000),
   },
   frozenMb: {
@@ -331,7 +330,7 @@ export const settingTable = {
     variable: "MILLRACE_FROZEN_MB",
     value: "MB",
     about:
-      "memory that frozen workers of a machine may hold together, as measured; default: half of the machine's; 0 freezes none",
+      "measured memory that all frozen workers of a machine may hold together; default: half of the machine's memory; 0 turns freezing off",
     read: whole(0, 100_000_000),
   },
   stream: {
@@ -339,8 +338,7 @@ export const settingTable = {
     variable: "MILLRACE_STREAM",
     value: "FORM",
     default: "auto",
-    about:
-      "what /stream answers when the request does not say: array, object, or auto: array for a bare key, object for Bearer",
+    about: "default format of /stream: array, object, or auto (array for a bare key, object for a Bearer key)",
     read: oneOf(["auto", "array", "object"]),
   },
   restV1: {
@@ -348,8 +346,7 @@ export const settingTable = {
     variable: "MILLRACE_REST_V1",
     value: "SWITCH",
     default: "on",
-    about:
-      "on serves the deprecated REST v1 under /v1; off answers it with 410 and the path of REST v2 (docs/rest-v1.md)",
+    about: "on serves the deprecated REST v1 under /v1; off answers 410 with the REST v2 path (docs/rest-v1.md)",
     read: oneOf(["on", "off"]),
   },
   webhookPrivate: {
@@ -363,14 +360,14 @@ export const settingTable = {
     flag: "reachable",
     variable: "MILLRACE_REACHABLE",
     value: "RANGES",
-    about: "private ranges that webhooks and programs may reach: 10.1.0.0/16,192.168.1.5, or 'all'",
+    about: "private addresses that webhooks and programs may reach, such as 10.1.0.0/16,192.168.1.5, or 'all'",
     read: parseRanges,
   },
   webhookSecret: {
     secret: true,
     variable: "MILLRACE_WEBHOOK_SECRET",
     value: "TEXT",
-    about: "signs webhooks when set",
+    about: "secret that signs webhooks; default: they are not signed",
     read: text,
   },
   ...logSettings,
