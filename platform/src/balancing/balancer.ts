@@ -21,6 +21,7 @@ import {
   wantedBy,
 } from "./balanced-group.ts";
 import { HeldSlot, type Slot, type SlotOwner } from "./slot.ts";
+import { RequestTally } from "./tally.ts";
 
 export type { Slot } from "./slot.ts";
 
@@ -60,6 +61,8 @@ export interface BalancerParts {
 }
 
 export class Balancer implements Disposable {
+  /** What became of the requests that passed through this node. */
+  readonly tally = new RequestTally();
   readonly #clock: Clock;
   readonly #groups = new Map<string, Group>();
   readonly #rose: (endpoint: string) => void;

@@ -59,7 +59,7 @@ export async function createApp(parts: AppParts, books: Books, settings: AppSett
   const keeping = openKeeping(ground, services, bells, roll, jobs);
   const upkeep = openUpkeep(ground, services, jobs, keeping);
   const access = openAccess(ground, services, roll, jobs, keeping, front);
-  const { recorder, history } = openHistory(ground, services, jobs, keeping, access);
+  const { recorder, history } = openHistory(ground, services, jobs, keeping, access, roll);
   const surfaces = openSurfaces({ ground, services, roll, jobs, keeping, access, front, history });
   return {
     http: surfaces.http,

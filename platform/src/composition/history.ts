@@ -7,6 +7,7 @@ import { leaseOf } from "./app-parts.ts";
 import type { Ground } from "./ground.ts";
 import type { Jobs } from "./jobs.ts";
 import type { Keeping } from "./keeping.ts";
+import type { Roll } from "./roll.ts";
 import type { Services } from "./services.ts";
 
 /** Longer than the time between two samples, so that the same node keeps sampling. */
@@ -18,9 +19,10 @@ export function openHistory(
   { tally, book }: Jobs,
   { figures }: Keeping,
   { workers }: Access,
+  { balancer }: Roll,
 ) {
   const sources = new MetricSources({
-    ...{ ...ground, ...services, tally, workers },
+    ...{ ...ground, ...services, tally, workers, requests: balancer.tally },
     figuresOf: (instance) => figures.of(instance),
     endpoint: (id) => book.find(id),
   });

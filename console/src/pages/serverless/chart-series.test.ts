@@ -8,7 +8,9 @@ it("gives each point the time at which its step begins", () => {
 
 it("draws the queue of a queue endpoint only", () => {
   expect(chartsOf({}, true).map(({ title }) => title)).toContain("Queue");
-  expect(chartsOf({}, false).map(({ title }) => title)).toEqual(["Workers", "Use of workers"]);
+  expect(chartsOf({}, false).map(({ title }) => title)).toEqual([
+    ...["Requests", "Workers", "Wait for a worker", "Time to answer", "Use of workers"],
+  ]);
 });
 
 it("knows a chart of which nothing is known", () => {

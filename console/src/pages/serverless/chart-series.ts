@@ -44,7 +44,26 @@ export function chartsOf(series: History, isQueue: boolean): ChartShape[] {
       line("memory", "Memory", 5),
     ],
   };
-  if (!isQueue) return [workers, use];
+  const times: ChartShape[] = [
+    {
+      title: isQueue ? "Delay before a job starts" : "Wait for a worker",
+      format: "time",
+      lines: [line("delayP50", "Half", 1), line("delayP95", "95 %", 2)],
+    },
+    {
+      title: isQueue ? "Execution" : "Time to answer",
+      format: "time",
+      lines: [line("executionP50", "Half", 1), line("executionP95", "95 %", 2)],
+    },
+  ];
+  if (!isQueue) {
+    const requests: ChartShape = {
+      title: "Requests",
+      format: "count",
+      lines: [line("requests", "All", 5, { isBars: true }), line("requestsFailed", "Failed", 4, { isBars: true })],
+    };
+    return [requests, workers, ...times, use];
+  }
   return [
     {
       title: "Queue",
@@ -65,16 +84,7 @@ export function chartsOf(series: History, isQueue: boolean): ChartShape[] {
         line("jobsRetried", "Retried", 2),
       ],
     },
-    {
-      title: "Delay before a job starts",
-      format: "time",
-      lines: [line("delayP50", "Half", 1), line("delayP95", "95 %", 2)],
-    },
-    {
-      title: "Execution",
-      format: "time",
-      lines: [line("executionP50", "Half", 1), line("executionP95", "95 %", 2)],
-    },
+    ...times,
     use,
   ];
 }

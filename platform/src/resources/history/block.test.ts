@@ -39,8 +39,8 @@ test("what held before a block stands in it as its first row", () => {
   const block = new Block(layout, 10, { at: 555, gauges });
   block.add({ at: 603, gauges, sums: [1, 0, 0], spreads: [] });
   expect(block.rows().map(({ at, gauges, sums }) => [at, gauges, sums])).toEqual([
-    [555, gauges, [0, 0, 0]],
-    [603, gauges, [1, 0, 0]],
+    [555, gauges, [0, 0, 0, 0, 0]],
+    [603, gauges, [1, 0, 0, 0, 0]],
   ]);
 });
 

@@ -1,6 +1,7 @@
 /** Gathers the values of series: gauges of the whole installation, and what this node has counted. */
 import type { JobTally } from "../../jobs/tally.ts";
 import type { Clock } from "../../kernel/clock.ts";
+import type { Histogram } from "../../kernel/histogram.ts";
 import type { InstanceRecords } from "../../machines/instance-records.ts";
 import { type Costs, instancePerHour } from "../../metering/cost.ts";
 import type { Demand, Queue } from "../../ports/queue/queue.ts";
@@ -15,6 +16,11 @@ import type { Subject } from "./model.ts";
 import type { Sample } from "./point.ts";
 import type { CountedOf, Sampled, Sources } from "./recorder.ts";
 
+/** The requests to load-balancing endpoints on this node. Taking the counts starts them again from zero. */
+interface CountedRequests {
+  take(): ReadonlyMap<string, { total: number; failed: number; delay: Histogram; execution: Histogram }>;
+}
+
 export interface SourceParts {
   queue: Pick<Queue, "demand">;
   workers: Pick<WorkerService, "summaries">;
@@ -23,6 +29,7 @@ export interface SourceParts {
   costs: Pick<Costs, "storagePerHourOfAll">;
   clock: Clock;
   tally: JobTally;
+  requests: CountedRequests;
   /** What an instance uses, if its driver can measure it. */
   figuresOf: (instance: string) => Figures | undefined;
   /** Finds an endpoint, in memory if it is known there. */
@@ -95,6 +102,11 @@ export class MetricSources implements Sources {
       counted.push({ subject, counted: { sums: [completed, failed, retried], spreads } });
       const [completedBefore, failedBefore] = accounts.get(subject.account) ?? [0, 0];
       accounts.set(subject.account, [completedBefore + completed, failedBefore + failed]);
+    }
+    for (const [id, { total, failed, delay, execution }] of this.#parts.requests.take()) {
+      const subject = await this.#endpoint(id);
+      const spreads = [[...delay.filled()], [...execution.filled()]];
+      if (subject) counted.push({ subject, counted: { sums: [0, 0, 0, total, failed], spreads } });
     }
     for (const [account, sums] of accounts)
       counted.push({ subject: accountSubject(account), counted: { sums, spreads: [] } });

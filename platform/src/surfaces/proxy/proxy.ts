@@ -162,6 +162,7 @@ export class EndpointProxy implements Ahead {
       affinity: parseAffinity(affinityIn(request)),
       since: clock.monotonic(),
       reply,
+      isCounted: pass === forward,
     };
     const { target, form, headers } = way(address, env, request);
     return this.#untilAccepted(seeking, (slot) => {
@@ -177,32 +178,50 @@ export class EndpointProxy implements Ahead {
    * useless.
    */
   async #untilAccepted(seeking: Seeking, send: (slot: Slot) => Promise<void>): Promise<Reply> {
+    const { clock } = this.#parts;
     for (let refusedBy: Set<Backend> | undefined; ; ) {
       const slot = this.#slotNow(seeking) ?? (await this.#slotLater(seeking));
+      const takenAt = clock.monotonic();
       let isAway = false;
       try {
         await send(slot);
+        this.#count(seeking, takenAt, clock.monotonic());
         return seeking.reply;
       } catch (error) {
         isAway = isNodeAway(error);
-        if (!isAway && (!wasNotSent(error) || refusedBy?.has(slot.backend))) throw error;
+        if (!isAway && (!wasNotSent(error) || refusedBy?.has(slot.backend))) throw this.#countedFailure(seeking, error);
         if (!isAway) refusedBy = (refusedBy ?? new Set()).add(slot.backend);
       } finally {
         slot.release();
       }
       // An unreachable node says nothing about the worker. Once the node counts as gone, its workers are no longer chosen.
-      if (isAway) await sleep(this.#parts.clock, NODE_AWAY_MS);
+      if (isAway) await sleep(clock, NODE_AWAY_MS);
     }
+  }
+
+  #count({ endpoint, since, reply, isCounted }: Seeking, takenAt: number, endedAt: number): void {
+    if (isCounted)
+      this.#parts.balancer.tally.answered(endpoint, reply.raw.statusCode, takenAt - since, endedAt - takenAt);
+  }
+
+  /** A client that left says nothing about the endpoint. */
+  #countedFailure({ endpoint, isCounted }: Seeking, error: unknown): unknown {
+    if (isCounted && !isProblem(error, "abandoned")) this.#parts.balancer.tally.failed(endpoint);
+    return error;
   }
 
   #slotNow({ endpoint, perWorker, affinity }: Seeking): Slot | undefined {
     return this.#parts.balancer.take(endpoint, perWorker, affinity);
   }
 
-  #slotLater({ endpoint, perWorker, affinity, since, reply }: Seeking): Promise<Slot> {
+  #slotLater(seeking: Seeking): Promise<Slot> {
     const { balancer, whyNoWorker } = this.#parts;
+    const { endpoint, perWorker, affinity, since, reply } = seeking;
     const gone = new ClientGone(reply);
-    return balancer.acquire(endpoint, { perWorker, affinity, gone, since, ...(whyNoWorker && { why: whyNoWorker }) });
+    const asking = { perWorker, affinity, gone, since, ...(whyNoWorker && { why: whyNoWorker }) };
+    return balancer.acquire(endpoint, asking).catch((error) => {
+      throw this.#countedFailure(seeking, error);
+    });
   }
 }
 
@@ -222,6 +241,8 @@ interface Seeking {
   /** On the monotonic clock. The wait after a refusal counts as part of the same wait. */
   since: number;
   reply: Reply;
+  /** A WebSocket may be open for days, so it is not counted with requests. */
+  isCounted: boolean;
 }
 
 /** What is known of a request that failed to authenticate or find its endpoint; undefined if the caller may not know of the endpoint. */
