@@ -13,7 +13,9 @@ import { cache } from "./api/queries.ts";
 import { followOtherTabs } from "./api/session.ts";
 import { sayRefused } from "./design/toast.tsx";
 import { routes } from "./routes.ts";
+import { Failed } from "./shell/failed.tsx";
 import { takeLinkToken } from "./shell/link-token.ts";
+import { watchMissingFiles } from "./shell/missing-file.ts";
 import { parseSearch, stringifySearch } from "./shell/view.ts";
 
 takeLinkToken();
@@ -24,6 +26,7 @@ const router = createRouter({
   stringifySearch,
   defaultPreload: "intent",
   scrollRestoration: true,
+  defaultErrorComponent: Failed,
 });
 
 declare module "@tanstack/react-router" {
@@ -32,6 +35,7 @@ declare module "@tanstack/react-router" {
   }
 }
 
+watchMissingFiles(window);
 followOtherTabs();
 // A failure that no page took is shown as it is, rather than lost.
 addEventListener("unhandledrejection", ({ reason }) => sayRefused(reason));

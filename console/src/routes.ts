@@ -1,5 +1,6 @@
 /** Every address of the console, and the file that shows it. Pages are loaded when they are first opened. */
 import { createRootRoute, createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { loading } from "./shell/missing-file.ts";
 import { NotFound } from "./shell/not-found.tsx";
 import { Shell } from "./shell/shell.tsx";
 
@@ -13,13 +14,13 @@ const page = <const Path extends string>(path: Path, load: () => Promise<Module>
   createRoute({
     getParentRoute: () => inside,
     path,
-    component: lazyRouteComponent(load as () => Promise<Record<string, never>>, name),
+    component: lazyRouteComponent(loading(load) as () => Promise<Record<string, never>>, name),
   });
 const outside = <const Path extends string>(path: Path, load: () => Promise<Module>, name: string) =>
   createRoute({
     getParentRoute: () => root,
     path,
-    component: lazyRouteComponent(load as () => Promise<Record<string, never>>, name),
+    component: lazyRouteComponent(loading(load) as () => Promise<Record<string, never>>, name),
   });
 
 const pages = [

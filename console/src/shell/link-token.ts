@@ -13,4 +13,9 @@ export function takeLinkToken(): void {
   history.replaceState(history.state, "", location.pathname + location.search);
 }
 
+/** Puts the secret back into the address, so that it is there after a reload. */
+export function returnLinkToken(): void {
+  if (token !== undefined) history.replaceState(history.state, "", `${location.pathname}${location.search}#${token}`);
+}
+
 export const linkToken = (): string | undefined => token;
