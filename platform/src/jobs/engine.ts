@@ -16,7 +16,7 @@ import { DEFAULT_TTL_MS } from "./model.ts";
 import { cancelling, givingUpHolder, retrying, shortening, timingOut } from "./moves.ts";
 import type { RequestTerms } from "./request.ts";
 import type { JobTally } from "./tally.ts";
-import { type Ended, type Wait, Waiters } from "./waiters.ts";
+import { type Ended, Waiters } from "./waiters.ts";
 
 const MINUTE_MS = 60_000;
 
@@ -89,7 +89,11 @@ export class Engine implements AsyncDisposable {
     this.#clock = parts.clock;
     this.#random = parts.random;
     this.#wanted = parts.wanted ?? (() => {});
-    this.waiters = new Waiters({ ...parts, look: (id) => this.#ended(id) });
+    const look = {
+      ended: (id: string) => this.#ended(id),
+      removed: (id: string, endpoint: string) => this.#removed(id, endpoint),
+    };
+    this.waiters = new Waiters({ ...parts, look });
   }
 
   newId(mode: Submission["mode"]): string {
@@ -120,7 +124,7 @@ export class Engine implements AsyncDisposable {
    */
   async submitAndWait(submission: Submission, waiting: Waiting, id: string): Promise<Ended> {
     const endpoint = submission.endpoint.id;
-    const wait = this.#waiting(endpoint, id, waiting);
+    const wait = this.waiters.wait(id, endpoint, waiting.waitMs, waiting.gone);
     try {
       const job = await this.submit(submission, id);
       submission.body = "";
@@ -134,7 +138,7 @@ export class Engine implements AsyncDisposable {
 
   /** Does the same for a job that already exists. */
   async waitFor(endpoint: string, id: string, waiting: Waiting): Promise<Ended> {
-    const wait = this.#waiting(endpoint, id, waiting);
+    const wait = this.waiters.wait(id, endpoint, waiting.waitMs, waiting.gone);
     try {
       const { job, result } = await this.read(endpoint, id, ["result"], waiting.admit);
       waiting.known?.(id);
@@ -267,18 +271,15 @@ export class Engine implements AsyncDisposable {
     return problem("not-found", `job not found: it is unknown here, or it has expired: ${kept}, ${less}`);
   }
 
-  /** Waits for the job's end or for the removal of its endpoint. */
-  #waiting(endpoint: string, id: string, { waitMs, gone }: Waiting): Wait {
-    const stopListening = this.#signals.listen(`removed:${endpoint}`, () =>
-      this.waiters.tell({ job: removedJob(id, endpoint, this.#clock.now()), result: undefined }),
-    );
-    return this.waiters.wait(id, waitMs, gone, stopListening);
-  }
-
-  async #end(wait: Wait, endpoint: string, id: string, { admit, note }: Waiting): Promise<Ended> {
+  async #end(
+    wait: Pick<ReturnType<Waiters["wait"]>, "ended">,
+    endpoint: string,
+    id: string,
+    waiting: Waiting,
+  ): Promise<Ended> {
     const ended = await wait.ended;
-    if (!ended || ended.isUnread) return this.#now(endpoint, id, admit);
-    if (ended.result) note?.(ended.result.length);
+    if (!ended || ended.isUnread) return this.#now(endpoint, id, waiting.admit);
+    if (ended.result) waiting.note?.(ended.result.length);
     return ended;
   }
 
@@ -295,6 +296,12 @@ export class Engine implements AsyncDisposable {
     if (reading === "purged") return { job: removedJob(id, "", this.#clock.now()), result: undefined };
     if (!reading || !jobLifecycle.isFinal(reading.job.state)) return undefined;
     return { job: reading.job, result: undefined, isUnread: true };
+  }
+
+  async #removed(id: string, endpoint: string): Promise<Ended | undefined> {
+    const now = this.#clock.now();
+    const reading = await this.#queue.read(id, now);
+    return typeof reading === "object" ? undefined : { job: removedJob(id, endpoint, now), result: undefined };
   }
 }
 

@@ -5,7 +5,7 @@ import type { Clock } from "../kernel/clock.ts";
 import { type Failed, named } from "../kernel/failed.ts";
 import { floating } from "../kernel/floating.ts";
 import type { Gone } from "../kernel/gone.ts";
-import { wait } from "../kernel/wait.ts";
+import { type Patience, Wait } from "../kernel/wait.ts";
 import type { Job, Payload } from "../ports/queue/job.ts";
 import type { Signals } from "../ports/signals/signals.ts";
 import type { JobTally } from "./tally.ts";
@@ -17,32 +17,52 @@ export interface Ended {
   isUnread?: true;
 }
 
-/** One wait for a job's end. */
-export interface Wait {
-  ended: Promise<Ended | undefined>;
-  /** Stops waiting. After the end this has no effect. */
-  leave(): void;
+/** Reads a job for those who wait for it. */
+export interface JobLook {
+  /** Returns undefined while the job has not ended. */
+  ended(id: string): Promise<Ended | undefined>;
+  /** Returns undefined also while the job is still there. */
+  removed(id: string, endpoint: string): Promise<Ended | undefined>;
 }
 
-type Heard = (ended: Ended | undefined) => void;
+/** One request that waits for a job's end: with it, or with undefined if the time is up, the client is gone or the server closes. */
+class JobWait extends Wait<Ended | undefined> {
+  readonly id: string;
+  readonly endpoint: string;
+  readonly #waiters: Waiters;
+  stopListening: (() => void) | undefined;
+
+  constructor(waiters: Waiters, id: string, endpoint: string, patience: Omit<Patience<undefined>, "late">) {
+    super({ ...patience, late: undefined });
+    this.#waiters = waiters;
+    this.id = id;
+    this.endpoint = endpoint;
+  }
+
+  protected override over(): void {
+    this.#waiters.forget(this);
+  }
+}
 
 /** Where signals can be lost, each waiting request checks the queue this often. */
 const LOOK_EVERY_MS = 2000;
 
 export class Waiters implements AsyncDisposable {
-  readonly #waiting = new Map<string, Set<Heard>>();
+  /** Nearly every job has one waiting request or none. */
+  readonly #waiting = new Map<string, JobWait[]>();
+  /** Endpoints for whose jobs requests wait. One listener for each hears of its removal, since one per request would cost too much. */
+  readonly #endpoints = new Map<string, { waits: number; stopListening: () => void }>();
   readonly #signals: Signals;
   readonly #clock: Clock;
-  readonly #look: (id: string) => Promise<Ended | undefined>;
+  readonly #look: JobLook;
   readonly #failed: Failed;
   readonly #looking: AsyncDisposable | undefined;
   readonly #tally: JobTally | undefined;
 
-  /** `look` reads a job that ended elsewhere, and returns undefined while it has not ended. */
   constructor(parts: {
     signals: Signals;
     clock: Clock;
-    look: (id: string) => Promise<Ended | undefined>;
+    look: JobLook;
     failed: Failed;
     tally?: JobTally | undefined;
   }) {
@@ -64,31 +84,35 @@ export class Waiters implements AsyncDisposable {
     return this.#waiting.size;
   }
 
-  /**
-   * The wait ends with the job's end, or with undefined if the time is up, the client is gone or the server closes. Then it calls `over`.
-   */
-  wait(id: string, waitMs: number, gone: Gone, over?: () => void): Wait {
-    const ending = () => {
-      over?.();
-      stopListening();
-      this.#remove(id, heard);
-    };
-    const waited = wait<Ended | undefined>({ clock: this.#clock, ms: waitMs, gone, late: undefined, over: ending });
-    const { ended, end: heard, leave } = waited;
+  /** Waits for the job's end, or for the removal of its endpoint. */
+  wait(id: string, endpoint: string, waitMs: number, gone: Gone): JobWait {
+    const wait = new JobWait(this, id, endpoint, { clock: this.#clock, ms: waitMs, gone });
+    const others = this.#waiting.get(id);
+    if (others) others.push(wait);
+    else this.#waiting.set(id, [wait]);
+    this.#hearOf(endpoint).waits++;
     // If every end is made in this process, the engine and the worker desk announce it. With several nodes, signals do.
-    const stopListening = this.#signals.reliable
-      ? () => undefined
-      : this.#signals.listen(`ended:${id}`, () =>
-          floating(this.#lookAt(id), named(this.#failed, "look for ended jobs")),
-        );
-    const waiting = this.#waiting.get(id) ?? new Set();
-    this.#waiting.set(id, waiting.add(heard));
-    return { ended, leave };
+    if (!this.#signals.reliable)
+      wait.stopListening = this.#signals.listen(`ended:${id}`, () => this.#inBackground(this.#lookAt(id)));
+    return wait;
+  }
+
+  /** Called by each wait when it is over. */
+  forget(wait: JobWait): void {
+    const { id, endpoint, stopListening } = wait;
+    stopListening?.();
+    const left = this.#waiting.get(id)?.filter((other) => other !== wait);
+    if (left?.length) this.#waiting.set(id, left);
+    else this.#waiting.delete(id);
+    const heard = this.#endpoints.get(endpoint);
+    if (!heard || --heard.waits > 0) return;
+    this.#endpoints.delete(endpoint);
+    heard.stopListening();
   }
 
   /** Gives the result to all waiters on this node and signals to other nodes that there is one. */
   tell(ended: Ended): void {
-    for (const heard of [...(this.#waiting.get(ended.job.id) ?? [])]) heard(ended);
+    this.#end(ended.job.id, ended);
     this.#signals.emit(`ended:${ended.job.id}`);
     if (ended.job.webhooks) this.#signals.emit("outbox");
     this.#tally?.ended(ended.job);
@@ -106,17 +130,38 @@ export class Waiters implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#looking?.[Symbol.asyncDispose]();
-    for (const waiting of [...this.#waiting.values()]) for (const heard of [...waiting]) heard(undefined);
+    for (const id of [...this.#waiting.keys()]) this.#end(id, undefined);
   }
 
   async #lookAt(id: string): Promise<void> {
-    const ended = await this.#look(id);
-    if (ended) for (const heard of [...(this.#waiting.get(id) ?? [])]) heard(ended);
+    const ended = await this.#look.ended(id);
+    if (ended) this.#end(id, ended);
   }
 
-  #remove(id: string, heard: Heard): void {
-    const waiting = this.#waiting.get(id);
-    waiting?.delete(heard);
-    if (waiting?.size === 0) this.#waiting.delete(id);
+  #end(id: string, ended: Ended | undefined): void {
+    for (const wait of this.#waiting.get(id) ?? []) wait.end(ended);
+  }
+
+  #hearOf(endpoint: string): { waits: number } {
+    let heard = this.#endpoints.get(endpoint);
+    if (!heard) {
+      const look = () => this.#inBackground(this.#lookForRemoved(endpoint));
+      heard = { waits: 0, stopListening: this.#signals.listen(`removed:${endpoint}`, look) };
+      this.#endpoints.set(endpoint, heard);
+    }
+    return heard;
+  }
+
+  /** The signal is only a reason to look: every listener gets one when the connection that carries signals was lost. */
+  async #lookForRemoved(endpoint: string): Promise<void> {
+    const waits = [...this.#waiting.values()].flat().filter((wait) => wait.endpoint === endpoint);
+    for (const id of new Set(waits.map(({ id }) => id))) {
+      const ended = await this.#look.removed(id, endpoint);
+      if (ended) this.tell(ended);
+    }
+  }
+
+  #inBackground(work: Promise<void>): void {
+    floating(work, named(this.#failed, "look for ended jobs"));
   }
 }

@@ -1,8 +1,8 @@
 /** Waits for a value for a limited time, and only as long as the client is still there. */
-import type { Clock } from "./clock.ts";
+import type { Clock, Timer } from "./clock.ts";
 import type { Gone } from "./gone.ts";
 
-interface Patience<T> {
+export interface Patience<T> {
   clock: Clock;
   ms: number;
   gone?: Gone | undefined;
@@ -14,35 +14,56 @@ interface Patience<T> {
   over?: () => void;
 }
 
-export interface Wait<T> {
-  ended: Promise<T>;
+/** One wait. A class, since every /runsync makes one: closures for its parts would take twice the memory. */
+export class Wait<T> {
+  readonly ended: Promise<T>;
+  readonly #resolve: (value: T) => void;
+  readonly #gone: Gone | undefined;
+  readonly #timer: Timer;
+  readonly #left: T;
+  readonly #over: (() => void) | undefined;
+  #isOver = false;
+  /** Ends the wait early. */
+  readonly leave = (): void => this.end(this.#left);
+
+  constructor({ clock, ms, gone, late, left = late, over }: Patience<T>) {
+    const { promise, resolve } = Promise.withResolvers<T>();
+    this.ended = promise;
+    this.#resolve = resolve;
+    this.#gone = gone;
+    this.#left = left;
+    this.#over = over;
+    this.#timer = clock.after(ms, left === late ? this.leave : () => this.end(late));
+    gone?.addEventListener("abort", this.leave);
+    // This is delayed, since the caller may do only after this returns what `over` then undoes.
+    if (gone?.aborted) queueMicrotask(this.leave);
+  }
+
   /** Ends the wait with this value, unless it has already ended. */
-  end(value: T): void;
-  leave(): void;
+  end(value: T): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#timer.cancel();
+    this.#gone?.removeEventListener("abort", this.leave);
+    this.over();
+    this.#resolve(value);
+  }
+
+  protected over(): void {
+    this.#over?.();
+  }
 }
 
-export function wait<T>({ clock, ms, gone, late, left = late, over }: Patience<T>): Wait<T> {
-  const { promise, resolve } = Promise.withResolvers<T>();
-  let isOver = false;
-  const end = (value: T) => {
-    if (isOver) return;
-    isOver = true;
-    timer.cancel();
-    gone?.removeEventListener("abort", leave);
-    over?.();
-    resolve(value);
-  };
-  const leave = () => end(left);
-  const timer = clock.after(ms, () => end(late));
-  gone?.addEventListener("abort", leave);
-  // This is delayed, since the caller may do only after this returns what `over` then undoes.
-  if (gone?.aborted) queueMicrotask(leave);
-  return { ended: promise, end, leave };
+/** Begins a wait whose parts can be handed on by themselves. */
+export function wait<T>(patience: Patience<T>): Pick<Wait<T>, "ended" | "end" | "leave"> {
+  const waiting = new Wait(patience);
+  const { ended, leave } = waiting;
+  return { ended, leave, end: (value) => waiting.end(value) };
 }
 
 /** Waits for some time, or until the client is gone. */
 export async function pause(clock: Clock, ms: number, gone: Gone): Promise<void> {
-  if (!gone.aborted) await wait<void>({ clock, ms, gone, late: undefined }).ended;
+  if (!gone.aborted) await new Wait<void>({ clock, ms, gone, late: undefined }).ended;
 }
 
 /** Waits for work, but no longer than `limitMs`. Later results are ignored. */

@@ -15,7 +15,7 @@ export function writeHead(
   phrase = "",
 ): void {
   try {
-    if (PHRASE.test(phrase)) response.writeHead(status, phrase, headers as string[]);
+    if (phrase !== "" && PHRASE.test(phrase)) response.writeHead(status, phrase, headers as string[]);
     else response.writeHead(status, headers as string[]);
   } catch (error) {
     response.statusMessage = "";

@@ -28,7 +28,7 @@ import { ClientGone } from "../http/gone.ts";
 import { writeHead } from "../http/head.ts";
 import { JSON_TYPE, JsonText, type Pipeline, searchOf } from "../http/pipeline.ts";
 import type { Answering, Reply, Request } from "../http/reply.ts";
-import { countedIn } from "../http/request-memory.ts";
+import { countedIn, type RequestMemory } from "../http/request-memory.ts";
 import type { Router } from "../http/router.ts";
 import type { Surface } from "../http/surface.ts";
 import { batchWorks } from "./batches.ts";
@@ -231,21 +231,47 @@ async function held(
   waitMs: number,
   wait: (waiting: Waiting) => Promise<Ended>,
 ): Promise<unknown> {
-  let early: Timer | undefined;
-  // Called once the job exists. Headers cannot go out before that, since a 200 cannot be taken back.
-  const known = (id: string) => {
-    // The job's body is stored by now.
-    memory.release();
-    reply.header("X-Job-Id", id);
-    early = parts.clock.after(EARLY_HEADERS_MS, () => sendHeadersEarly(reply));
-  };
+  const holding = new Holding(parts.clock, reply, memory, waitMs);
   try {
-    const ended = await wait({ waitMs, gone: new ClientGone(reply), known, ...countedIn(memory) });
-    const record = await recordOf(parts, ended);
+    const record = await recordOf(parts, await wait(holding));
     if (!reply.raw.headersSent) return new JsonText(record);
     return endEarlyReply(reply, record);
   } finally {
-    early?.cancel();
+    holding.early?.cancel();
+  }
+}
+
+/** What the engine needs of a held request. A class, since four closures for each would cost more. */
+class Holding implements Waiting {
+  readonly waitMs: number;
+  readonly gone: ClientGone;
+  readonly #clock: Clock;
+  readonly #reply: Reply;
+  readonly #memory: RequestMemory;
+  early: Timer | undefined;
+
+  constructor(clock: Clock, reply: Reply, memory: RequestMemory, waitMs: number) {
+    this.waitMs = waitMs;
+    this.gone = new ClientGone(reply);
+    this.#clock = clock;
+    this.#reply = reply;
+    this.#memory = memory;
+  }
+
+  /** Called once the job exists. Headers cannot go out before that, since a 200 cannot be taken back. */
+  known(id: string): void {
+    // The job's body is stored by now.
+    this.#memory.release();
+    this.#reply.header("X-Job-Id", id);
+    this.early = this.#clock.after(EARLY_HEADERS_MS, () => sendHeadersEarly(this.#reply));
+  }
+
+  get admit(): Waiting["admit"] {
+    return countedIn(this.#memory).admit;
+  }
+
+  note(bytes: number): void {
+    this.#memory.note(bytes);
   }
 }
 

@@ -23,13 +23,15 @@ export function flatError({ code, word, detail, errors = [] }: Problem, statuses
 }
 
 const SCHEME = /^Bearer +/i;
+/** Nearly every client writes it this way, which takes no regular expression to see. */
+const PLAIN_SCHEME = "Bearer ";
 
 export const hasScheme = (header: string | undefined) => SCHEME.test(header ?? "");
 
 /** Returns the key of an `Authorization` header, with or without a scheme. */
 export function keyOf(header: string | undefined): string {
   if (header === undefined) throw problem("unauthenticated", "unauthorized: the authorization header is missing");
-  return header.replace(SCHEME, "").trim();
+  return (header.startsWith(PLAIN_SCHEME) ? header.slice(PLAIN_SCHEME.length) : header.replace(SCHEME, "")).trim();
 }
 
 export function invokeSurface(authenticator: Authenticator, crossOrigin?: Surface["crossOrigin"]): Surface {
