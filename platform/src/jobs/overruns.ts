@@ -3,7 +3,7 @@ import type { Clock } from "../kernel/clock.ts";
 import { type Job, jobLifecycle } from "../ports/queue/job.ts";
 import type { HolderState, Queue } from "../ports/queue/queue.ts";
 import type { Pollers } from "./pollers.ts";
-import { atOrToldOf, type Session, type Sessions } from "./sessions.ts";
+import { atOrToldOf, isAtAny, type Session, type Sessions } from "./sessions.ts";
 import { isSilent } from "./silence.ts";
 import type { WorkerCall } from "./worker-events.ts";
 
@@ -47,15 +47,22 @@ export class Overruns {
   /** Reports whether a lost job may keep a worker busy, as far as this node knows without asking the queue. */
   mayHoldUp({ endpoint, worker }: WorkerCall): boolean {
     const session = this.#parts.sessions.find(worker);
-    return session !== undefined && atOrToldOf(session).size > 0 && !this.#parts.pollers.has(endpoint, worker);
+    return session !== undefined && isAtAny(session) && !this.#parts.pollers.has(endpoint, worker);
+  }
+
+  /** Whether nothing holds the worker up, as far as this node knows without asking the queue. Otherwise `find` tells. */
+  isFree(call: WorkerCall): boolean {
+    if (this.mayHoldUp(call)) return false;
+    const session = this.#parts.sessions.find(call.worker);
+    if (session) session.overrunSince = undefined;
+    return true;
   }
 
   /** A worker that asks for work is free, whatever else it runs. A worker that holds a job is busy with that job. */
   async find(call: WorkerCall): Promise<Overrun | undefined> {
     const session = this.#parts.sessions.find(call.worker);
-    if (!session) return undefined;
-    const ids = this.mayHoldUp(call) ? atOrToldOf(session) : new Set<string>();
-    const { held, lost } = await this.#lost(call, ids);
+    if (!session || this.isFree(call)) return undefined;
+    const { held, lost } = await this.#lost(call, atOrToldOf(session));
     if (held > 0 || lost.size === 0) {
       session.overrunSince = undefined;
       return undefined;

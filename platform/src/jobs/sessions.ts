@@ -84,6 +84,8 @@ function newSession(endpoint: string, now: number): Session {
 export const atOrToldOf = ({ begun, listed, told }: Session): ReadonlySet<string> =>
   new Set([...begun.keys(), ...listed, ...told]);
 
+export const isAtAny = ({ begun, listed, told }: Session) => begun.size + listed.size + told.size > 0;
+
 /** A withheld worker must not get jobs now. */
 export const isWithheld = ({ drained, frozen }: Session) => drained || frozen;
 

@@ -34,9 +34,13 @@ export class InstanceRecords {
   readonly #meter: Meter<KeptInstance>;
   readonly #boundsHeld: (account: string) => Promise<boolean>;
   #known = new Map<string, InstanceItem>();
+  /** Grows with every change of the records that are known here. */
+  revision = 0;
   /** Built on first use. */
   #byOwner: Map<string, InstanceItem[]> | undefined;
   #readAt = Number.NEGATIVE_INFINITY;
+  /** What the store said when the records were last read. */
+  #stamp: number | undefined;
   #reading: Promise<void> | undefined;
   /** Records written while all records were being read, so that the reading does not undo them. A removed one is undefined. */
   readonly #written = new Map<string, InstanceItem | undefined>();
@@ -62,12 +66,7 @@ export class InstanceRecords {
   }
 
   async all(): Promise<InstanceItem[]> {
-    if (this.#clock.monotonic() - this.#readAt >= REMEMBERED_MS) {
-      this.#reading ??= this.#read().finally(() => {
-        this.#reading = undefined;
-      });
-      await this.#reading;
-    }
+    await this.#refreshed();
     return [...this.#known.values()];
   }
 
@@ -78,7 +77,7 @@ export class InstanceRecords {
   }
 
   async find(id: string): Promise<InstanceItem | undefined> {
-    await this.all();
+    await this.#refreshed();
     return this.#known.get(id);
   }
 
@@ -90,6 +89,11 @@ export class InstanceRecords {
   /** Whether the instance was in the last reading of the records or was added since. */
   isRemembered(id: string): boolean {
     return this.#known.has(id);
+  }
+
+  async ofOwner(owner: string): Promise<readonly InstanceItem[]> {
+    await this.#refreshed();
+    return this.rememberedOf(owner);
   }
 
   /** The instances of an owner, as far as they are cached. */
@@ -211,10 +215,26 @@ export class InstanceRecords {
     return written;
   }
 
+  async #refreshed(): Promise<void> {
+    if (this.#clock.monotonic() - this.#readAt < REMEMBERED_MS) return;
+    this.#reading ??= this.#readIfChanged().finally(() => {
+      this.#reading = undefined;
+    });
+    await this.#reading;
+  }
+
+  /** While nothing at all is written, thousands of instances that do nothing cost no reading. */
+  async #readIfChanged(): Promise<void> {
+    const startedAt = this.#clock.monotonic();
+    const stamp = this.#store.stamp();
+    if (stamp === undefined || stamp !== this.#stamp || this.#readAt === Number.NEGATIVE_INFINITY) await this.#read();
+    this.#stamp = stamp;
+    this.#readAt = startedAt;
+  }
+
   /** The allotments are read first. Then the next write detects room that was taken during the reading. */
   async #read(): Promise<void> {
     this.#written.clear();
-    const startedAt = this.#clock.monotonic();
     await this.#allotments.read();
     const found = new Map<string, InstanceItem>();
     for await (const item of this.#instances.all()) found.set(item.id, item);
@@ -223,8 +243,7 @@ export class InstanceRecords {
       else if (item.version > (found.get(id)?.version ?? 0)) found.set(id, item);
     }
     this.#known = found;
-    this.#byOwner = undefined;
-    this.#readAt = startedAt;
+    this.#changed();
   }
 
   #noted(record: StoredRecord): InstanceItem {
@@ -233,8 +252,13 @@ export class InstanceRecords {
     return item;
   }
 
-  #note(id: string, item: InstanceItem | undefined): void {
+  #changed(): void {
+    this.revision++;
     this.#byOwner = undefined;
+  }
+
+  #note(id: string, item: InstanceItem | undefined): void {
+    this.#changed();
     if (item) this.#known.set(id, item);
     else this.#known.delete(id);
     if (this.#reading) this.#written.set(id, item);

@@ -115,6 +115,10 @@ export class PostgresStore implements Store {
     return true;
   }
 
+  stamp(): undefined {
+    return undefined;
+  }
+
   async removeAccount(account: string): Promise<void> {
     await transaction(this.#pool, (sql) => sql("DELETE FROM records WHERE account = $1", [account]));
   }

@@ -139,6 +139,10 @@ export class SqliteStore implements Store {
     return this.#scrubber.now();
   }
 
+  stamp(): number {
+    return (this.#sql("PRAGMA data_version").get() as { data_version: number }).data_version;
+  }
+
   async removeAccount(account: string): Promise<void> {
     await this.#writer.run("removeAccount", account);
     this.#known.forgetAll();

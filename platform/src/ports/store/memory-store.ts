@@ -25,6 +25,7 @@ interface Row extends StoredRecord {
 export class MemoryStore implements Store {
   #rows = new Map<string, Row>();
   #unique = new Map<string, string>();
+  #commits = 0;
   readonly #leases = new Map<string, { holder: string; until: number; fence: number }>();
 
   async commit(writes: Write[]): Promise<StoredRecord[]> {
@@ -33,6 +34,7 @@ export class MemoryStore implements Store {
     const written = writes.map((write, index) => draft.write(write, index));
     this.#rows = draft.rows;
     this.#unique = draft.unique;
+    this.#commits++;
     return written.map(shown);
   }
 
@@ -66,6 +68,10 @@ export class MemoryStore implements Store {
 
   async scrub(): Promise<boolean> {
     return true;
+  }
+
+  stamp(): number {
+    return this.#commits;
   }
 
   async removeAccount(account: string): Promise<void> {

@@ -32,6 +32,10 @@ export class StoreAround implements Store {
     return this.inner.scrub();
   }
 
+  stamp(): number | undefined {
+    return this.inner.stamp();
+  }
+
   removeAccount(account: string): Promise<void> {
     return this.inner.removeAccount(account);
   }

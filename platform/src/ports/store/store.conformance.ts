@@ -6,6 +6,7 @@ import { insertOf, nameKey, patchOf, removeOf, seed, settled } from "./conforman
 import { keyListingConformance } from "./key-listing.conformance.ts";
 import { leaseConformance } from "./lease.conformance.ts";
 import { listingConformance } from "./listing.conformance.ts";
+import { stampConformance } from "./stamp.conformance.ts";
 import type { Store, Write } from "./store.ts";
 import { useConformance } from "./use.conformance.ts";
 
@@ -25,6 +26,7 @@ const LARGE_TEXT = 20 * 1024 * 1024;
 export function storeConformance(name: string, open: OpenStore): void {
   describe.concurrent(`${name} is a Store`, () => {
     describe("records", () => recordCases(open));
+    describe("stamps", () => stampConformance(open));
     describe("unique keys", () => uniqueKeyCases(open));
     describe("commits", () => commitCases(open));
     describe("uses", () => useConformance(open));

@@ -122,6 +122,8 @@ export interface Store extends AsyncDisposable {
    * to false when they take longer than some seconds. A store also does this by itself soon after each removal and replacement.
    */
   scrub(): Promise<boolean>;
+  /** A number that changes with every write, by whichever process. Undefined if the store cannot tell without reading. */
+  stamp(): number | undefined;
   /** Removes everything that an account has, of every kind, and scrubs. */
   removeAccount(account: string): Promise<void>;
   /**

@@ -11,12 +11,20 @@ import { moveOldWorkers } from "./old-workers.ts";
 
 export type WorkerItem = Item<KeptWorker>;
 
+/** The workers at one moment. */
+export interface Grouped {
+  all: readonly WorkerItem[];
+  ids: ReadonlySet<string>;
+  byEndpoint: ReadonlyMap<string, WorkerItem[]>;
+}
+
 /** The fields of a worker that a change can set. */
 type Set = Partial<Omit<KeptWorker, "state">>;
 
 export class WorkerRecords {
   readonly instances: InstanceRecords;
   readonly #store: Store;
+  #grouped: (Grouped & { revision: number }) | undefined;
 
   constructor(parts: { store: Store; instances: InstanceRecords }) {
     this.instances = parts.instances;
@@ -28,7 +36,19 @@ export class WorkerRecords {
   }
 
   async all(): Promise<WorkerItem[]> {
-    return (await this.instances.all()).filter(isWorker);
+    return [...(await this.grouped()).all];
+  }
+
+  /** All workers, also by endpoint. They are gathered anew only after a change, since plans ask every second. */
+  async grouped(): Promise<Grouped> {
+    const all = await this.instances.all();
+    const { revision } = this.instances;
+    if (this.#grouped?.revision !== revision) {
+      const workers = all.filter(isWorker);
+      const ids = new Set(workers.map(({ id }) => id));
+      this.#grouped = { revision, all: workers, ids, byEndpoint: Map.groupBy(workers, ({ doc }) => doc.owner) };
+    }
+    return this.#grouped;
   }
 
   async find(id: string): Promise<WorkerItem | undefined> {
@@ -36,8 +56,13 @@ export class WorkerRecords {
     return item && isWorker(item) ? item : undefined;
   }
 
+  async findOn(machine: string, id: string): Promise<WorkerItem | undefined> {
+    const worker = await this.find(id);
+    return worker?.doc.machine === machine ? worker : undefined;
+  }
+
   async ofEndpoint(endpoint: string): Promise<WorkerItem[]> {
-    return (await this.all()).filter(({ doc }) => doc.owner === endpoint);
+    return (await this.instances.ofOwner(endpoint)).filter(isWorker);
   }
 
   async ofMachine(machine: string): Promise<WorkerItem[]> {

@@ -25,9 +25,9 @@ export class EndpointBook {
     return this.#known.get(id) ?? this.learn(id);
   }
 
-  /** The endpoint's account, if it is in memory. */
-  accountOf(id: string): string | undefined {
-    return this.#known.get(id)?.account;
+  /** The endpoint, if it is in memory. */
+  known(id: string): Item<KeptEndpoint> | undefined {
+    return this.#known.get(id);
   }
 
   async learn(id: string): Promise<Item<KeptEndpoint> | undefined> {
@@ -64,9 +64,9 @@ export class EndpointBook {
   }
 
   /** Endpoints that have jobs or workers, or that keep a minimum of workers running. All others cost nothing. */
-  needed({ demand, workers }: Survey): Set<string> {
-    const needed = new Set([...demand.keys(), ...workers.keys()]);
-    for (const [id, { doc }] of this.#known) if (doc.workers.min > 0) needed.add(id);
-    return needed;
+  *needed({ demand, workers }: Survey): Generator<string> {
+    yield* workers.keys();
+    for (const id of demand.keys()) if (!workers.has(id)) yield id;
+    for (const [id, { doc }] of this.#known) if (doc.workers.min > 0 && !workers.has(id) && !demand.has(id)) yield id;
   }
 }

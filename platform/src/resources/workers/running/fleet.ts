@@ -271,9 +271,8 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
 
   /** Notes the result of a plan: when to look again, and a line in the log if the reason for waiting is new. */
   async #note(endpoints: readonly Item<KeptEndpoint>[], { demand, jobsOf: jobs }: Survey): Promise<void> {
-    const workers = Map.groupBy(await this.#parts.records.all(), ({ doc }) => doc.owner);
     for (const endpoint of endpoints) {
-      const own = workers.get(endpoint.id) ?? [];
+      const own = await this.#parts.records.ofEndpoint(endpoint.id);
       const waiting = demand.get(endpoint.id);
       const isWaiting = waiting !== undefined && waiting.inQueue > 0;
       const onlyLow = isWaiting && waiting.lowPriorityInQueue === waiting.inQueue;

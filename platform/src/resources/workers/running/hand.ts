@@ -112,10 +112,10 @@ export class WorkerHand implements Hand<KeptWorker> {
       if (doc.state === "PLACED" || doc.state === "DRAINING" || !this.#freezer.isSettled(worker))
         this.#background(this.tend(id));
       // Load-balanced workers do not ask for work. The platform checks their health instead.
-      const isAsked = this.#rotation.has(id);
-      const holder = heard.get(id);
+      const [isAsked, holder] = [this.#rotation.has(id), heard.get(id)];
       if (doc.state === "STARTING" && !isAsked && holder) await this.answered(id);
       const silentMs = isAsked ? 0 : this.#patience.silentMs(worker, now, holder);
+      if (!isAsked && holder && this.#hindrances.isWell(worker, holder, silentMs)) continue;
       if (await this.#hindrances.look(worker, silentMs)) this.#background(this.tend(id));
       const patience = () => this.#patience.overWith(worker, now, holder);
       const reason = isAsked ? (this.#freezer.overdue(id) ?? this.#hindrances.overdue(id)) : await patience();
@@ -395,6 +395,6 @@ export class WorkerHand implements Hand<KeptWorker> {
   }
 
   async #find(id: string): Promise<WorkerItem | undefined> {
-    return (await this.own()).get(id);
+    return this.#keeper.isHeld ? this.#parts.records.findOn(this.#parts.machine, id) : undefined;
   }
 }

@@ -4,6 +4,7 @@ import { SILENT_AFTER_MS } from "../../../jobs/silence.ts";
 import type { WorkerDesk } from "../../../jobs/worker-desk.ts";
 import type { Clock } from "../../../kernel/clock.ts";
 import { because, isSameReason, type Reason } from "../../../kernel/reason.ts";
+import type { HolderState } from "../../../ports/queue/queue.ts";
 import { atLostJob, hindranceOf, silence } from "../hindrance.ts";
 import type { Hindrance } from "../model.ts";
 import type { WorkerItem, WorkerRecords } from "../records.ts";
@@ -27,6 +28,12 @@ export class Hindrances {
 
   constructor(parts: HindranceParts) {
     this.#parts = parts;
+  }
+
+  /** Whether it can be seen at once that a worker of a queue is not hindered and was not before: nearly every worker at every look. */
+  isWell({ doc }: WorkerItem, { holder }: HolderState, silentMs: number): boolean {
+    const isHeard = doc.state === "READY" && silentMs < SILENT_AFTER_MS && !doc.hindrance;
+    return isHeard && this.#parts.desk.overruns.isFree({ endpoint: doc.owner, worker: holder });
   }
 
   /** `silentMs` is the time since the worker was last heard of. Returns true if the worker was drained, because it is hindered for good. */

@@ -27,6 +27,7 @@ import { type KeptWorker, workerLifecycle } from "../model.ts";
 import type { WorkerRecords } from "../records.ts";
 import { needOf } from "./need.ts";
 import { type Facts, plan, type Step, type WorkerItem } from "./plan.ts";
+import { isAtRest } from "./rest.ts";
 import { AccountShare } from "./share.ts";
 import { Shelf, type ShelfLimits } from "./shelf.ts";
 
@@ -102,17 +103,16 @@ export class Planner {
     const now = clock.now();
     const [demand, workers, counted, alive, there] = await Promise.all([
       queue.demand(MOST_WAITING),
-      records.all(),
+      records.grouped(),
       records.instances.counted(),
       holders ?? queue.holders(undefined),
       roll(),
     ]);
     const jobsOf = new Map<string, Map<string, number>>();
-    const made = new Set(workers.map(({ id }) => id));
     for (const one of alive) {
       const { endpoint, holder, jobs } = one;
       // The platform's workers have their hindrance on record. Other workers are not counted on while they are silent.
-      if (isSilent(one) && !made.has(workerOf(holder))) continue;
+      if (isSilent(one) && !workers.ids.has(workerOf(holder))) continue;
       const known = jobsOf.get(endpoint);
       if (known) known.set(workerOf(holder), jobs);
       else jobsOf.set(endpoint, new Map([[workerOf(holder), jobs]]));
@@ -124,7 +124,7 @@ export class Planner {
       demand: new Map(
         [...demand, ...balanced.map((id) => loadOn(id, balancer, there))].map((one) => [one.endpoint, one]),
       ),
-      workers: Map.groupBy(workers, ({ doc }) => doc.owner),
+      workers: workers.byEndpoint,
       counted,
       jobsOf,
       roll: there,
@@ -134,11 +134,7 @@ export class Planner {
   begin(survey: Survey): View {
     const all = [...survey.workers.values()].flat();
     const room = new Room(survey.roll.machines, survey.counted.instances.flatMap(placeOf));
-    const { machines, silent } = survey.roll;
-    const heard = new Map<string | null, Machine>(machines.map((machine) => [machine.id, machine]));
-    const isThere = (machine: string) => heard.has(machine) || silent.get(machine)?.isGone === false;
-    const silentSince: SilentSince = (machine) => (machine === null ? undefined : silent.get(machine)?.since);
-    const isDraining = (machine: string) => heard.get(machine)?.isDraining === true;
+    const { heard, ...machines } = machinesIn(survey);
     // Frozen workers on a machine that is silent or being drained are never thawed.
     const isUsed = ({ machine }: KeptWorker) => heard.has(machine) && !heard.get(machine)!.isDraining;
     const frozen = all.filter(({ doc }) => doc.state === "FROZEN" && isUsed(doc));
@@ -147,11 +143,24 @@ export class Planner {
       survey,
       room,
       shelf,
-      isThere,
-      silentSince,
-      isDraining,
+      ...machines,
       shareOf: this.#shares(all, survey.counted.instances),
     };
+  }
+
+  /** Whether there is nothing to plan for an endpoint. */
+  restIn(survey: Survey): (endpoint: Item<KeptEndpoint>) => boolean {
+    const { isThere, silentSince, isDraining } = machinesIn(survey);
+    return ({ id, doc }) =>
+      isAtRest({
+        endpoint: doc,
+        workers: survey.workers.get(id) ?? [],
+        workload: workloadOf(survey.demand.get(id)),
+        jobsOf: survey.jobsOf.get(id) ?? NO_JOBS,
+        isThere,
+        silentSince,
+        isDraining,
+      });
   }
 
   /** Plans for these endpoints one after the other, and then writes several plans at once. */
@@ -325,6 +334,20 @@ export class Planner {
     };
     return records.insert({ ...worker, doc }, counted);
   }
+}
+
+const NO_JOBS: ReadonlyMap<string, number> = new Map();
+
+/** What is known of the machines, as plans ask for it. */
+function machinesIn({ roll: { machines, silent } }: Survey) {
+  const heard = new Map<string | null, Machine>(machines.map((machine) => [machine.id, machine]));
+  const silentSince: SilentSince = (machine) => (machine === null ? undefined : silent.get(machine)?.since);
+  return {
+    heard,
+    isThere: (machine: string) => heard.has(machine) || silent.get(machine)?.isGone === false,
+    silentSince,
+    isDraining: (machine: string) => heard.get(machine)?.isDraining === true,
+  };
 }
 
 /** Read when a worker is created and again when it is frozen, since the endpoint may have changed. */

@@ -18,6 +18,10 @@ export interface RoundParts {
 export class Rounds {
   readonly #parts: RoundParts;
   readonly #agenda = new Agenda();
+  /** Endpoints that were at rest when they were last planned for. While they are, there is nothing to plan or to note. */
+  readonly #resting = new Set<string>();
+  #survey: Survey | undefined;
+  /** Made from the survey for the first endpoint that is planned for: it costs more than to see that all are at rest. */
   #view: View | undefined;
 
   constructor(parts: RoundParts) {
@@ -26,13 +30,17 @@ export class Rounds {
 
   /** Adds all endpoints that need a look, with a new view. */
   sweep(endpoints: Iterable<string>, survey: Survey): void {
-    this.#view = this.#parts.planner.begin(survey);
-    for (const id of endpoints) this.#agenda.add(this.#accountOf(id), id);
+    this.#look(survey);
+    const isAtRest = this.#parts.planner.restIn(survey);
+    for (const id of endpoints) {
+      const endpoint = this.#resting.has(id) ? this.#parts.book.known(id) : undefined;
+      if (!endpoint || !isAtRest(endpoint)) this.#agenda.add(this.#accountOf(id), id);
+    }
   }
 
   /** Adds endpoints that something happened to before the view was taken. That may also have made room for others. */
   wake(endpoints: Iterable<string>, survey: Survey): void {
-    this.#view = this.#parts.planner.begin(survey);
+    this.#look(survey);
     for (const id of endpoints) this.#agenda.wake(this.#accountOf(id), id);
     for (const id of endpointsWithoutRoom(survey)) this.#agenda.add(this.#accountOf(id), id);
   }
@@ -40,25 +48,38 @@ export class Rounds {
   /** Forgets everything, because another node plans. */
   drop(): void {
     this.#agenda.clear();
+    this.#resting.clear();
   }
 
   /** Plans for the next few endpoints. Returns whether there are more. */
   async next(): Promise<boolean> {
+    const survey = this.#survey;
+    if (!survey || this.#agenda.isEmpty) return false;
+    this.#view ??= this.#parts.planner.begin(survey);
     const view = this.#view;
-    if (!view) return false;
     const ids = this.#agenda.take(AT_A_TIME);
     const found = await Promise.all(ids.map((id) => this.#parts.book.find(id)));
     const endpoints = found.filter((one) => one !== undefined);
     const deleted = ids.filter((_, i) => !found[i]);
     await this.#parts.planner.endAll(deleted.flatMap((id) => view.survey.workers.get(id) ?? []));
     await this.#parts.planner.plan(endpoints, view);
-    await this.#parts.planned(endpoints, view.survey);
+    await this.#parts.planned(endpoints, survey);
+    const isAtRest = this.#parts.planner.restIn(survey);
+    for (const id of deleted) this.#resting.delete(id);
+    for (const endpoint of endpoints)
+      if (isAtRest(endpoint)) this.#resting.add(endpoint.id);
+      else this.#resting.delete(endpoint.id);
     return !this.#agenda.isEmpty;
+  }
+
+  #look(survey: Survey): void {
+    this.#survey = survey;
+    this.#view = undefined;
   }
 
   /** Endpoints whose account is not known yet, or no longer, share a turn. */
   #accountOf(id: string): string {
-    return this.#parts.book.accountOf(id) ?? this.#view!.survey.workers.get(id)?.[0]?.account ?? "";
+    return this.#parts.book.known(id)?.account ?? this.#survey!.workers.get(id)?.[0]?.account ?? "";
   }
 }
 
