@@ -26,13 +26,16 @@ export interface ConsolePlace extends Walk, AsyncDisposable {
   troubles: Troubles;
 }
 
-export async function consolePlace(onFailure: (show: () => void) => void): Promise<ConsolePlace> {
+export async function consolePlace(
+  onFailure: (show: () => void) => void,
+  env?: Record<string, string>,
+): Promise<ConsolePlace> {
   const things = new AsyncDisposableStack();
   const app = things.use(await temporaryFolder());
   await copyFile(WORKER, join(app.path, "worker.mjs"));
   await chmod(app.path, 0o755);
   const program = { image: `host:${app.path}`, cmd: ["node", "worker.mjs"] };
-  const at = things.use(await serverPlace({ program, onFailure }));
+  const at = things.use(await serverPlace({ program, onFailure, ...(env && { env }) }));
   await untilConsoleIsBuilt();
   const browser = things.use(await startBrowser());
   const troubles = new Troubles();

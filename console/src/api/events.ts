@@ -3,6 +3,7 @@ import type { AccountEvent, StreamedResource } from "@millrace/platform/resource
 import type { QueryClient } from "@tanstack/react-query";
 import type { OperationName } from "./client.ts";
 import { type Connection, follow } from "./follow.ts";
+import { keyOf } from "./queries.ts";
 
 /** Which reads show a resource. Lists first, then the single record. */
 const READS: Record<StreamedResource, readonly OperationName[]> = {
@@ -21,13 +22,22 @@ const READS: Record<StreamedResource, readonly OperationName[]> = {
 };
 const OF_JOBS: readonly OperationName[] = ["getEndpointHealth", "listJobs", "getJob", "getJobDetails"];
 
-/** A read that changes all the time is asked for again once in this time, not once for each event. */
+/** Events of this time are folded together, so that a flood of them draws a page ten times a second and not a thousand times. */
+const FOLD_MS = 100;
+/** What became old is read again after this time, once, however many events said so. */
 const SETTLE_MS = 1000;
+/** Where many reads became old, each adds to the time until the next round: a page asks about twice a second, well within the rate limit of a person. */
+const SETTLE_EACH_MS = 500;
+const SETTLE_MOST_MS = 30_000;
 
 interface Record_ {
   id?: string;
   status?: string;
+  statusReasonCode?: string | null;
 }
+
+/** The last event of each record, by its id. */
+type Events = Map<string, AccountEvent>;
 
 /** Follows the stream while the page is looked at. Returns what ends it. */
 export function followEvents(cache: QueryClient, tell: (connection: Connection) => void): () => void {
@@ -53,44 +63,73 @@ export function followEvents(cache: QueryClient, tell: (connection: Connection) 
   };
 }
 
-/** Gathers what became old, and reads it again once in a while. */
+/** Gathers events: shows what they say at once, and reads what became old again in a while. */
 class Changes {
   readonly #cache: QueryClient;
   readonly #old = new Map<string, { name: OperationName; id: string | undefined }>();
+  readonly #records = new Map<StreamedResource, Events>();
+  readonly #jobs = new Map<string, AccountEvent["jobs"]>();
+  #folding: ReturnType<typeof setTimeout> | undefined;
   #settling: ReturnType<typeof setTimeout> | undefined;
+  #pauseMs = SETTLE_MS;
 
   constructor(cache: QueryClient) {
     this.#cache = cache;
   }
 
   take(event: AccountEvent): void {
-    if (event.type === "reset") {
+    const { type, resource, endpointId, id } = event;
+    if (type === "reset") {
       void this.#cache.invalidateQueries();
       return;
     }
-    if (event.type === "jobs") this.#mark(OF_JOBS, event.endpointId);
-    if (event.resource === undefined) return;
-    fold(this.#cache, event);
-    this.#mark(READS[event.resource], event.resource === "workers" ? event.endpointId : undefined);
+    if (type === "jobs" && endpointId !== undefined) {
+      this.#jobs.set(endpointId, event.jobs);
+      this.#mark(OF_JOBS, endpointId);
+    }
+    if (resource !== undefined && id !== undefined) {
+      const known = this.#records.get(resource) ?? new Map();
+      this.#records.set(resource, known.set(id, event));
+      this.#mark(READS[resource], resource === "workers" ? endpointId : undefined);
+    }
+    this.#folding ??= setTimeout(() => this.#fold(), FOLD_MS);
   }
 
   stop(): void {
+    clearTimeout(this.#folding);
     clearTimeout(this.#settling);
+  }
+
+  #fold(): void {
+    this.#folding = undefined;
+    for (const [resource, events] of this.#records) fold(this.#cache, resource, events);
+    for (const [endpoint, jobs] of this.#jobs) {
+      this.#cache.setQueryData(keyOf("getEndpointHealth", { params: { endpoint_id: endpoint } }), (known: unknown) =>
+        known === undefined ? undefined : { ...known, jobs },
+      );
+    }
+    this.#records.clear();
+    this.#jobs.clear();
   }
 
   #mark(names: readonly OperationName[], id?: string): void {
     for (const name of names) this.#old.set(`${name} ${id ?? ""}`, { name, id });
-    this.#settling ??= setTimeout(() => this.#settle(), SETTLE_MS);
+    this.#settling ??= setTimeout(() => this.#settle(), this.#pauseMs);
   }
 
   #settle(): void {
     this.#settling = undefined;
+    let asked = 0;
     for (const { name, id } of this.#old.values()) {
-      void this.#cache.invalidateQueries({
-        predicate: ({ queryKey }) => queryKey[0] === name && concerns(queryKey[1], id),
-      });
+      const filter = {
+        predicate: ({ queryKey }: { queryKey: readonly unknown[] }) =>
+          queryKey[0] === name && concerns(queryKey[1], id),
+      };
+      asked += this.#cache.getQueryCache().findAll({ ...filter, type: "active" }).length;
+      void this.#cache.invalidateQueries(filter);
     }
     this.#old.clear();
+    this.#pauseMs = Math.min(Math.max(SETTLE_MS, asked * SETTLE_EACH_MS), SETTLE_MOST_MS);
   }
 }
 
@@ -101,23 +140,42 @@ function concerns(ask: unknown, id: string | undefined): boolean {
   return params === undefined || Object.values(params).includes(id);
 }
 
-/** Shows a new status at once; the rest of the record follows when it is read again. */
-function fold(cache: QueryClient, { type, resource, id, status, reasonCode }: AccountEvent): void {
-  // A worker's state by its lifecycle is another word than the one its list shows, such as `READY` for `IDLE` and `RUNNING`.
-  const isShown = status !== undefined && resource !== "workers";
-  const change = <R extends Record_>(record: R): R =>
-    record.id === id && isShown ? { ...record, status, statusReasonCode: reasonCode ?? null } : record;
-  for (const name of READS[resource!]) {
-    cache.setQueriesData({ queryKey: [name] }, (known: unknown) => {
-      if (typeof known !== "object" || known === null) return known;
-      if ((known as Record_).id !== undefined) return change(known as Record_);
-      return Object.fromEntries(
-        Object.entries(known).map(([key, value]) => {
-          if (!Array.isArray(value)) return [key, value];
-          const rows = type === "removed" ? value.filter((row: Record_) => row.id !== id) : value;
-          return [key, rows.map(change)];
-        }),
-      );
-    });
+/** Shows new statuses at once; the rest of a record follows when it is read again. */
+function fold(cache: QueryClient, resource: StreamedResource, events: Events): void {
+  for (const name of READS[resource])
+    cache.setQueriesData({ queryKey: [name] }, (known: unknown) => folded(known, resource, events));
+}
+
+/** What a read answered, with what the events say; undefined where they say nothing about it. */
+export function folded(known: unknown, resource: StreamedResource, events: Events): unknown {
+  if (typeof known !== "object" || known === null) return undefined;
+  const record = known as Record_;
+  if (record.id !== undefined) {
+    const next = changed(record, resource, events);
+    return next === record ? undefined : next;
   }
+  let isNew = false;
+  const next = Object.entries(known).map(([key, value]) => {
+    if (!Array.isArray(value)) return [key, value];
+    const rows = key === "pages" ? value.map((page) => folded(page, resource, events) ?? page) : rowsOf(value);
+    isNew ||= rows.length !== value.length || rows.some((row, place) => row !== value[place]);
+    return [key, rows];
+  });
+  return isNew ? Object.fromEntries(next) : undefined;
+
+  /** Also arrays of plain values, such as the cursors of pages. */
+  function rowsOf(rows: readonly (Record_ | null | undefined)[]) {
+    return rows
+      .filter((row) => row?.id === undefined || events.get(row.id)?.type !== "removed")
+      .map((row) => (row?.id === undefined ? row : changed(row, resource, events)));
+  }
+}
+
+function changed(record: Record_, resource: StreamedResource, events: Events): Record_ {
+  const event = record.id === undefined ? undefined : events.get(record.id);
+  // A worker's state by its lifecycle is another word than the one its list shows, such as `READY` for `IDLE` and `RUNNING`.
+  if (event?.status === undefined || resource === "workers") return record;
+  const statusReasonCode = event.reasonCode ?? null;
+  if (record.status === event.status && (record.statusReasonCode ?? null) === statusReasonCode) return record;
+  return { ...record, status: event.status, statusReasonCode };
 }

@@ -45,8 +45,9 @@ export function Button({
   return refused ? <Hint text={refused}>{button}</Hint> : button;
 }
 
-/** A button with an icon alone. Its label is read aloud and shown on hover. */
-export function IconButton({ label, ...rest }: ButtonProps & { label: string }) {
+/** A button with an icon alone. Its label is read aloud and shown on hover; `isLight` leaves that to the browser, for long lists. */
+export function IconButton({ label, isLight, ...rest }: ButtonProps & { label: string; isLight?: boolean }) {
+  if (isLight) return <Button kind="quiet" {...rest} aria-label={label} title={label} className={css.icon!} />;
   return (
     <Hint text={rest.refused || label}>
       <Button

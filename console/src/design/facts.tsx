@@ -1,7 +1,6 @@
 /** Small facts as people read them: times, money, sizes, ids, states. The exact value is always one hover away. */
 import { Check, Copy } from "lucide-react";
 import { useEffect, useState } from "react";
-import { Hint } from "./button.tsx";
 import css from "./facts.module.css";
 
 const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
@@ -122,21 +121,21 @@ export function CopyButton({ text, label = "Copy" }: { text: string; label?: str
     setTimeout(() => setCopied(false), 1500);
   };
   return (
-    <Hint text={isCopied ? "Copied" : label}>
-      <button
-        type="button"
-        className={css.copy}
-        data-copy
-        aria-label={label}
-        onClick={(event) => {
-          event.stopPropagation();
-          event.preventDefault();
-          void copy();
-        }}
-      >
-        {isCopied ? <Check /> : <Copy />}
-      </button>
-    </Hint>
+    // A list has hundreds of these. A tooltip of our own for each would cost more than all the rest of the row.
+    <button
+      type="button"
+      className={css.copy}
+      data-copy
+      title={isCopied ? "Copied" : label}
+      aria-label={label}
+      onClick={(event) => {
+        event.stopPropagation();
+        event.preventDefault();
+        void copy();
+      }}
+    >
+      {isCopied ? <Check /> : <Copy />}
+    </button>
   );
 }
 

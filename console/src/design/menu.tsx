@@ -1,7 +1,7 @@
 /** A menu of actions behind a button. An action that is refused now stays in it and says why. */
 import { Menu as Base } from "@base-ui/react/menu";
 import { MoreHorizontal } from "lucide-react";
-import type { ReactElement, ReactNode } from "react";
+import { type ButtonHTMLAttributes, cloneElement, type ReactElement, type ReactNode, useState } from "react";
 import { IconButton } from "./button.tsx";
 import css from "./menu.module.css";
 
@@ -23,10 +23,20 @@ export function Menu({
   label?: string;
 }) {
   const shown = items.filter((item): item is MenuItem => Boolean(item));
+  // A list has a menu in each row, and people open few of them: the menu is made when its button is first pressed.
+  const [isMade, setMade] = useState(false);
   if (shown.length === 0) return null;
+  const button = trigger ?? <IconButton label={label} icon={<MoreHorizontal />} isLight />;
+  if (!isMade) {
+    return cloneElement(button as ReactElement<ButtonHTMLAttributes<HTMLButtonElement>>, {
+      "aria-haspopup": "menu",
+      "aria-expanded": false,
+      onClick: () => setMade(true),
+    });
+  }
   return (
-    <Base.Root>
-      <Base.Trigger render={trigger ?? <IconButton label={label} icon={<MoreHorizontal />} />} />
+    <Base.Root defaultOpen>
+      <Base.Trigger render={button} />
       <Base.Portal>
         <Base.Positioner sideOffset={4} align="end" className={css.positioner!}>
           <Base.Popup className={css.popup!}>

@@ -1,6 +1,5 @@
 /** The table of every list: loads by page, sorts what is loaded, chooses columns, exports CSV, moves by keyboard, stays quick with any number of rows. */
 
-import { useNavigate } from "@tanstack/react-router";
 import {
   columnVisibilityFeature,
   createColumnHelper,
@@ -12,7 +11,6 @@ import {
   tableFeatures,
   useTable,
 } from "@tanstack/react-table";
-import { useVirtualizer } from "@tanstack/react-virtual";
 import { ArrowDown, ArrowUp } from "lucide-react";
 import { type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { Button } from "./button.tsx";
@@ -20,6 +18,7 @@ import type { Column } from "./column.ts";
 import { Tick } from "./field.tsx";
 import { Skeleton } from "./layout.tsx";
 import css from "./table.module.css";
+import { TableRows } from "./table-rows.tsx";
 import { ColumnsMenu, csvOf, download, useKeptChoice } from "./table-tools.tsx";
 
 interface TableProps<Row> {
@@ -48,15 +47,12 @@ const features = tableFeatures({
   sortedRowModel: createSortedRowModel(),
   sortFns,
 });
-const ROW_PX = 40;
-const CARD_PX = 108;
 const FEW = 10;
 const NONE: readonly never[] = [];
 
 export function DataTable<Row extends object>(props: TableProps<Row>) {
   const { name, columns, idOf, linkTo, onOpen, bulk, tools, rowActions, empty, more } = props;
   const rows = useSameWhileEqual(props.rows);
-  const navigate = useNavigate();
   const [visibility, setVisibility] = useKeptChoice(
     `columns.${name}`,
     Object.fromEntries(columns.map(({ id, isExtra }) => [id, !isExtra])),
@@ -68,7 +64,6 @@ export function DataTable<Row extends object>(props: TableProps<Row>) {
         id: column.id,
         header: column.title,
         sortUndefined: "last",
-        cell: ({ row }) => (column.cell ? column.cell(row.original) : textOf(column.value(row.original))),
       }),
     );
   }, [columns]);
@@ -85,35 +80,24 @@ export function DataTable<Row extends object>(props: TableProps<Row>) {
     onSortingChange: setSorting,
   });
   const shown = table.getRowModel().rows;
-  const numbers = new Set(columns.filter(({ isNumber }) => isNumber).map(({ id }) => id));
-  const chosen = shown.filter((row) => row.getIsSelected()).map(({ id }) => id);
-
+  const chosen = Object.keys(selection).length > 0 ? shown.filter(({ id }) => selection[id]).map(({ id }) => id) : NONE;
+  const shownColumns = useMemo(() => columns.filter(({ id }) => visibility[id] !== false), [columns, visibility]);
+  const choose = useCallback(
+    (id: string, isChosen: boolean) =>
+      setSelection(({ [id]: _, ...others }) => (isChosen ? { ...others, [id]: true } : others)),
+    [],
+  );
   const place = useRef<HTMLDivElement>(null);
-  const isNarrow = useIsNarrow();
-  const virtual = useVirtualizer({
-    count: shown.length,
-    getScrollElement: () => place.current?.closest("main") ?? null,
-    estimateSize: () => (isNarrow ? CARD_PX : ROW_PX),
-    overscan: 12,
-    scrollMargin: place.current?.offsetTop ?? 0,
-    getItemKey: useCallback((index: number) => shown[index]!.id, [shown]),
-  });
-  const items = virtual.getVirtualItems();
-  const last = items.at(-1)?.index ?? 0;
-  const { has, isLoading, load } = more ?? {};
-  useEffect(() => {
-    if (has && !isLoading && last >= shown.length - 20) load?.();
-  }, [has, isLoading, last, shown.length, load]);
   useRowKeys(place);
 
   if (rows === undefined) return <Skeleton lines={8} />;
-  const above = items[0] ? items[0].start - virtual.options.scrollMargin : 0;
-  const below = items.length > 0 ? virtual.getTotalSize() - (items.at(-1)!.end - virtual.options.scrollMargin) : 0;
+  const isNumber = (id: string) => shownColumns.some((column) => column.id === id && column.isNumber);
+  const { has, isLoading } = more ?? {};
   const exportCsv = () =>
     download(
       `${name}.csv`,
       csvOf(
-        columns.filter(({ id }) => visibility[id] !== false),
+        shownColumns,
         shown.map((row) => row.original),
       ),
     );
@@ -166,7 +150,7 @@ export function DataTable<Row extends object>(props: TableProps<Row>) {
                   return (
                     <th
                       key={header.id}
-                      className={numbers.has(header.id) ? css.number : undefined}
+                      className={isNumber(header.id) ? css.number : undefined}
                       aria-sort={sorted === "asc" ? "ascending" : sorted === "desc" ? "descending" : undefined}
                     >
                       <button type="button" className={css.sort} onClick={header.column.getToggleSortingHandler()}>
@@ -183,53 +167,16 @@ export function DataTable<Row extends object>(props: TableProps<Row>) {
                 )}
               </tr>
             </thead>
-            <tbody>
-              {above > 0 && <tr style={{ height: above }} className={css.spacer} />}
-              {items.map((item) => {
-                const row = shown[item.index]!;
-                const to = linkTo?.(row.original);
-                const open = () => (to ? void navigate({ to }) : onOpen?.(row.original));
-                const opens = to !== undefined || onOpen !== undefined;
-                return (
-                  <tr
-                    key={row.id}
-                    ref={virtual.measureElement}
-                    data-index={item.index}
-                    data-chosen={row.getIsSelected() || undefined}
-                    data-link={opens || undefined}
-                    tabIndex={opens ? 0 : undefined}
-                    onClick={(event) => {
-                      if (opens && !isControl(event.target)) open();
-                    }}
-                    onKeyDown={(event) => {
-                      if (event.key === "Enter" && opens && event.target === event.currentTarget) open();
-                    }}
-                  >
-                    {bulk && (
-                      <td className={css.tick}>
-                        <Tick
-                          label={`Choose ${row.id}`}
-                          isHidden
-                          value={row.getIsSelected()}
-                          onChange={(value) => row.toggleSelected(value)}
-                        />
-                      </td>
-                    )}
-                    {row.getVisibleCells().map((cell) => (
-                      <td
-                        key={cell.id}
-                        data-title={String(cell.column.columnDef.header)}
-                        className={numbers.has(cell.column.id) ? css.number : undefined}
-                      >
-                        <table.FlexRender cell={cell} />
-                      </td>
-                    ))}
-                    {rowActions && <td className={css.rowActions}>{rowActions(row.original)}</td>}
-                  </tr>
-                );
-              })}
-              {below > 0 && <tr style={{ height: below }} className={css.spacer} />}
-            </tbody>
+            <TableRows
+              rows={shown}
+              columns={shownColumns}
+              chosen={selection}
+              more={more}
+              linkTo={linkTo}
+              onOpen={onOpen}
+              rowActions={rowActions}
+              onChoose={bulk && choose}
+            />
           </table>
         )}
         {isLoading && <p className={css.loading}>Loading more…</p>}
@@ -242,25 +189,10 @@ export function DataTable<Row extends object>(props: TableProps<Row>) {
 function useSameWhileEqual<Row>(rows: readonly Row[] | undefined): readonly Row[] | undefined {
   const kept = useRef(rows);
   const before = kept.current;
-  const isSame = rows?.length === before?.length && (rows ?? []).every((row, index) => row === before![index]);
+  const isSame =
+    rows === before || (rows?.length === before?.length && (rows ?? []).every((row, index) => row === before![index]));
   if (!isSame) kept.current = rows;
   return kept.current;
-}
-
-const textOf = (value: unknown) =>
-  value === null || value === undefined || value === "" ? <span className="quiet">–</span> : String(value);
-const isControl = (target: EventTarget) =>
-  target instanceof Element && target.closest("a, button, input, label, [role=menu]") !== null;
-
-function useIsNarrow(): boolean {
-  const [isNarrow, setNarrow] = useState(() => matchMedia("(max-width: 700px)").matches);
-  useEffect(() => {
-    const query = matchMedia("(max-width: 700px)");
-    const tell = () => setNarrow(query.matches);
-    query.addEventListener("change", tell);
-    return () => query.removeEventListener("change", tell);
-  }, []);
-  return isNarrow;
 }
 
 /** `j` and `k` move from row to row. */

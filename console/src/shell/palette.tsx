@@ -22,7 +22,7 @@ const searched: Resource[] = Object.values(resources);
 /** Actions that begin somewhere else than in a list. */
 const actions: Found[] = searched
   .filter(({ create }) => create)
-  .map(({ one, path }) => ({ key: `new ${one}`, title: `Create a ${one}`, about: "Action", to: `${path}/new` }));
+  .map(({ one, path }) => ({ key: `new ${one}`, title: `Create ${one}`, about: "Action", to: `${path}/new` }));
 
 export function Palette({ isOpen, onOpenChange }: { isOpen: boolean; onOpenChange: (isOpen: boolean) => void }) {
   return (

@@ -52,6 +52,7 @@ function SignedIn({ me }: { me: Me }) {
   const { pathname } = useLocation();
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new page closes the navigation of a phone
   useEffect(() => setNavOpen(false), [pathname]);
+  useKeptFocus(pathname);
   return (
     <div className={css.shell} data-nav-open={isNavOpen || undefined}>
       <a href="#content" className={css.skip}>
@@ -115,6 +116,17 @@ function SignedIn({ me }: { me: Me }) {
       <Toasts />
     </div>
   );
+}
+
+/** What had the focus may be gone with the page before. Then the next page takes it, so that keys go on from its beginning. */
+function useKeptFocus(pathname: string): void {
+  // biome-ignore lint/correctness/useExhaustiveDependencies: looks again on every page
+  useEffect(() => {
+    const frame = requestAnimationFrame(() => {
+      if (document.activeElement === document.body) document.getElementById("content")?.focus({ preventScroll: true });
+    });
+    return () => cancelAnimationFrame(frame);
+  }, [pathname]);
 }
 
 function useEvents(): Connection {

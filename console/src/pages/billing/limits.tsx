@@ -21,9 +21,11 @@ const AGAIN_MS = 30_000;
 export function Limits() {
   const read = useRead("getAccount", {}, { refetchInterval: AGAIN_MS });
   return (
-    <Loaded read={read} lines={3}>
-      {(account) => <Shown account={account} />}
-    </Loaded>
+    <div className={css.limits}>
+      <Loaded read={read} lines={3}>
+        {(account) => <Shown account={account} />}
+      </Loaded>
+    </div>
   );
 }
 

@@ -61,9 +61,11 @@ export function BillingPage() {
           </Button>
         }
       >
-        <Loaded read={read} lines={6}>
-          {(history) => <Costs history={history} />}
-        </Loaded>
+        <div className={css.costs}>
+          <Loaded read={read} lines={6}>
+            {(history) => <Costs history={history} />}
+          </Loaded>
+        </div>
       </Panel>
       <ResourceCosts query={query} />
     </Page>

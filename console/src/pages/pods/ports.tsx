@@ -72,7 +72,7 @@ function Ports({ pod }: { pod: Pod }) {
         >
           <div className={css.stack}>
             <Code text={curlOf("createPodPortLink", { params: { id: pod.id, port: String(http.number) } })} />
-            {http.address && <Code text={`curl ${http.address} -H "Authorization: Bearer $MILLRACE_API_KEY"`} />}
+            {http.address && <Code text={`curl ${http.address} -H "X-Millrace-Key: $MILLRACE_API_KEY"`} />}
           </div>
         </Panel>
       )}

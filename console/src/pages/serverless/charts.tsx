@@ -5,7 +5,7 @@ import { lazy, Suspense, useMemo } from "react";
 import { useRead } from "../../api/queries.ts";
 import { Button } from "../../design/button.tsx";
 import { durationText } from "../../design/facts.tsx";
-import { Loaded, Panel, Skeleton } from "../../design/layout.tsx";
+import { Panel, Refused, Skeleton } from "../../design/layout.tsx";
 import { AGAIN_MS, type Range, TimeRange } from "../../parts/time-range.tsx";
 import { useView } from "../../shell/view.ts";
 import { chartsOf, isBlank, timesOf, zoomedTo } from "./chart-series.ts";
@@ -35,15 +35,15 @@ export function Charts({ endpoint }: { endpoint: Endpoint }) {
         )}
         <TimeRange value={range} onChange={(next) => look({ range: next, end: undefined })} />
       </div>
-      <Loaded read={read} lines={8}>
-        {(history) => (
-          <Drawn
-            history={history}
-            isQueue={endpoint.type === "QUEUE"}
-            onZoom={(from, to) => look(zoomedTo(from, to, Date.now() / 1000))}
-          />
-        )}
-      </Loaded>
+      {read.error && !read.data ? (
+        <Refused refusal={read.error} retry={() => void read.refetch()} />
+      ) : (
+        <Drawn
+          history={read.data}
+          isQueue={endpoint.type === "QUEUE"}
+          onZoom={(from, to) => look(zoomedTo(from, to, Date.now() / 1000))}
+        />
+      )}
     </>
   );
 }
@@ -60,14 +60,22 @@ const FORMATS = {
   percent: (value: number) => `${Math.round(value)} %`,
 };
 
+const NO_HISTORY: History = { start: "1970-01-01T00:00:00Z", step: 1, series: {} };
+const WAITING = (
+  <div className={css.blank}>
+    <Skeleton lines={6} />
+  </div>
+);
+
 interface DrawnProps {
+  /** Before it is read, the panels are there already, so that nothing below them moves. */
   history: unknown;
   isQueue: boolean;
   onZoom: (from: number, to: number) => void;
 }
 
 function Drawn({ history, isQueue, onZoom }: DrawnProps) {
-  const { start, step, series } = history as History;
+  const { start, step, series } = (history as History | undefined) ?? NO_HISTORY;
   const { times, charts } = useMemo(() => {
     const length = series.workersRunning?.length ?? 0;
     return { times: timesOf(start, step, length), charts: chartsOf(series, isQueue) };
@@ -76,10 +84,12 @@ function Drawn({ history, isQueue, onZoom }: DrawnProps) {
     <div className={css.charts}>
       {charts.map(({ title, format, lines }) => (
         <Panel key={title} title={title}>
-          {isBlank(lines) ? (
+          {history === undefined ? (
+            WAITING
+          ) : isBlank(lines) ? (
             <p className={css.blank}>Nothing in this time.</p>
           ) : (
-            <Suspense fallback={<Skeleton lines={6} />}>
+            <Suspense fallback={WAITING}>
               <Chart
                 label={title}
                 times={times}

@@ -94,7 +94,7 @@ interface CellProps {
 
 function StateCell({ endpoint }: CellProps) {
   const { status, tone, reason, code, isKnown } = useEndpointState(endpoint);
-  if (!isKnown) return <span className="quiet">…</span>;
+  if (!isKnown) return <span className={`quiet ${css.state}`}>…</span>;
   return (
     <span className={css.state} title={MEANING_OF[status]}>
       <Status value={status} tone={tone} />
@@ -105,15 +105,16 @@ function StateCell({ endpoint }: CellProps) {
 
 function JobsCell({ endpoint }: CellProps) {
   const { health } = useEndpointState(endpoint);
-  if (!health)
+  if (!health) {
     return (
-      <span className="quiet">
-        –<span className={css.phone}> no queue</span>
+      <span className={`quiet ${css.few}`}>
+        –{endpoint.type === "LOAD_BALANCER" && <span className={css.phone}> no queue</span>}
       </span>
     );
+  }
   const { inQueue, inProgress } = health.jobs;
   return (
-    <span className="numbers" title={`${inQueue} in the queue, ${inProgress} in progress`}>
+    <span className={`numbers ${css.few}`} title={`${inQueue} in the queue, ${inProgress} in progress`}>
       {inQueue} <span className="quiet">/</span> {inProgress}
       <span className={css.phone}> queued / in progress</span>
     </span>
@@ -133,10 +134,12 @@ function WorkersCell({ endpoint }: CellProps) {
 }
 
 function ComputeCell({ endpoint }: CellProps) {
-  return <span className={css.cut}>{useEndpointState(endpoint).compute}</span>;
+  return <span className={`${css.cut} ${css.compute}`}>{useEndpointState(endpoint).compute}</span>;
 }
 
 function CostCell({ endpoint }: CellProps) {
   const { cost } = useEndpointState(endpoint);
-  return cost === 0 ? <span className="quiet">$0</span> : <Money usd={cost} per="h" />;
+  return (
+    <span className={css.few}>{cost === 0 ? <span className="quiet">$0</span> : <Money usd={cost} per="h" />}</span>
+  );
 }

@@ -87,7 +87,6 @@ function Templates({ value, onChange }: StartProps) {
     taken.current = found.id;
     onChange(filledFrom(found, value));
   }, [found, value, onChange]);
-  if (all.length === 0) return null;
   const clear = () => {
     taken.current = undefined;
     setWanted(undefined);

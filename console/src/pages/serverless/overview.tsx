@@ -24,6 +24,7 @@ export function EndpointOverview() {
 function Overview({ endpoint }: { endpoint: Endpoint }) {
   const state = useEndpointState(endpoint);
   const { health, counts, cost, status, workers } = state;
+  const isQueue = endpoint.type === "QUEUE";
   const failed = workers?.find((worker) => worker.status === "UNHEALTHY");
   return (
     <>
@@ -36,15 +37,15 @@ function Overview({ endpoint }: { endpoint: Endpoint }) {
       )}
       <Numbers
         rows={[
-          health && ["In the queue", health.jobs.inQueue],
-          health && ["In progress", health.jobs.inProgress],
+          isQueue && ["In the queue", health?.jobs.inQueue ?? "–"],
+          isQueue && ["In progress", health?.jobs.inProgress ?? "–"],
           ["Workers with jobs", counts.running, `of ${endpoint.workers.max}`],
           ["Idle workers", counts.idle, counts.initializing > 0 ? `${counts.initializing} starting` : undefined],
-          health && ["Completed", health.jobs.completed],
-          health && [
+          isQueue && ["Completed", health?.jobs.completed ?? "–"],
+          isQueue && [
             "Failed",
-            health.jobs.failed,
-            health.jobs.retried > 0 ? `${health.jobs.retried} retried` : undefined,
+            health?.jobs.failed ?? "–",
+            health && health.jobs.retried > 0 ? `${health.jobs.retried} retried` : undefined,
           ],
           ["Cost now", <Money key="cost" usd={cost} />, "an hour"],
         ]}
@@ -92,11 +93,11 @@ const callOf = ({ id, type }: Endpoint): Call => ({
 
 type NumberRow = readonly [name: string, value: ReactNode, about?: ReactNode];
 
-function Numbers({ rows }: { rows: readonly (NumberRow | undefined)[] }) {
+function Numbers({ rows }: { rows: readonly (NumberRow | false)[] }) {
   return (
     <dl className={css.numbers}>
       {rows
-        .filter((row) => row !== undefined)
+        .filter((row) => row !== false)
         .map(([name, value, about]) => (
           <div key={name} className={css.number}>
             <dt>{name}</dt>

@@ -1,0 +1,112 @@
+/** A server with much in it, and many who follow it: what the figures of the console are measured on. */
+import { readFile } from "node:fs/promises";
+import { realClock, stay } from "../../platform/src/kernel/clock.ts";
+import type { Walk } from "./walk.ts";
+
+export const ENDPOINTS = 200;
+export const PODS = 500;
+export const JOBS = 10_000;
+/** A machine has 64 virtual GPUs of each type. */
+const GPU_TYPES = 16;
+/** So many calls are under way at once. */
+const AT_ONCE = 8;
+
+/** Runs a task for each number, a few at a time. */
+async function each<T>(count: number, task: (place: number) => Promise<T>): Promise<T[]> {
+  const made: T[] = [];
+  let next = 0;
+  const run = async () => {
+    while (next < count) {
+      const place = next++;
+      made[place] = await task(place);
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, run));
+  return made;
+}
+
+export interface Crowd {
+  endpoints: string[];
+  pods: string[];
+  /** The endpoint with all the jobs, which wait. */
+  busy: string;
+}
+
+/** Pods are stopped, and no endpoint has workers: records are enough. */
+export async function crowd({ at, folder }: Walk): Promise<Crowd> {
+  const endpoints = await each(ENDPOINTS, (place) =>
+    at.endpoint({ name: `endpoint ${place}`, workers: { min: 0, max: 0 } }),
+  );
+  const { json: catalog } = await at.call("GET", "/v2/catalog/gpus?include=AVAILABILITY&product=POD");
+  const types: { id: string }[] = catalog.gpus.slice(0, GPU_TYPES);
+  const pods = await each(PODS, async (place) => {
+    const gpu = { id: types[place % types.length]!.id, count: 1 };
+    const { json, text } = await at.call("POST", "/v2/pods", {
+      ...{ name: `Pod ${place}`, image: `host:${folder}`, cmd: ["sleep", "3600"], gpu },
+    });
+    if (json.id === undefined) throw new Error(text);
+    await at.call("POST", `/v2/pods/${json.id}/stop`);
+    return json.id as string;
+  });
+  const busy = endpoints[0]!;
+  await each(JOBS, (place) => at.call("POST", `/v2/${busy}/run`, { input: { place } }));
+  return { endpoints, pods, busy };
+}
+
+/** Follows the account's events like a page does, and counts them. */
+export function followers(url: string, key: string, count: number) {
+  const stop = new AbortController();
+  let events = 0;
+  const read = async () => {
+    const { body } = await fetch(`${url}/v2/account/events`, {
+      headers: { authorization: `Bearer ${key}` },
+      signal: stop.signal,
+    });
+    for await (const bytes of body as unknown as AsyncIterable<Uint8Array>)
+      events += Buffer.from(bytes).toString().split("\ndata:").length - 1;
+  };
+  const reading = Array.from({ length: count }, () => read().catch(() => undefined));
+  return {
+    events: () => events / count,
+    async end() {
+      stop.abort();
+      await Promise.all(reading);
+    },
+  };
+}
+
+/** Changes records, at most so many a second, until it is stopped. Every change of another record is an event. */
+export function changes({ at }: Walk, { pods, endpoints }: Crowd, perSecond: number) {
+  let isOver = false;
+  let made = 0;
+  const began = realClock.now();
+  const run = async (lane: number) => {
+    for (let turn = lane; !isOver; turn += AT_ONCE) {
+      const early = (made / perSecond) * 1000 - (realClock.now() - began);
+      if (early > 0) await stay(early);
+      made++;
+      if (turn % 2 === 0) await at.call("PATCH", `/v2/pods/${pods[turn % pods.length]}`, { name: `Pod ${turn}` });
+      else await at.call("POST", `/v2/${endpoints[turn % endpoints.length]}/run`, { input: {} });
+    }
+  };
+  const running = Array.from({ length: AT_ONCE }, (_, lane) => run(lane));
+  return {
+    made: () => made,
+    async end() {
+      isOver = true;
+      await Promise.all(running);
+    },
+  };
+}
+
+const TICKS_A_SECOND = 100;
+
+/** Processor seconds and memory in MB of a process so far. */
+export async function paidBy(pid: number): Promise<{ cpuS: number; memoryMb: number }> {
+  const fields = (await readFile(`/proc/${pid}/stat`, "utf8")).split(") ")[1]!.split(" ");
+  const memory = /VmRSS:\s+(\d+)/.exec(await readFile(`/proc/${pid}/status`, "utf8"));
+  return {
+    cpuS: (Number(fields[11]) + Number(fields[12])) / TICKS_A_SECOND,
+    memoryMb: Math.round(Number(memory![1]) / 1000),
+  };
+}

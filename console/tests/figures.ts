@@ -1,0 +1,213 @@
+/** Measures how small and quick the console is, and prints it: `npm run console:figures`. It takes some minutes. */
+import { fileURLToPath } from "node:url";
+import type { CDPSession, Page } from "playwright-core";
+import { realClock } from "../../platform/src/kernel/clock.ts";
+import { type Crowd, changes, crowd, ENDPOINTS, followers, JOBS, PODS, paidBy } from "./figures-world.ts";
+import { consolePlace } from "./place.ts";
+import { visit, type Walk } from "./walk.ts";
+import { enterByLink } from "./walk-people.ts";
+
+const PROBE = fileURLToPath(new URL("fixtures/page-probe.js", import.meta.url));
+const SLOWDOWN = 4;
+const ROUNDS = 3;
+const STREAMS = 50;
+const EVENTS_A_SECOND = 1000;
+const STORM_MS = 10_000;
+const SCROLL_MS = 4000;
+
+interface Probe {
+  headingAt: number;
+  longTaskEnd: number;
+  shifts: { value: number; sources: string[] }[];
+}
+
+const probeOf = (page: Page) => page.evaluate("probe") as Promise<Probe>;
+const ms = (value: number) => `${Math.round(value)} ms`;
+const at = (values: readonly number[], part: number) =>
+  values.toSorted((one, other) => one - other)[Math.min(values.length - 1, Math.floor(values.length * part))]!;
+const print = (line: string) => process.stdout.write(`${line}\n`);
+
+async function withThrottle(page: Page, rate: number): Promise<CDPSession> {
+  const session = await page.context().newCDPSession(page);
+  await session.send("Emulation.setCPUThrottlingRate", { rate });
+  return session;
+}
+
+/** Nothing of it is in the browser's cache. */
+async function firstLoad(walk: Walk, pages: Record<string, string>): Promise<void> {
+  for (const [name, path] of Object.entries(pages)) {
+    const ready: number[] = [];
+    let bytes = 0;
+    for (let round = 0; round < ROUNDS; round++) {
+      const page = await walk.context.newPage();
+      const session = await withThrottle(page, SLOWDOWN);
+      await session.send("Network.setCacheDisabled", { cacheDisabled: true });
+      await visit({ ...walk, page }, path);
+      await page.waitForTimeout(2500);
+      const { headingAt, longTaskEnd } = await probeOf(page);
+      ready.push(Math.max(headingAt, longTaskEnd));
+      bytes = await page.evaluate(
+        `performance.getEntriesByType("resource").filter(({ name }) => name.endsWith(".js"))
+          .reduce((sum, { encodedBodySize }) => sum + encodedBodySize, 0)`,
+      );
+      await page.close();
+    }
+    const work = await workOfLoad(walk, path);
+    print(
+      `first load of ${name}: ${Math.round(bytes / 1000)} KB of compressed JavaScript; interactive after ` +
+        `${ms(at(ready, 0))} at best, ${ms(at(ready, 0.5))} in the middle of ${ROUNDS}, on a CPU ${SLOWDOWN}x slower; ` +
+        `work of the main thread ${ms(work)}, which is ${ms(work * SLOWDOWN)} there`,
+    );
+  }
+}
+
+/** Processor time of the main thread until the page is still, in ms. Other programs of the machine do not change it. */
+async function workOfLoad(walk: Walk, path: string): Promise<number> {
+  const page = await walk.context.newPage();
+  const session = await measured(page);
+  await visit({ ...walk, page }, path);
+  await page.waitForTimeout(2500);
+  const { TaskDuration } = await workOf(session);
+  await page.close();
+  return TaskDuration * 1000;
+}
+
+async function layoutShift(walk: Walk, pages: Record<string, string>): Promise<void> {
+  for (const [name, path] of Object.entries(pages)) {
+    await visit(walk, path);
+    await walk.page.waitForTimeout(2500);
+    const { shifts } = await probeOf(walk.page);
+    const sum = shifts.reduce((total, { value }) => total + value, 0);
+    const why = shifts.map(({ value, sources }) => `${value.toFixed(4)} by ${sources.slice(0, 3).join(", ")}`);
+    print(`layout shift of ${name}: ${sum.toFixed(4)}${why.length > 0 ? ` (${why.join("; ")})` : ""}`);
+  }
+}
+
+const framesText = (frames: readonly number[]) =>
+  `${frames.length} frames: ${at(frames, 0.5).toFixed(1)} ms in the middle, 95 % within ${at(frames, 0.95).toFixed(1)} ms, ` +
+  `longest ${at(frames, 1).toFixed(1)} ms, ${frames.filter((frame) => frame > 20).length} longer than 20 ms`;
+
+type Work = Record<
+  "TaskDuration" | "ScriptDuration" | "LayoutDuration" | "RecalcStyleDuration" | "JSHeapUsedSize",
+  number
+>;
+
+/** Times of the page's main thread itself, so that what else the machine does is not counted. */
+async function measured(page: Page): Promise<CDPSession> {
+  const session = await page.context().newCDPSession(page);
+  await session.send("Performance.setTimeDomain", { timeDomain: "threadTicks" });
+  await session.send("Performance.enable");
+  return session;
+}
+
+async function workOf(session: CDPSession): Promise<Work> {
+  const { metrics } = await session.send("Performance.getMetrics");
+  return Object.fromEntries(metrics.map(({ name, value }) => [name, value])) as Work;
+}
+
+/** What the page's main thread did meanwhile, in ms for each second. */
+function workText(before: Work, after: Work, forMs: number): string {
+  const part = (name: keyof Work) => Math.round(((after[name] - before[name]) * 1e6) / forMs);
+  return (
+    `main thread ${part("TaskDuration")} ms a second, of which scripts ${part("ScriptDuration")}, ` +
+    `layout ${part("LayoutDuration")}, styles ${part("RecalcStyleDuration")}`
+  );
+}
+
+/** Every row is read before it begins, so that nothing but scrolling is measured. */
+async function scroll(walk: Walk, path: string): Promise<void> {
+  const { page } = walk;
+  await visit(walk, path);
+  await page.locator("tbody tr").first().waitFor();
+  const read = () => page.evaluate(`document.querySelector("main").scrollTo(0, 1e9)`);
+  for (let tries = 0; tries < 60 && !(await page.getByText(String(JOBS), { exact: true }).count()); tries++) {
+    await read();
+    await page.waitForTimeout(300);
+  }
+  await page.evaluate(`document.querySelector("main").scrollTo(0, 0)`);
+  await page.mouse.move(700, 600);
+  await page.waitForTimeout(1000);
+  const session = await measured(page);
+  for (const [speed, delta] of [
+    ["slowly", 40],
+    ["fast", 400],
+  ] as const) {
+    const before = await workOf(session);
+    const watched = page.evaluate(`probe.watchFrames(${SCROLL_MS})`) as Promise<number[]>;
+    const until = realClock.now() + SCROLL_MS;
+    while (realClock.now() < until) await page.mouse.wheel(0, delta);
+    const frames = await watched;
+    print(
+      `${JOBS} jobs scrolled ${speed}: ${framesText(frames)}; ${workText(before, await workOf(session), SCROLL_MS)}`,
+    );
+  }
+}
+
+/** All who follow, three pages among them, while records change. */
+async function storm(walk: Walk, all: Crowd): Promise<void> {
+  const pid = walk.at.server.process.pid!;
+  const pages = { overview: "/", endpoints: "/serverless", Pods: "/pods" };
+  const open: { name: string; page: Page; session: CDPSession }[] = [];
+  for (const [name, path] of Object.entries(pages)) {
+    const page = await walk.context.newPage();
+    await visit({ ...walk, page }, path);
+    const session = await measured(page);
+    open.push({ name, page, session });
+  }
+  const following = followers(walk.at.server.url, walk.at.key, STREAMS - open.length);
+  await walk.page.waitForTimeout(3000);
+  for (const rate of [0, EVENTS_A_SECOND]) {
+    const writing = rate > 0 ? changes(walk, all, rate) : undefined;
+    await walk.page.waitForTimeout(rate > 0 ? 3000 : 0);
+    const [before, events, made] = [await paidBy(pid), following.events(), writing?.made() ?? 0];
+    const works = await Promise.all(open.map(({ session }) => workOf(session)));
+    const began = realClock.now();
+    const frames = (await open.at(-1)!.page.evaluate(`probe.watchFrames(${STORM_MS})`)) as number[];
+    const forMs = realClock.now() - began;
+    const after = await paidBy(pid);
+    const seconds = forMs / 1000;
+    print(
+      `${ENDPOINTS} endpoints, ${PODS} Pods, ${STREAMS} streams, ${Math.round(((writing?.made() ?? 0) - made) / seconds)} writes and ` +
+        `${Math.round((following.events() - events) / seconds)} events a second: server ` +
+        `${Math.round(((after.cpuS - before.cpuS) / seconds) * 100)} % of a core, ${after.memoryMb} MB`,
+    );
+    for (const [place, { name, session }] of open.entries()) {
+      const work = await workOf(session);
+      print(
+        `  page ${name}: ${workText(works[place]!, work, forMs)}; heap ${Math.round(work.JSHeapUsedSize / 1e6)} MB`,
+      );
+    }
+    print(`  frames of the last page: ${framesText(frames)}`);
+    await writing?.end();
+  }
+  await following.end();
+}
+
+await using walk = await consolePlace(() => undefined, { MILLRACE_RATE_LIMITS: "off" });
+await walk.context.addInitScript({ path: PROBE });
+await enterByLink(walk);
+const all = await crowd(walk);
+const pages = {
+  ...{ overview: "/", endpoints: "/serverless", jobs: `/serverless/${all.busy}/jobs` },
+};
+const shifting = {
+  ...{ ...pages, endpoint: `/serverless/${all.busy}`, "new endpoint": "/serverless/new", Pods: "/pods" },
+  ...{
+    Pod: `/pods/${all.pods[0]}`,
+    "new Pod": "/pods/new",
+    billing: "/billing",
+    account: "/account",
+    catalog: "/catalog",
+  },
+};
+const parts: Record<string, () => Promise<void>> = {
+  scroll: () => scroll(walk, pages.jobs),
+  shift: () => layoutShift(walk, shifting),
+  load: () => firstLoad(walk, pages),
+  storm: () => storm(walk, all),
+};
+/** All, or those that are named. */
+const wanted = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(parts);
+for (const name of wanted) await parts[name]?.();
+await walk[Symbol.asyncDispose]();
+process.exit(0);
