@@ -41,7 +41,8 @@ export class ConsolePages {
   or(otherwise: Answering): Answering {
     return async (request, reply, params) => {
       const { method } = request;
-      const files = method === "GET" || method === "HEAD" ? await this.#read() : undefined;
+      if (method !== "GET" && method !== "HEAD") return otherwise(request, reply, params);
+      const files = await this.#read();
       const path = request.url.split("?", 1)[0]!;
       if (!files) return isOfConsole(request, path) ? sayComing(reply) : otherwise(request, reply, params);
       if (DOCS.test(path)) return sendPage(request, reply, files.get(path) ?? pageOf(files, path));

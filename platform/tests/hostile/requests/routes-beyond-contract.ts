@@ -34,17 +34,20 @@ const nodeLink = ["log", "connection"].map((what) =>
   }),
 );
 
-const open = [
-  "/",
-  "/docs",
-  "/docs/jobs",
-  "/v2/openapi-invoke.json",
-  "/v2/openapi.json",
-  "/v1/openapi.json",
-  "/v1/docs",
-].map((path) =>
-  route("GET", path, { form: "open", key: "none", success: { 200: undefined }, refusals: [401, 404, 405] }),
+const open = ["/", "/docs", "/docs/jobs", "/v2/openapi-invoke.json", "/v2/openapi.json", "/v1/openapi.json"].map(
+  (path) =>
+    // The console and the documentation may still be building.
+    route("GET", path, {
+      form: "open",
+      key: "none",
+      success: { 200: undefined },
+      refusals: [401, 404, 405],
+      faults: [503],
+    }),
 );
+const moved = [
+  route("GET", "/v1/docs", { form: "open", key: "none", success: { 302: undefined }, refusals: [401, 404, 405] }),
+];
 
 const probes = ["/healthz", "/readyz", "/favicon.ico"].map((path) =>
   route("GET", path, {
@@ -91,4 +94,4 @@ const graph = route("POST", "/graphql", {
   },
 });
 
-export const beyondContract: readonly Route[] = [...nodeLink, graph, ...open, ...probes];
+export const beyondContract: readonly Route[] = [...nodeLink, graph, ...open, ...moved, ...probes];
