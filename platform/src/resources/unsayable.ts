@@ -12,23 +12,23 @@ export interface Unsayable {
 }
 
 const NOTHING = "nothing";
-const ONE_TEXT = "in one text, `dockerArgs`";
+const ONE_TEXT = "as one text, `dockerArgs`";
 
 /** GraphQL clients send these fields empty when they have nothing to set. */
 const emptied = (resource: Unsayable["resource"], ...fields: string[]): Unsayable[] =>
   fields.map((field) => ({
-    ...{ resource, field, values: "none, where there was something" },
-    ...{ restV1: null, graphql: "nothing: an empty text leaves it" },
+    ...{ resource, field, values: "removing the value" },
+    ...{ restV1: null, graphql: "nothing: an empty text changes nothing" },
   }));
 
 export const unsayable: readonly Unsayable[] = [
   {
-    ...{ resource: "endpoint", field: "scaling.queueDelay", values: "parts of a second, such as 0.5" },
+    ...{ resource: "endpoint", field: "scaling.queueDelay", values: "fractions of a second, such as 0.5" },
     ...{ restV1: "the next whole number in `scalerValue`", graphql: "the next whole number in `scalerValue`" },
   },
   {
     ...{ resource: "endpoint", field: "flashboot", values: "PRIORITY_FLASHBOOT" },
-    ...{ restV1: "`flashboot: true`, which leaves it where it is so", graphql: null },
+    ...{ restV1: "`flashboot: true`, which does not change it", graphql: null },
   },
   { resource: "endpoint", field: "workers.warmup", restV1: NOTHING, graphql: NOTHING },
   { resource: "endpoint", field: "entrypoint", restV1: null, graphql: ONE_TEXT },
@@ -38,7 +38,7 @@ export const unsayable: readonly Unsayable[] = [
   { resource: "Pod", field: "cmd", restV1: null, graphql: ONE_TEXT },
   {
     ...{ resource: "endpoint", field: "type", values: "LOAD_BALANCER" },
-    ...{ restV1: "nothing: what it makes has a queue", graphql: null },
+    ...{ restV1: "nothing: it always makes endpoints with a queue", graphql: null },
   },
   ...emptied("endpoint", "dataCenterIds", "networkVolumes", "gpu.allowedCudaVersions", "gpu.minCudaVersion"),
   ...emptied("template", "ports", "registry"),

@@ -16,12 +16,12 @@ export const placeReasons = {
       `no capacity: ${fitting === undefined ? "" : `${fitting} of ${wanted} would find room: `}${need}`,
   }),
   "making-room": worded({
-    means: "There will be room as soon as something that gives way has ended.",
+    means: "Something that gives way is ending, and then there will be room.",
     remedy: "Wait: it takes seconds.",
     text: () => "room is being made: an idle worker ends",
   }),
   "waits-for-yielding": worded({
-    means: "There will be room as soon as interruptible Pods have ended.",
+    means: "Interruptible Pods are ending, and then there will be room.",
     remedy: "Wait: it takes seconds.",
     text: () => "waits for Pods that give way to it",
   }),
@@ -32,17 +32,17 @@ export const placeReasons = {
       `account quota: ${used} of ${limit} ${what} in use${needed === 1 ? "" : `, needs ${needed}`}`,
   }),
   "spend-limit": worded<SpendLimit>({
-    means: "The account has spent what it may spend this month by its own limit.",
+    means: "The account has reached the monthly spend limit that it set itself.",
     remedy: "Raise the spend limit of the account, or wait for the next month.",
     text: overSpendLimit,
   }),
   "operator-spend-limit": worded<SpendLimit>({
-    means: "The account has spent what the operator of the installation lets it spend this month.",
+    means: "The account has reached the monthly spend limit that the operator set for it.",
     remedy: "Ask the operator for a higher limit, or wait for the next month.",
     text: overSpendLimit,
   }),
   "key-spend-limit": worded<SpendLimit>({
-    means: "The API key has spent what it may spend this month.",
+    means: "The API key has reached its monthly spend limit.",
     remedy: "Use a key with a higher limit or with none, or wait for the next month.",
     text: overSpendLimit,
   }),
@@ -57,23 +57,23 @@ export const placeReasons = {
     text: () => "spend limit: what was spent so far is still being read",
   }),
   "machine-drained": worded<{ machine: string }>({
-    means: "The operator drains the machine: nothing stays there.",
-    remedy: "Nothing: another machine takes over where there is one.",
+    means: "The operator is draining the machine.",
+    remedy: "Nothing: another machine takes over if there is one.",
     text: ({ machine }) => `machine ${machine} is being drained`,
   }),
   "machine-gone": worded<{ machine: string }>({
-    means: "The machine was not heard of for so long that it counts as gone.",
-    remedy: "Nothing: it is started elsewhere where that can be.",
+    means: "The machine has been silent for so long that it counts as gone.",
+    remedy: "Nothing: it is started elsewhere if possible.",
     text: ({ machine }) => `machine ${machine} is gone`,
   }),
   "place-lost": worded({
-    means: "The machine, or something more important, took the place of what ran.",
+    means: "The program lost its place on the machine, for example to something more important.",
     remedy: "Nothing: it is started again as soon as there is room.",
     text: (_, about) => after("lost its place", about),
   }),
   "machine-silent": worded<{ machine: string; since: string }>({
-    means: "The machine is not heard of for now, and what runs there is not known.",
-    remedy: "Wait; ask the operator to look at the machine if it stays.",
+    means: "The machine is silent at the moment, so nobody knows what runs there.",
+    remedy: "Wait. If it lasts, ask the operator to look at the machine.",
     text: ({ machine, since }) => `machine ${machine}, which is not heard of since ${since}`,
   }),
 } as const satisfies Record<string, Entry>;

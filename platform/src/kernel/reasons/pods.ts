@@ -8,16 +8,16 @@ const START_AGAIN = "Start the Pod to run it again.";
 const fixed = (sentence: string, means: string, remedy: string) => worded({ means, remedy, text: () => sentence });
 
 export const podReasons = {
-  "about-to-start": fixed("about to be started", "The Pod has a place, or is looked for one.", "Wait."),
+  "about-to-start": fixed("about to be started", "The Pod has a place, or Millrace is looking for one.", "Wait."),
   "program-starting": fixed("its program is being started", "The program of the Pod is being started.", "Wait."),
   "restarts-for-change": worded<{ fields: string }>({
-    means: "A field was changed that takes a restart.",
+    means: "A changed field needs a restart.",
     remedy: "Wait.",
     text: ({ fields }) => `restarts: ${fields} changed`,
   }),
-  "restart-asked": fixed("restarts: its owner asked for it", "Its owner restarts the Pod.", "Wait."),
-  "stopped-by-owner": fixed("stopped by its owner", "Its owner stopped the Pod.", START_AGAIN),
-  "terminated-by-owner": fixed("terminated by its owner", "Its owner deleted the Pod.", NOTHING),
+  "restart-asked": fixed("restarts: its owner asked for it", "The owner is restarting the Pod.", "Wait."),
+  "stopped-by-owner": fixed("stopped by its owner", "The owner stopped the Pod.", START_AGAIN),
+  "terminated-by-owner": fixed("terminated by its owner", "The owner deleted the Pod.", NOTHING),
   "cluster-deleted": fixed("its cluster was deleted", "The cluster of the Pod was deleted.", NOTHING),
   "account-deleted": fixed("its account went", "The account of the Pod was deleted.", NOTHING),
   "time-over": fixed("its time was over", "The Pod reached its `terminateAfter`.", "Make a new Pod."),
@@ -28,7 +28,7 @@ export const podReasons = {
   ),
   "idle-stopped": worded<{ seconds: number }>({
     means: "Nothing used the Pod for its `idleTimeout`.",
-    remedy: `${START_AGAIN} Raise \`idleTimeout\` to keep it for longer.`,
+    remedy: `${START_AGAIN} Raise \`idleTimeout\` to keep it longer.`,
     text: ({ seconds }) => `stopped: no use of CPU, GPU, HTTP ports or terminals for ${seconds} s`,
   }),
   interrupted: worded<{ whom: string }>({
@@ -38,7 +38,7 @@ export const podReasons = {
   }),
   "still-ending": fixed(
     "what ran of it before is still ending",
-    "The Pod starts as soon as what ran before has ended.",
+    "The Pod starts as soon as its previous program has ended.",
     "Wait.",
   ),
   "volume-gone": worded<{ volume: string }>({
@@ -57,14 +57,14 @@ export const podReasons = {
     "Read its status, and try again.",
   ),
   "pod-ended": worded<{ how: string }>({
-    means: "The program of the Pod ended by itself, with success.",
+    means: "The program of the Pod ended by itself, with exit code 0.",
     remedy: START_AGAIN,
     text: ({ how }) => `its program ended by itself (${how})`,
   }),
   "machine-was-away": fixed(
     "its machine was away, or its program was ended from outside; it is started again",
-    "The machine restarted, or somebody else ended the program.",
+    "The machine restarted, or someone other than Millrace ended the program.",
     "Wait: it is started again.",
   ),
-  unwanted: fixed("it is not wanted any more", "Nobody wants what runs any more.", NOTHING),
+  unwanted: fixed("it is not wanted any more", "The instance is no longer needed.", NOTHING),
 } as const satisfies Record<string, Entry>;

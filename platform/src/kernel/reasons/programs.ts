@@ -1,22 +1,22 @@
 /** Reasons of programs that ended, hang or never started working. Only a program's account may see what the program said. */
 import { after, type Entry, worded } from "./entry.ts";
 
-const LOOK_AT_LOG = "Look into the log of the program.";
+const LOOK_AT_LOG = "Look at the log of the program.";
 
 /** An entry whose sentence says how the program ended, such as `exit 7`. */
 const ended = (means: string, remedy: string) => worded<{ how: string }>({ means, remedy, text: ({ how }) => how });
 
 export const programReasons = {
   "program-ended": ended("The program ended by itself.", LOOK_AT_LOG),
-  "out-of-memory": ended("The program used more memory than it may.", "Use less memory, or ask for more."),
-  "ended-outside": ended("Somebody else than Millrace ended the program.", "Nothing: it is started again."),
+  "out-of-memory": ended("The program used more memory than it was given.", "Use less memory, or ask for more."),
+  "ended-outside": ended("Someone other than Millrace ended the program.", "Nothing: it is started again."),
   "filled-disk": ended(
-    "The program was ended since it wrote while the disk of the server was full.",
-    "Start it again to write less, or on a machine with more disk.",
+    "Millrace ended the program because it wrote while the server's disk was full.",
+    "Let it write less, or start it on a machine with more disk.",
   ),
   "warm-up-failed": worded({
     means: "The warm-up request of the endpoint failed on the worker.",
-    remedy: "Mend the handler, or the endpoint's `workers.warmup`.",
+    remedy: "Fix the handler, or the endpoint's `workers.warmup`.",
     text: (_, words) => after("warm-up failed", words),
   }),
   "warm-up-too-slow": worded<{ seconds: number }>({
@@ -25,43 +25,43 @@ export const programReasons = {
     text: ({ seconds }) => `warm-up did not end within ${seconds} s`,
   }),
   "not-fit": worded({
-    means: "The worker said of itself that it is not fit to work.",
-    remedy: "Read the check that failed, and mend it in the image.",
+    means: "The worker reported that it is not fit to work.",
+    remedy: "Read which check failed, and fix it in the image.",
     text: (_, words) => after("not fit to work", words),
   }),
   "slow-start": worded<{ seconds: number }>({
-    means: "The worker did not ask for work in the time that it has for its start.",
-    remedy: "Make the start faster, or raise its limit by RUNPOD_INIT_TIMEOUT.",
+    means: "The worker did not ask for work before its start-up time ended.",
+    remedy: "Make the start faster, or raise the limit with RUNPOD_INIT_TIMEOUT.",
     text: ({ seconds }) => `did not ask for work within ${seconds} s`,
   }),
   "never-healthy": worded<{ minutes: number; check: string }>({
-    means: "The health check never succeeded in the time that a worker has for its start.",
+    means: "The health check never succeeded before the worker's start-up time ended.",
     remedy: "Check the port and the path of the health check, and the log of the worker.",
     text: ({ minutes, check }) => `not healthy for ${minutes} minutes: ${check}`,
   }),
   unhealthy: worded<{ check: string; seconds?: number }>({
     means: "The health check fails after it had succeeded.",
-    remedy: "Wait: the worker is replaced if it stays so. Look into its log.",
+    remedy: "Wait: the worker is replaced if this lasts. Look at its log.",
     text: ({ check, seconds }) => `unhealthy${seconds === undefined ? "" : ` for ${seconds} s`}: ${check}`,
   }),
   "getting-ready": worded<{ check: string }>({
-    means: "The health check answers that the worker gets ready.",
+    means: "The health check says that the worker is getting ready.",
     remedy: "Wait.",
     text: ({ check }) => `getting ready: ${check}`,
   }),
   "worker-silent": worded<{ seconds: number }>({
-    means: "The worker runs and was not heard of for some time.",
-    remedy: "Wait: it is replaced if it stays silent. Look into its log for what blocks it.",
+    means: "The worker runs, but has been silent for some time.",
+    remedy: "Wait: it is replaced if it stays silent. Its log may show what blocks it.",
     text: ({ seconds }) => `not heard of for ${seconds} s`,
   }),
   "thaw-failed": worded<{ seconds?: number }>({
-    means: "The worker was frozen and does not go on.",
+    means: "The worker was frozen and did not continue after the thaw.",
     remedy: "Nothing: another worker is started. Turn flashboot off if it happens often.",
     text: ({ seconds }, about) =>
       seconds === undefined ? after("could not be thawed", about) : `not heard of within ${seconds} s of its thaw`,
   }),
   "at-lost-job": worded<{ job: string; seconds?: number }>({
-    means: "The worker is still at a job that was cancelled, timed out or given to another worker.",
+    means: "The worker is still busy with a job that was cancelled, timed out or given to another worker.",
     remedy: "Nothing: the worker is replaced if its handler does not stop.",
     text: ({ job, seconds }) => `still busy with ${job}${seconds === undefined ? "" : ` after ${seconds} s`}`,
   }),

@@ -2,12 +2,12 @@
 import { type Entry, told } from "./entry.ts";
 
 export const startReasons = {
-  "driver-waits": told("The machine has accepted the start, and waits for something.", "Wait; read what it waits for."),
-  "boot-failed": told(
-    "The start failed in a way that nobody foresaw.",
-    "Read the text; tell the operator if it stays.",
+  "driver-waits": told(
+    "The machine accepted the start and is waiting for something.",
+    "Wait. The text says what it waits for.",
   ),
-  "start-refused": told("The machine refuses to start it as it is asked for.", "Change what the text names."),
+  "boot-failed": told("The start failed in an unexpected way.", "Read the text. If it lasts, tell the operator."),
+  "start-refused": told("The machine refuses to start it with these settings.", "Change what the text names."),
   "image-not-found": told("The registry has no such image.", "Correct the name or the tag of the image."),
   "image-denied": told("The registry does not let this account pull the image.", "Add a registry credential."),
   "image-invalid": told("The name of the image cannot be read.", "Write it like `registry/name:tag`."),
@@ -16,7 +16,7 @@ export const startReasons = {
     "Use another image, or install Docker.",
   ),
   "registry-away": told("The registry of the image does not answer.", "Wait: it is tried again."),
-  "pull-failed": told("The image could not be brought to the machine.", "Read the text; check the registry."),
+  "pull-failed": told("The machine could not pull the image.", "Read the text; check the registry."),
   "engine-away": told("The container engine does not answer.", "Ask the operator to start Docker or Podman."),
   "engine-refused": told("The container engine refuses to start it.", "Change what the text names."),
   "gpu-in-use": told("Too few GPUs are free on the machine.", "Wait, or ask for fewer or other GPUs."),
@@ -26,13 +26,13 @@ export const startReasons = {
     "Publish fewer ports, or ask the operator for more.",
   ),
   "network-unavailable": told("The machine cannot give it the network that it needs.", "Ask the operator."),
-  "volume-missing": told("A volume that it mounts is not there.", "Mount another volume, or make it again."),
+  "volume-missing": told("A volume that it mounts does not exist.", "Mount another volume, or make it again."),
   "volume-invalid": told("A volume cannot be mounted there.", "Change the mount path."),
   "folder-refused": told("Programs may not run from this folder of the machine.", "Name another folder."),
   "sandbox-missing": told("The machine cannot isolate programs.", "Ask the operator to install bubblewrap."),
   "command-too-long": told("The command is longer than the machine takes.", "Shorten the command or the variables."),
-  "nothing-left": told("Nothing is left of what it ran on.", "Start it anew."),
-  "cluster-gone": told("Its cluster is not there any more.", "Make a new cluster."),
+  "nothing-left": told("The instance that it ran on no longer exists.", "Start it again."),
+  "cluster-gone": told("Its cluster no longer exists.", "Make a new cluster."),
   "secret-missing": told("A variable names a secret that cannot be read.", "Make the secret, or correct its name."),
   "invalid-setting": told("A variable has a value that cannot be used.", "Correct the variable that the text names."),
   "disk-full": told("The disk of the server is full.", "Make room, or write less; ask the operator."),

@@ -5,12 +5,12 @@ const NOTHING = "Nothing.";
 
 export const workerReasons = {
   idle: worded<{ seconds: number }>({
-    means: "The worker had nothing to do for the endpoint's idle timeout.",
-    remedy: "Raise the idle timeout to keep workers for longer.",
+    means: "The worker was idle for the endpoint's idle timeout.",
+    remedy: "Raise the idle timeout to keep workers longer.",
     text: ({ seconds }, about) => after(`idle for ${seconds} s`, about, ", and "),
   }),
   "new-release": worded<{ release: number }>({
-    means: "The endpoint was changed, and workers of its older releases end.",
+    means: "The endpoint was changed, so workers of older releases end.",
     remedy: NOTHING,
     text: ({ release }) => `new release ${release}`,
   }),
@@ -20,23 +20,23 @@ export const workerReasons = {
     text: () => "more workers than the endpoint may have",
   }),
   "frozen-too-long": worded({
-    means: "The frozen worker was not needed for the longest time that one stays frozen.",
+    means: "The worker was frozen for the longest allowed time without being needed.",
     remedy: NOTHING,
     text: () => "frozen for too long",
   }),
   "flashboot-off": worded({
-    means: "FlashBoot of the endpoint was switched off, and frozen workers end.",
+    means: "FlashBoot of the endpoint was switched off, so frozen workers end.",
     remedy: NOTHING,
     text: () => "FlashBoot was switched off",
   }),
   "frozen-memory-full": worded<{ limitMb: number; heldMb?: number }>({
-    means: "Frozen workers of the machine hold as much memory as they may.",
+    means: "Frozen workers of the machine hold as much memory as allowed.",
     remedy: "Nothing. The operator can allow more.",
     text: ({ limitMb, heldMb }) =>
       `${heldMb === undefined ? "" : `it holds ${heldMb} MB, and `}frozen workers may hold ${limitMb} MB together`,
   }),
   "gives-room": worded({
-    means: "A frozen worker ends since another one needs its room.",
+    means: "A frozen worker ends because another one needs its room.",
     remedy: NOTHING,
     text: () => "another worker needs its room",
   }),
@@ -51,13 +51,13 @@ export const workerReasons = {
     text: () => "its handler asked for a fresh worker",
   }),
   "does-not-stop": worded({
-    means: "The handler does not stop a job that is no longer its own.",
-    remedy: "Let the handler end when its job is cancelled.",
+    means: "The handler does not stop a job that the worker no longer holds.",
+    remedy: "Make the handler stop when its job is cancelled.",
     text: () => "it does not stop a job that is no longer its own",
   }),
 } as const satisfies Record<string, Entry>;
 
-const LOOK = "Look into the log of the worker.";
+const LOOK = "Look at the log of the worker.";
 
 export const waitReasons = {
   "workers-busy": worded<{ workers: number; max?: number }>({
@@ -73,42 +73,42 @@ export const waitReasons = {
   }),
   "no-worker": worded({
     means: "No worker of the endpoint is connected, and none is being started.",
-    remedy: "Start a worker, or let the endpoint have some by `workers.max`.",
+    remedy: "Start a worker, or raise `workers.max`.",
     text: () => "no worker is connected",
   }),
   paused: worded({
-    means: "The endpoint may have no workers.",
+    means: "The `workers.max` of the endpoint is 0.",
     remedy: "Raise `workers.max` above 0.",
     text: () => "paused: max workers is 0",
   }),
   "low-priority": worded({
-    means: "Only jobs of low priority wait, which start no workers.",
+    means: "Only low-priority jobs wait, and those start no workers.",
     remedy: "Wait for a worker that another job starts, or send the job without low priority.",
     text: () => "low priority: it waits for a worker that another job starts",
   }),
   "older-release-busy": worded<{ workers: number; max: number }>({
-    means: "Workers of an older release still have jobs, and there may be no more beside them.",
+    means: "Workers of an older release still have jobs, and the endpoint may have no more workers.",
     remedy: "Wait, or raise `workers.max`.",
     text: ({ workers, max }) => `${countOf(workers)} of an older release still busy (max ${max})`,
   }),
   "being-replaced": worded<{ workers: number; cause: string }>({
-    means: "Workers end, and others take their places. The fact `cause` is the code of why they end.",
+    means: "Workers are being replaced. The fact `cause` is the code of the reason.",
     remedy: "Wait.",
     text: ({ workers }, about) => `${countOf(workers)} ${workers === 1 ? "is" : "are"} being replaced (${about})`,
   }),
   "worker-failed": worded<{ cause: string }>({
-    means: "The last worker failed, and another one is started. The fact `cause` is the code of its failure.",
+    means: "The last worker failed, and Millrace starts another. The fact `cause` is the code of the failure.",
     remedy: LOOK,
     text: (_, about) => after("worker failed", about),
   }),
   "pulling-image": worded<{ image: string; progress?: string; seconds?: number } & Sizes>({
     means: "The machine is pulling the image. The facts `bytes` and `totalBytes` say how far it is.",
-    remedy: "Wait. Smaller images are there sooner.",
+    remedy: "Wait. Smaller images take less time.",
     text: ({ image, progress, seconds, ...sizes }) => `pulling image ${image}: ${pullText(progress, seconds, sizes)}`,
   }),
   "registry-slow": worded<{ image: string; seconds: number } & Sizes>({
     means: "The machine is pulling the image, and its registry has sent nothing for some seconds.",
-    remedy: "Wait. Check the registry and the way to it if it stays.",
+    remedy: "Wait. If it lasts, check the registry and the connection to it.",
     text: ({ image, seconds, ...sizes }) =>
       `pulling image ${image}: ${prefixed(sizesText(sizes), "; ")}the registry has sent nothing for ${seconds} s`,
   }),
@@ -118,7 +118,7 @@ export const waitReasons = {
     text: ({ seconds }) => `worker starting (${seconds} s)`,
   }),
   "worker-warming-up": worded<{ seconds: number }>({
-    means: "A worker is at its warm-up request.",
+    means: "A worker is busy with its warm-up request.",
     remedy: `Wait. ${LOOK}`,
     text: ({ seconds }) => `worker warming up (${seconds} s)`,
   }),

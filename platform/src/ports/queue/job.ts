@@ -10,10 +10,10 @@ export const jobLifecycle = lifecycle<JobState, JobMove>({
   of: "job",
   states: {
     IN_QUEUE: "It waits for a worker.",
-    IN_PROGRESS: "A worker is at it.",
+    IN_PROGRESS: "A worker is running it.",
     COMPLETED: "Its handler returned a result.",
-    FAILED: "Its handler failed, or it cost too many workers.",
-    TIMED_OUT: "Its time was over before it had a result.",
+    FAILED: "Its handler failed, or it lost too many workers.",
+    TIMED_OUT: "It had no result before its time limit.",
     CANCELLED: "A caller cancelled it.",
   },
   begins: ["IN_QUEUE"],

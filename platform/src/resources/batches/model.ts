@@ -11,8 +11,8 @@ export const batchLifecycle = lifecycle<BatchStatus, BatchMove>({
   of: "batch",
   states: {
     DRAFT: "Its requests are being gathered.",
-    FINALIZED: "Its requests are jobs. It stays so when all have ended, unless none of them succeeded.",
-    CANCELLED: "What had not begun was cancelled.",
+    FINALIZED: "Its requests are jobs. This stays its state when all have ended, unless none of them succeeded.",
+    CANCELLED: "It was cancelled. Requests that had not begun are cancelled too.",
     FAILED: "All of its requests have ended, and none of them succeeded.",
   },
   begins: ["DRAFT"],

@@ -14,7 +14,7 @@ export type ClusterType = (typeof clusterTypes)[number];
 /** The record exists from the moment all members have places until the cluster is deleted. It holds no state. */
 export const clusterLifecycle = lifecycle<"PRESENT" | "DELETED", "delete">({
   of: "cluster",
-  states: { PRESENT: "All of its members have places, and are kept running.", DELETED: "Nothing of it is left." },
+  states: { PRESENT: "All members have places, and Millrace keeps them running.", DELETED: "Nothing of it is left." },
   begins: ["PRESENT"],
   moves: { delete: { from: ["PRESENT"], to: "DELETED", asked: "clusters:write" } },
 });

@@ -28,11 +28,11 @@ const LIVING = ["PROVISIONING", "STARTING", "RUNNING"] as const;
 export const podLifecycle = lifecycle<PodStatus, PodMove>({
   of: "Pod",
   states: {
-    PROVISIONING: "It waits for room, or its image is being brought.",
-    STARTING: "Its program is about to run, for the first time or again after it failed.",
+    PROVISIONING: "It waits for room, or its image is being pulled.",
+    STARTING: "Its program is about to run, for the first time or again after a failure.",
     RUNNING: "Its program runs.",
     EXITED: "It was stopped, gave way, or its program ended with 0.",
-    ERROR: "It cannot run as it is: the image cannot be had, a secret is missing, or it failed too often.",
+    ERROR: "It cannot run: the image cannot be pulled, a secret is missing, or it failed too often.",
     TERMINATED: "Nothing of it is left.",
   },
   begins: ["PROVISIONING"],
@@ -79,11 +79,11 @@ export type PodInstanceMove = "keep" | "run" | "crash" | "revive" | "restart" | 
 export const podInstanceLifecycle = lifecycle<PodInstanceState, PodInstanceMove>({
   of: "instance of a Pod",
   states: {
-    PLACED: "It is about to be booted on a fresh disk.",
+    PLACED: "It is about to boot on a new disk.",
     RUNNING: "Its program runs.",
-    CRASHED: "Its program ended by itself, and is started again on the same disk when the Pod says so.",
-    RESTARTING: "What runs of it is ended, and it is booted afresh.",
-    ENDING: "It is ended, and leaves its place.",
+    CRASHED: "Its program ended by itself. It is started again on the same disk when the Pod says so.",
+    RESTARTING: "Its program is being ended, and then it boots again on a new disk.",
+    ENDING: "It is being ended and leaves its place.",
     GONE: "Nothing of it is left.",
   },
   begins: ["PLACED"],
