@@ -5,15 +5,15 @@ import { LoginAttempts } from "../../guards/login-attempts.ts";
 import { type Duty, every } from "../../kernel/background.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { type Failed, named } from "../../kernel/failed.ts";
+import { floating } from "../../kernel/floating.ts";
 import type { Log } from "../../kernel/log.ts";
 import { partyOf } from "../../kernel/party.ts";
 import type { Random } from "../../kernel/random.ts";
 import { within } from "../../kernel/wait.ts";
 import type { SshLogins } from "../../resources/ssh/logins.ts";
-import { SshConnection } from "./connection.ts";
+import type { SshConnection } from "./connection.ts";
 import { watchFirstBytes } from "./first-bytes.ts";
-import { hostKeyText } from "./host-key-text.ts";
-import { type Connection, Server, socketOf } from "./library.ts";
+import type { Connection } from "./library.ts";
 import type { PodDoor } from "./pod-door.ts";
 import { Shares } from "./shares.ts";
 
@@ -38,27 +38,9 @@ const SHARE_OF_ACCOUNT = 4;
 const LOOK_MS = 5_000;
 /** How long sessions have to deliver their last words. */
 const CLOSE_MS = 2_000;
-const KEEP_ALIVE_MS = 15_000;
-const KEEP_ALIVES_MISSED = 3;
 /** An address that is refused again and again gets one log line per this time. */
 const TOLD_AGAIN_MS = 60_000;
 const MOST_TOLD = 1_000;
-
-/** Fast and safe algorithms in this runtime. There is no compression, since small input could unpack to fill the memory. */
-const ALGORITHMS = {
-  kex: [
-    "curve25519-sha256",
-    "curve25519-sha256@libssh.org",
-    "ecdh-sha2-nistp256",
-    "ecdh-sha2-nistp384",
-    "ecdh-sha2-nistp521",
-    "diffie-hellman-group16-sha512",
-    "diffie-hellman-group14-sha256",
-  ],
-  cipher: ["aes128-gcm@openssh.com", "aes256-gcm@openssh.com", "aes128-ctr", "aes192-ctr", "aes256-ctr"],
-  hmac: ["hmac-sha2-256-etm@openssh.com", "hmac-sha2-512-etm@openssh.com", "hmac-sha2-256", "hmac-sha2-512"],
-  compress: ["none"],
-} as const;
 
 export class SshServer implements AsyncDisposable {
   readonly #parts: SshServerParts;
@@ -70,24 +52,16 @@ export class SshServer implements AsyncDisposable {
   readonly #shares = new Shares();
   readonly #told = new Map<string, number>();
   readonly #looking: Duty;
+  readonly #seed: Buffer;
+  #protocol: Promise<(socket: Socket) => void> | undefined;
   #isClosing = false;
 
   constructor(seed: Buffer, parts: SshServerParts) {
     this.#parts = parts;
+    this.#seed = seed;
     this.#attempts = new LoginAttempts(parts.clock);
-    const protocol = new Server(
-      {
-        hostKeys: [hostKeyText(seed)],
-        ident: "millrace",
-        algorithms: structuredClone(ALGORITHMS) as never,
-        keepaliveInterval: KEEP_ALIVE_MS,
-        keepaliveCountMax: KEEP_ALIVES_MISSED,
-      } as never,
-      (client) => this.#greeted(client),
-    );
-    protocol.on("error", () => {});
     this.#listener = createServer((socket) => {
-      if (this.#arrive(socket)) protocol.injectSocket(socket);
+      if (this.#arrive(socket)) floating(this.#serve(socket), named(parts.failed, "serve SSH"));
     });
     this.#looking = every(
       parts.clock,
@@ -151,12 +125,29 @@ export class SshServer implements AsyncDisposable {
       this.#strangers.delete(socket);
       this.#connections.delete(socket);
     });
-    watchFirstBytes(
-      socket,
-      () => !this.#strangers.has(socket),
-      (reason) => this.#violated(socket, address, reason),
-    );
     return true;
+  }
+
+  /** What the client sends meanwhile stays in the socket, which holds little. */
+  async #serve(socket: Socket): Promise<void> {
+    this.#protocol ??= this.#load();
+    try {
+      const take = await this.#protocol;
+      if (socket.destroyed) return;
+      const address = socket.remoteAddress ?? "";
+      const isKnown = () => !this.#strangers.has(socket);
+      watchFirstBytes(socket, isKnown, (reason) => this.#violated(socket, address, reason));
+      take(socket);
+    } catch (error) {
+      this.#protocol = undefined;
+      socket.destroy();
+      throw error;
+    }
+  }
+
+  async #load(): Promise<(socket: Socket) => void> {
+    const speech = await import("./protocol.ts");
+    return speech.openProtocol(this.#seed, (client) => this.#greeted(client, speech));
   }
 
   /**
@@ -190,11 +181,11 @@ export class SshServer implements AsyncDisposable {
     this.#parts.log.warn({ address, reason }, "SSH connection refused");
   }
 
-  #greeted(client: Connection): void {
+  #greeted(client: Connection, speech: typeof import("./protocol.ts")): void {
     const { connections: most } = this.#parts;
-    const socket = socketOf(client);
+    const socket = speech.socketOf(client);
     const address = socket.remoteAddress ?? "";
-    const connection = new SshConnection({
+    const connection: SshConnection = new speech.SshConnection({
       ...this.#parts,
       client,
       address,
