@@ -1,5 +1,4 @@
 /** GraphQL over HTTP: authentication, the fields of the body, and the statuses that clients know. */
-import { execute, GraphQLError, type GraphQLSchema } from "graphql";
 import type { Authenticator } from "../../guards/authenticate.ts";
 import type { Caller } from "../../kernel/caller.ts";
 import type { Clock } from "../../kernel/clock.ts";
@@ -14,44 +13,31 @@ import type { Reply, Request } from "../http/reply.ts";
 import type { RequestMemory } from "../http/request-memory.ts";
 import type { Router } from "../http/router.ts";
 import type { Credentials, Surface } from "../http/surface.ts";
-import { isTooLarge, mostFor, tooLarge } from "./answer-size.ts";
-import { GraphContext } from "./context.ts";
-import { costOf, refuseCostly } from "./document-cost.ts";
-import { Documents, InvalidDocument } from "./documents.ts";
+import type { Asked, Execution, ExecutionParts } from "./execution.ts";
 import { page, pageHeaders } from "./page.ts";
-import { shownError, shownInvalid, wholeRefusal } from "./refusals.ts";
-import { graphSchema } from "./schema.ts";
-import type { GraphServices } from "./services.ts";
+import { wholeRefusal } from "./whole-refusal.ts";
 
 const GRAPHQL_PATH = "/graphql";
 const BODY_LIMIT = MIB;
 
-export interface GraphParts {
+export interface GraphParts extends ExecutionParts {
   pipeline: Pipeline;
   authenticator: Authenticator;
-  services: GraphServices;
   clock: Clock;
-  /** Logs an unforeseen error and returns the id of its log line. */
-  fault: (error: unknown) => string;
-  introspection: boolean;
 }
 
-interface Asked {
-  query: string;
-  variables: Record<string, unknown>;
-  operationName: string | undefined;
-}
-
-export function mountGraphql(router: Router, parts: GraphParts, schema: GraphQLSchema = graphSchema): void {
+export function mountGraphql(router: Router, parts: GraphParts): void {
   const { pipeline } = parts;
   const surface = graphSurface(parts.authenticator);
-  const documents = new Documents(schema, parts);
+  // The library and the schema are loaded with the first request. Many servers never get one, and they take several megabytes.
+  let execution: Promise<Execution> | undefined;
+  const load = async () => new (await import("./execution.ts")).Execution(parts);
   router.add(["POST"], GRAPHQL_PATH, (request, reply) =>
     pipeline.answer(surface, request, reply, async (caller, memory) => {
       const asked = await readAsked(request, reply, memory, parts.clock);
       const auditing = (name: string) => pipeline.auditing(name, request);
-      const context = new GraphContext({ caller, services: parts.services, auditing });
-      const { status, answer } = await answerTo(asked, { schema, documents, context, ...parts });
+      execution ??= load();
+      const { status, answer } = await (await execution).answer(asked, caller, auditing);
       reply.code(status);
       return answer;
     }),
@@ -113,47 +99,3 @@ async function readAsked(request: Request, reply: Reply, memory: RequestMemory, 
 
 const isMap = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
-
-interface Executing {
-  schema: GraphQLSchema;
-  documents: Documents;
-  context: GraphContext;
-  fault: GraphParts["fault"];
-  introspection: boolean;
-}
-
-/** A document that cannot be executed, or a query too large to answer, gets 400. Anything that was executed gets 200, even with errors. */
-async function answerTo(
-  { query, variables, operationName }: Asked,
-  { schema, documents, context, fault, introspection }: Executing,
-): Promise<{ status: number; answer: object }> {
-  try {
-    const { caller } = context;
-    const document = documents.prepare(query, (read) =>
-      refuseCostly(
-        costOf(schema, read, { operationName, variables }),
-        mostFor(caller),
-        caller.anonymous ? "without a key" : "at once",
-      ),
-    );
-    const result = await execute({
-      ...{ schema, document, contextValue: context, variableValues: variables, hideSuggestions: !introspection },
-      ...(operationName !== undefined && { operationName }),
-    });
-    // Without data, execution did not begin: a variable does not fit its declaration, or there is no such operation.
-    if (!("data" in result)) throw new InvalidDocument(result.errors ?? [new GraphQLError("Nothing can be executed.")]);
-    const { data, errors } = result;
-    if (isTooLarge(context)) {
-      // A mutation has taken effect, and clients read 400 as if nothing had been done.
-      const status = context.hasChanged ? 200 : 400;
-      return { status, answer: { errors: [shownError(tooLarge(context), fault)], data: null } };
-    }
-    return {
-      status: 200,
-      answer: errors ? { errors: errors.map((error) => shownError(error, fault)), data } : { data },
-    };
-  } catch (error) {
-    if (!(error instanceof InvalidDocument)) throw error;
-    return { status: 400, answer: { errors: error.errors.map(shownInvalid) } };
-  }
-}
