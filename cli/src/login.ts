@@ -3,7 +3,7 @@ import { Command } from "commander";
 import { ApiClient } from "./api.ts";
 import { askHidden, readAll } from "./ask.ts";
 import { wrongUse } from "./failure.ts";
-import { baseUrl, type Config, DEFAULT_URL, localServer, readConfig, writeConfig } from "./profiles.ts";
+import { baseUrl, type Config, checkedKey, DEFAULT_URL, localServer, readConfig, writeConfig } from "./profiles.ts";
 import { type Shell, writeLine } from "./shell.ts";
 
 const GET_ME = { method: "GET", path: "/v2/account/me" } as const;
@@ -57,10 +57,7 @@ const defaultName = (url: string) => {
 async function keyFrom({ stdin, ...shell }: Shell, url: string, { keyStdin }: LoginOptions): Promise<string> {
   const instead = "pipe the key in with --key-stdin";
   const text = keyStdin ? await readAll(stdin) : await askHidden({ stdin, ...shell }, `API key for ${url}: `, instead);
-  const key = text.trim();
-  if (!/^[\x21-\x7e]{1,512}$/.test(key))
-    throw wrongUse("that is no API key: it must be one word of visible characters");
-  return key;
+  return checkedKey(text.trim(), keyStdin ? "standard input" : "the terminal");
 }
 
 export function logoutCommand({ env, stdout }: Shell): Command {

@@ -102,12 +102,19 @@ export async function findTarget(options: TargetOptions, env: Environment): Prom
   const url = options.url ?? chosen?.url ?? (env.MILLRACE_URL || undefined) ?? current?.url ?? local?.url ?? usual;
   if (url === undefined) throw noServer();
   const base = baseUrl(url);
-  return { url: base, ...(await keyFor(base, { options, env, config, chosen: named, local })) };
+  const { key, from } = await keyFor(base, { options, env, config, chosen: named, local });
+  return { url: base, key: checkedKey(key, from), from };
 
   function localIfNeeded() {
     const hasKey = chosen || options.keyFile || env.MILLRACE_API_KEY;
     return hasKey && (options.url || chosen || env.MILLRACE_URL) ? undefined : localServer(env);
   }
+}
+
+/** A key goes into a header, so that it is one word of visible characters. */
+export function checkedKey(key: string, from: string): string {
+  if (/^[\x21-\x7e]{1,512}$/.test(key)) return key;
+  throw wrongUse(`what ${from} has is no API key: it must be one word of visible characters`);
 }
 
 function profileIn({ profiles }: Config, name: string): Profile {

@@ -48,6 +48,20 @@ describe("a command loads what it needs, and nothing of a server:", () => {
   });
 });
 
+test.each([
+  [60, ["secrets", "list"]],
+  [70, ["pods", "list"]],
+  [75, ["ps"]],
+])("a verb over the API loads at most %i files for %j, and nothing of a server", async (most, args) => {
+  await using folder = await temporaryFolder();
+  const key = join(folder.path, "key");
+  await writeFile(key, "a-key");
+  const loaded = await loadedBy(...args, "--url", "http://127.0.0.1:1", "--key-file", key);
+  expect(loaded).toContain("cli/src/api.ts");
+  expect(loaded.filter((path) => OF_A_SERVER.test(path))).toEqual([]);
+  expect(loaded.length).toBeLessThanOrEqual(most);
+});
+
 describe("without an installation", () => {
   const commands = [
     ["keys", "list"],
