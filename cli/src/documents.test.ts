@@ -32,7 +32,11 @@ test("the help says of a verb, without loading it, what the verb says of itself"
 });
 
 const decisions = markdownIn("docs/decisions");
-const documents = [...markdownIn("."), ...markdownIn("docs"), ...markdownIn("docs/recipes"), ...decisions];
+const documents = [
+  ...markdownIn("."),
+  ...["docs", "docs/clients", "docs/guides", "docs/recipes"].flatMap(markdownIn),
+  ...decisions,
+];
 
 test("the page of settings has those of the server (npx node scripts/settings.ts writes them)", () => {
   expect(read("docs/settings.md")).toBe(withSettings(read("docs/settings.md")));
