@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import type { Command } from "commander";
 import { describe, expect, test } from "vitest";
 import { shellFor } from "../../platform/tests/cli-shell.ts";
+import { examples, withExamples } from "../../scripts/examples.ts";
 import { shown, withLifecycle } from "../../scripts/lifecycle.ts";
 import { withReasons } from "../../scripts/reasons.ts";
 import { withRights } from "../../scripts/rights.ts";
@@ -67,6 +68,12 @@ test("the lifecycles are those of the tables (npx node scripts/lifecycle.ts writ
   expect(read("docs/pods.md")).toContain("| `RUNNING` | Its program runs. | `stop`, `restart`, `terminate` |");
   expect(read("docs/jobs.md")).toContain("IN_QUEUE --> IN_PROGRESS: claim");
   expect(read("docs/workers.md")).toContain("STARTING --> READY: answer");
+});
+
+test("every example is on its page, as it is (npx node scripts/examples.ts writes them)", () => {
+  expect(read("docs/examples.md")).toBe(withExamples(read("docs/examples.md")));
+  const folders = readdirSync(join(root, "examples")).filter((name) => name !== "starters");
+  expect([...examples].sort()).toEqual(folders.sort());
 });
 
 describe("commands in the documents exist, with their flags:", () => {

@@ -8,7 +8,7 @@ import { openBash } from "./documents/bash.ts";
 import { type Folder, root, type Server, startServer, temporaryFolder } from "./process.ts";
 
 const guides = (await readdir(join(root, "docs/guides"))).map((name) => `docs/guides/${name}`).sort();
-const documents = ["README.md", "docs/jobs.md", ...guides];
+const documents = ["README.md", "docs/jobs.md", "docs/examples.md", ...guides];
 
 /** The folder is a reader's home: the server's data folder is where a reader's is. */
 let home: Folder;
@@ -17,7 +17,13 @@ let server: Server;
 beforeAll(async () => {
   home = await temporaryFolder();
   await mkdir(join(home.path, ".millrace"));
-  server = await startServer(join(home.path, ".millrace"), { env: { MILLRACE_COMPUTE: "host" } });
+  // The example of a webhook receiver asks for the two last ones.
+  const env = {
+    MILLRACE_COMPUTE: "host",
+    MILLRACE_WEBHOOK_SECRET: "mill-secret",
+    MILLRACE_WEBHOOK_PRIVATE: "allow",
+  };
+  server = await startServer(join(home.path, ".millrace"), { env });
 });
 
 afterAll(async () => {

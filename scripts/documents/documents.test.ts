@@ -68,7 +68,7 @@ test("blocks share one shell, and a command that fails is named", async () => {
   await using bash = await openBash("/", { PATH: process.env.PATH ?? "" });
   expect(await bash.run("name=mill\ncd tmp")).toEqual({ output: "", failed: "" });
   expect(await bash.run('echo "$name at $PWD"')).toEqual({ output: "mill at /tmp", failed: "" });
-  expect(await bash.run("false\necho more")).toEqual({ output: "more", failed: "failed: false\n" });
+  expect(await bash.run("false\necho more")).toEqual({ output: "", failed: "failed: false\n" });
   expect(await bash.run("id=$(curl -s http://127.0.0.1:1 | cat)")).toMatchObject({
     failed: expect.stringContaining("curl"),
   });

@@ -6,7 +6,7 @@ import { startChild } from "../child.ts";
 
 export interface Ran {
   output: string;
-  /** The commands that failed, and what they wrote to standard error. */
+  /** The command that failed, and what the block wrote to standard error. */
   failed: string;
 }
 
@@ -14,20 +14,20 @@ export interface Bash extends AsyncDisposable {
   run(code: string): Promise<Ran>;
 }
 
-/** A refused request fails its block. Each answer ends its line, so that the next one begins another. */
+/** Only a block that waits for what never comes takes so long. */
+const HANGS_MS = 90_000;
+/** A refused request fails its block, and a failed command ends it. Each answer ends its line, so that the next one begins another. */
 const PRELUDE = `
 curl() { command curl --silent --show-error --fail-with-body --max-time 60 "$@"; local code=$?; echo; return $code; }
 set -o pipefail -o errtrace
-trap 'echo "failed: $BASH_COMMAND" >&2; failed=1' ERR
+trap 'echo "failed: $BASH_COMMAND" >&2; failed=1; [ "$BASH_SUBSHELL" = 0 ] && return 1 2>/dev/null' ERR
+while read -r line; do eval "$line"; done
 `;
 
 export async function openBash(cwd: string, env: Record<string, string>): Promise<Bash> {
   const folder = await mkdtemp(join(tmpdir(), "millrace-blocks-"));
-  const child = startChild(
-    "bash",
-    ["--norc", "-c", `cd "$0" && ${PRELUDE}\nwhile read -r line; do eval "$line"; done`, cwd],
-    env,
-  );
+  // A session of its own: what a block leaves in the background ends with it.
+  const child = startChild("setsid", ["bash", "--norc", "-c", `cd "$0" && ${PRELUDE}`, cwd], env);
   let text = "";
   let heard = Promise.withResolvers<void>();
   const tell = () => {
@@ -40,11 +40,13 @@ export async function openBash(cwd: string, env: Record<string, string>): Promis
   });
   child.once("close", tell);
 
-  async function said(end: RegExp): Promise<RegExpExecArray> {
+  async function said(end: RegExp): Promise<RegExpExecArray | undefined> {
+    const late = AbortSignal.timeout(HANGS_MS);
+    late.addEventListener("abort", tell);
     for (;;) {
       const found = end.exec(text);
       if (found) return found;
-      if (child.exitCode !== null || child.signalCode !== null) throw new Error(`bash ended: ${text}`);
+      if (late.aborted || child.exitCode !== null || child.signalCode !== null) return undefined;
       await heard.promise;
     }
   }
@@ -56,15 +58,15 @@ export async function openBash(cwd: string, env: Record<string, string>): Promis
       const file = join(folder, `block-${count}.sh`);
       await writeFile(file, code);
       text = "";
-      child.stdin.write(
-        `failed=; source ${file} 2>${file}.err </dev/null; printf '\\n--- %s %s\\n' ${count} "$failed"\n`,
-      );
-      const found = await said(new RegExp(`\\n--- ${count} (1?)\\n$`));
+      const told = `printf '\\n--- %s %s\\n' ${count} "$failed"`;
+      child.stdin.write(`failed=; source ${file} 2>${file}.err </dev/null; ${told}\n`);
+      const end = await said(new RegExp(`\\n--- ${count} (1?)\\n$`));
       const errors = await readFile(`${file}.err`, "utf8");
-      return { output: found.input.slice(0, found.index).trim(), failed: found[1] ? errors : "" };
+      if (!end) return { output: text.trim(), failed: `it does not end: ${errors}` };
+      return { output: text.slice(0, end.index).trim(), failed: end[1] ? errors : "" };
     },
     async [Symbol.asyncDispose]() {
-      child.kill("SIGKILL");
+      process.kill(-child.pid!, "SIGKILL");
       await rm(folder, { recursive: true, force: true });
     },
   };
