@@ -1,5 +1,5 @@
 /** Logs in files keep the port's promises, also through crashes, torn files and full disks. */
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, truncate, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, truncate, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
@@ -66,6 +66,16 @@ test.each([{ tail: 5000 }, { since: NOW }, { since: NOW + 1e9 }])(
     expect(most).toBeLessThan(600_000);
   },
 );
+
+test("the streams that were begun last are named first", async () => {
+  await using opened = await openFiles();
+  for (const [second, name] of ["b", "c", "a"].entries()) {
+    opened.logs.append(`worker/ep/${name}`, linesOf("1"));
+    await opened.logs.has(`worker/ep/${name}`);
+    await utimes(join(opened.folder, "worker/ep", name), second, second);
+  }
+  expect(await opened.logs.newest("worker/ep/", 2)).toEqual(["a", "c"]);
+});
 
 test("only the owner can read the files", async () => {
   await using opened = await openFiles();

@@ -1,6 +1,6 @@
 /** Logs in files. Lines wait in memory for a moment and are written in the background or dropped; no program waits for them. */
 
-import { rm, rmdir } from "node:fs/promises";
+import { rm, rmdir, stat } from "node:fs/promises";
 import { dirname, join, sep } from "node:path";
 import { type Clock, realClock } from "../../kernel/clock.ts";
 import { floating } from "../../kernel/floating.ts";
@@ -114,6 +114,22 @@ export class FileLogs implements Logs {
 
   async has(stream: string): Promise<boolean> {
     return (await this.#kept(stream))?.isEmpty === false;
+  }
+
+  /** A folder is changed when a file is begun in it, which is enough to know which streams are new. */
+  async newest(below: string, most: number): Promise<string[]> {
+    checkName(below.slice(0, -1));
+    const own = [...this.#streams.values()].filter(({ name }) => name.startsWith(below));
+    await Promise.all(own.map((stream) => stream.settled()));
+    const folder = this.#folderOf(below);
+    const found = await Promise.all(
+      (await namesIn(folder)).filter(isStreamName).map(async (name) => {
+        const { mtimeMs = 0 } = (await stat(join(folder, name)).catch(() => undefined)) ?? {};
+        return { name, mtimeMs };
+      }),
+    );
+    const newestFirst = found.sort((a, b) => b.mtimeMs - a.mtimeMs).slice(0, most);
+    return newestFirst.map(({ name }) => name);
   }
 
   async remove(path: string): Promise<void> {

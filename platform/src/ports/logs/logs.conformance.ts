@@ -210,6 +210,17 @@ function removalCases(open: OpenLogs): void {
     expect(names.filter((_, i) => left[i])).toEqual(["worker/ep", "worker/ep2/a", "worker/other"]);
   });
 
+  test("the streams directly below a path are known, as many as asked for", async () => {
+    await using opened = await open();
+    for (const name of ["worker/ep/a", "worker/ep2/x", "worker/ep/b", "worker/ep/c"])
+      opened.logs.append(name, linesOf(name));
+    expect((await opened.logs.newest("worker/ep/", 9)).toSorted()).toEqual(["a", "b", "c"]);
+    expect(await opened.logs.newest("worker/ep/", 2)).toHaveLength(2);
+    await opened.logs.remove("worker/ep/c");
+    expect((await opened.logs.newest("worker/ep/", 9)).toSorted()).toEqual(["a", "b"]);
+    expect(await opened.logs.newest("worker/nobody/", 9)).toEqual([]);
+  });
+
   test("removing what is not there is no error", async () => {
     await using opened = await open();
     await expect(opened.logs.remove("worker/nobody")).resolves.toBeUndefined();

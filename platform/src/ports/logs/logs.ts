@@ -42,6 +42,8 @@ export interface Logs extends AsyncDisposable {
   follow(stream: string, query: Query, signal: AbortSignal): AsyncIterable<LogLine[]>;
   /** True while anything of this stream is kept. */
   has(stream: string): Promise<boolean>;
+  /** The last names of up to `most` streams directly below a path that ends in `/`, those begun last first, to within milliseconds. */
+  newest(below: string, most: number): Promise<string[]>;
   /** Removes a stream, or every stream below a path that ends in `/`. Nothing of it is left on disk. */
   remove(path: string): Promise<void>;
   /** Removes the streams below a path to which nothing was added since `before`. All others stay, even if they are quiet. */

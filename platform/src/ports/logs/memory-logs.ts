@@ -57,6 +57,16 @@ export class MemoryLogs implements Logs {
     return this.#streams.has(stream);
   }
 
+  async newest(below: string, most: number): Promise<string[]> {
+    const names = [...this.#streams.keys()]
+      .filter((name) => name.startsWith(below))
+      .map((name) => name.slice(below.length));
+    return names
+      .filter((name) => !name.includes("/"))
+      .reverse()
+      .slice(0, most);
+  }
+
   async remove(path: string): Promise<void> {
     const isGone = (stream: string) => (path.endsWith("/") ? stream.startsWith(path) : stream === path);
     for (const stream of this.#streams.keys()) if (isGone(stream)) this.#streams.delete(stream);

@@ -111,6 +111,23 @@ test("the last lines of a worker that has ended still come", async () => {
   client.hangUp();
 });
 
+test("the lines of workers that have ended come first too, as far as this node keeps them", async () => {
+  const { world, write, ids } = await setup(1);
+  await using _ = world;
+  const [a] = ids;
+  write(a, "one", "two");
+  await world.change({ workers: { min: 0, max: 0 } });
+  await world.pass(5);
+  expect(await world.record(a)).toBeUndefined();
+  expect(await (await follow(world, "?source=container&tail=1&follow=false")).rest()).toEqual(["two"]);
+  const client = await follow(world, "?source=container&since=2026-01-01T00:00:00Z");
+  expect(said(await client.take(2))).toEqual([
+    [a, "one"],
+    [a, "two"],
+  ]);
+  client.hangUp();
+});
+
 test("a reader that comes back with the last id misses nothing and gets nothing twice", async () => {
   const { world, write, ids } = await setup();
   await using _ = world;

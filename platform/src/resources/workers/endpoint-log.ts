@@ -12,6 +12,8 @@ const LEAVE_AFTER_MS = 30_000;
 const RETRY_MS = 15_000;
 /** One stream follows this many workers. For each, one block of lines may wait. */
 const MOST_WORKERS = 200;
+/** How many workers of the past are looked at when a stream begins, since their last lines may be the newest that there are. */
+const MOST_KEPT = 20;
 /** Nodes send their lines with different delays. After a break, workers without a known line are read again from this long before. */
 const DELAY_MS = 2000;
 
@@ -40,6 +42,8 @@ interface EndpointLogParts {
   gone: AbortSignal;
   /** The workers that are on record now, the newest first. Undefined once the endpoint is deleted, which ends the stream. */
   workers(): Promise<string[] | undefined>;
+  /** Up to so many workers whose logs are kept here, the newest first. They may have ended. */
+  kept(most: number): Promise<string[]>;
   follow(worker: string, query: Query, gone: AbortSignal): Promise<AsyncIterable<LogLine[]>>;
 }
 
@@ -168,14 +172,12 @@ export class EndpointLog {
     }
   }
 
-  /** The workers to follow: those on record, and those that the reader has seen lines of, which may have ended since. */
+  /** The workers to follow: those on record, and at first those that have ended and whose lines the reader may want. */
   async #present(): Promise<string[]> {
-    const { query, workers } = this.#parts;
-    const known = await workers();
+    const known = await this.#parts.workers();
     if (!known) this.#end();
     if (!known) return [];
-    const seen = "seen" in query.from && this.#followed.size === 0 ? [...query.from.seen.sequences.keys()] : [];
-    const all = [...new Set([...known, ...seen])];
+    const all = [...new Set([...known, ...(this.#hasLooked ? [] : await this.#past())])];
     if (all.length > MOST_WORKERS && !this.#hasToldMost) {
       this.#hasToldMost = true;
       const line = this.#systemLine(`${MOST_WORKERS} of ${all.length} workers are followed at once`);
@@ -183,6 +185,13 @@ export class EndpointLog {
       this.#wake?.();
     }
     return all.slice(0, MOST_WORKERS);
+  }
+
+  /** A reader that comes back wants the rest of what it has seen. Another one wants the newest lines, whoever wrote them. */
+  async #past(): Promise<string[]> {
+    const { from } = this.#parts.query;
+    if ("seen" in from) return [...from.seen.sequences.keys()];
+    return "tail" in from && from.tail === 0 ? [] : this.#parts.kept(MOST_KEPT);
   }
 
   #join(worker: string, now: number): void {

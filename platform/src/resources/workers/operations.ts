@@ -43,7 +43,8 @@ export const workerOperations = {
     path: "/v2/serverless/{id}/logs",
     summary: "Follow the logs of all workers of an endpoint",
     description:
-      "One stream for all workers that exist or are wanted; each line names its worker. Workers join it when they are made and leave it after they have " +
+      "One stream for all workers that exist or are wanted; each line names its worker. It begins with the last lines of those that have ended too, as far " +
+      "as the server that is asked keeps them. Workers join it when they are made and leave it after they have " +
       "ended, on whichever machine they are. The last `tail` lines of all of them come first, by time, then every line as it is written, until the client " +
       "hangs up. The last event of each group that is sent together has an id, `<time>/<worker>.<sequence>,…`: sent back as `Last-Event-ID`, reading goes " +
       "on behind these lines; after a break within a group, its lines come once more. A reader who is slow skips lines, and a `system` line says how many. " +

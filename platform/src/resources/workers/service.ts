@@ -12,7 +12,7 @@ import type { HolderState, Queue } from "../../ports/queue/queue.ts";
 import type { EndpointService } from "../endpoints/service.ts";
 import { EndpointLog, type EndpointLogQuery, type WorkerLines } from "./endpoint-log.ts";
 import { asItIsNow, atLostJob, hindranceFrom, silence } from "./hindrance.ts";
-import { type Hindrance, type Worker, type WorkerSummary, workerLog } from "./model.ts";
+import { type Hindrance, type Worker, type WorkerSummary, workerLog, workerLogsOf } from "./model.ts";
 import type { WorkerItem, WorkerRecords } from "./records.ts";
 import { type Heard, standingWorkers, summaryOf } from "./standing.ts";
 
@@ -103,6 +103,7 @@ export class WorkerService {
         const kept = await this.#records.ofEndpoint(id);
         return kept.sort((a, b) => b.createdAt - a.createdAt).map((worker) => worker.id);
       },
+      kept: (most) => this.#logs.newest(workerLogsOf(id), most),
       follow: (worker, asked, stopped) =>
         this.#linesOf({ endpoint: id, worker, query: asked, gone: stopped }, doc.release),
     });
