@@ -41,6 +41,7 @@ export function useLogs(streams: readonly LogStream[], until?: number): Reading 
   }, [log]);
   useEffect(() => {
     const wanted = new Map(isShown ? streams.map((stream) => [stream.address, stream]) : []);
+    const alone = new Set(streams.map((stream) => stream.from));
     for (const [address, { stop }] of followed) if (!wanted.has(address)) stop.abort();
     for (const { address, from } of wanted.values()) {
       const before = followed.get(address);
@@ -56,6 +57,8 @@ export function useLogs(streams: readonly LogStream[], until?: number): Reading 
         onEvent: (data) => {
           const { ts, source, line, ...rest } = data as LogEvent & Partial<EndpointLogEvent>;
           const at = Date.parse(ts);
+          // A worker that is followed by itself may be in the stream of all workers too.
+          if (from === "" && rest.workerId && alone.has(rest.workerId)) return;
           if (until !== undefined && at > until) return own.stop.abort();
           log.add({ at, from: rest.workerId ?? from, isSystem: source === "system", raw: line });
         },
