@@ -2,7 +2,10 @@
 import { basename } from "node:path";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** Vitest knows durations only on a machine that has run the tests before. These files always come first. */
+/**
+ * Vitest knows durations only on a machine that has run the tests before; elsewhere it begins with the largest files, and some of the
+ * smallest take longest. These always come first.
+ */
 const LONGEST = [
   "kill.real.test.ts",
   "stall.real.test.ts",
@@ -10,6 +13,8 @@ const LONGEST = [
   "master-key.real.test.ts",
   "trouble.real.test.ts",
   "serve.real.test.ts",
+  "accessibility.real.test.ts",
+  "walk.real.test.ts",
   "host-crash.real.test.ts",
   "refused-bodies.real.test.ts",
   "large-output.real.test.ts",
@@ -19,6 +24,9 @@ const LONGEST = [
   "crash.real.test.ts",
   "postgres-restart.real.test.ts",
   "sqlite-queue.test.ts",
+  "hostile-forwards.test.ts",
+  "secret-limits.test.ts",
+  "tenancy.test.ts",
 ];
 
 const placeOf = ({ moduleId }: TestSpecification) => {

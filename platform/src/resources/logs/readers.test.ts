@@ -49,8 +49,8 @@ test("a block is put into words once, however many read it", async () => {
   const { follow } = setup();
   const { signal } = new AbortController();
   const block = Array.from({ length: 100 }, (_, i) => lineOf(`line ${i}`, i + 1));
-  const words = vi.spyOn(JSON, "stringify");
   const bytes: Buffer[] = [];
+  using words = vi.spyOn(JSON, "stringify");
   for (let i = 0; i < 50; i++) {
     for await (const read of await follow("one", signal, block)) {
       bytes.push(read.bytes);
@@ -58,7 +58,6 @@ test("a block is put into words once, however many read it", async () => {
     }
   }
   expect(words).toHaveBeenCalledTimes(block.length);
-  words.mockRestore();
   expect(new Set(bytes).size).toBe(1);
   expect(bytes[0]!.toString()).toContain(
     'data: {"ts":"1970-01-01T00:00:00.000Z","source":"container","line":"line 99"}\n\n',

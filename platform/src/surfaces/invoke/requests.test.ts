@@ -27,14 +27,13 @@ test("jobs are listed newest first, with their times and without their output", 
 });
 
 test("what the reasons of waiting jobs are made from is read once for all of them", async () => {
-  const counts = vi.spyOn(EmbeddedQueue.prototype, "counts");
+  using counts = vi.spyOn(EmbeddedQueue.prototype, "counts");
   await using world = await setupJobs();
   for (let n = 0; n < 5; n++) await world.submit({ n });
   counts.mockClear();
   const { requests } = (await world.invoke("GET", "/requests")).json;
   expect(requests.every((one: { waitReason?: string }) => one.waitReason !== undefined)).toBe(true);
   expect(counts).toHaveBeenCalledTimes(1);
-  counts.mockRestore();
 });
 
 test("a job that failed says why, in its first 1,000 characters", async () => {
