@@ -78,7 +78,7 @@ export default defineConfig({
           name: "real",
           include: [
             "platform/{src,tests}/**/*.real.test.ts",
-            "worker/src/**/*.real.test.ts",
+            "{worker,emulator}/src/**/*.real.test.ts",
             "console/tests/*.real.test.ts",
           ],
           exclude: [...DOCKER_TESTS, ...PROMISES],

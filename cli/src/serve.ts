@@ -5,6 +5,8 @@ import { isLoopback, nodeUrlOf } from "@millrace/platform/composition/server-add
 import { holding, realClock } from "@millrace/platform/kernel/clock.ts";
 import { allSettings } from "@millrace/platform/settings/settings.ts";
 import { Command } from "commander";
+import { type EmulationFlags, openEmulated } from "./emulation.ts";
+import { wrongUse } from "./failure.ts";
 import { refusedDatabaseUrl } from "./installation.ts";
 
 export function serveCommand(): Command {
@@ -13,17 +15,25 @@ export function serveCommand(): Command {
     const help = `${about} (${variable}${standard === undefined ? "" : `; default ${standard}`})`;
     if (flag) command.option(`--${flag} <${value}>`, help);
   }
-  return command.addOption(refusedDatabaseUrl()).action(async (flags: Record<string, string | undefined>) => {
+  command
+    .option("--emulate", "run the emulator: virtual GPUs and time, faults on request, and stand-ins for programs")
+    .option("--state <file>", "with --emulate: the file that the state is loaded from, and saved to at the end");
+  return command.addOption(refusedDatabaseUrl()).action(async (flags: Flags) => {
+    if (flags.state !== undefined && !flags.emulate) throw wrongUse("--state is the emulator's: add --emulate");
     const { ownerKeyFile, ownerKeyWasShown, processSettings, serve, unreadVariables } = await import(
       "@millrace/platform/main.ts"
     );
     const { LastGuard } = await import("@millrace/platform/composition/last-guard.ts");
-    const settings = processSettings(flags);
+    const emulated = flags.emulate ? await openEmulated(processSettings(settingFlags(flags)), flags) : undefined;
+    const settings = emulated?.settings ?? processSettings(settingFlags(flags));
     const unread = await unreadVariables();
     if (unread) console.error(`millrace: ${unread}`);
-    const server = await serve(settings);
+    const server = await serve(settings, emulated && { clock: emulated.emulation.clock }, emulated?.emulation);
     const exit = (code: number) => process.exit(code);
-    const end = () => holding(server[Symbol.asyncDispose]());
+    const end = async () => {
+      await holding(server[Symbol.asyncDispose]());
+      await emulated?.end();
+    };
     const streams = [process.stdout, process.stderr];
     new LastGuard({ process, streams, log: server.log, clock: realClock, end, exit });
     const failed = (error: unknown) => {
@@ -56,6 +66,10 @@ export function serveCommand(): Command {
     flushCompileCache();
   });
 }
+
+type Flags = Record<string, string | undefined> & EmulationFlags;
+
+const settingFlags = ({ emulate: _, state: __, ...flags }: Flags): Record<string, string | undefined> => flags;
 
 /** Tells the person at the terminal. A process manager that sends SIGTERM reads the log. */
 const sayEnding = (text: string) => console.error(`millrace: ${text}`);

@@ -9,6 +9,7 @@ import { missingText } from "./adapters/sqlite/damage-report.ts";
 import type { App } from "./composition/app.ts";
 import { consoleFolder } from "./composition/console-folder.ts";
 import { connectionsWithin, descriptorLimit } from "./composition/descriptor-limit.ts";
+import type { Emulation } from "./composition/emulator.ts";
 import {
   ensureOwnerKey,
   type Installation,
@@ -73,7 +74,12 @@ export interface RunningServer extends AsyncDisposable {
   ending(): Promise<string>;
 }
 
-export async function serve(settings: Settings, given: Partial<Surroundings> = {}): Promise<RunningServer> {
+/** With an emulation, the server has the machine, the clock and the operations of the emulator. */
+export async function serve(
+  settings: Settings,
+  given: Partial<Surroundings> = {},
+  emulation?: Emulation,
+): Promise<RunningServer> {
   const around = { ...real, log: given.log ?? createLog(settings.logLevel), ...given };
   const duties = new Duties(around);
   const { failed } = duties;
@@ -108,13 +114,10 @@ export async function serve(settings: Settings, given: Partial<Surroundings> = {
   // With PostgreSQL, workers are on record elsewhere. Only their start needs this disk, and it reports a full disk itself.
   let guard: DiskGuard | undefined;
   const refusal = () => (settings.databaseUrl ? undefined : disk.reason) ?? guard?.refusal;
-  const here = await openMachine(settings, host, {
-    ...parts,
-    accounts: installation.accounts,
-    isOwners,
-    refusal,
-    opened,
-  });
+  const machineParts = { ...parts, accounts: installation.accounts, isOwners, refusal, opened };
+  const here = emulation
+    ? emulation.machine(await lastingId(settings, "machine-id", parts.random))
+    : await openMachine(settings, host, machineParts);
   for (const { compute } of here.machines) {
     if (!compute.writers) continue;
     guard = opened.use(new DiskGuard({ ...parts, writers: compute.writers, room: () => roomIn(settings.data) }));
@@ -145,6 +148,7 @@ export async function serve(settings: Settings, given: Partial<Surroundings> = {
     refusal,
     diskRoom: () => roomIn(settings.data),
     ...here,
+    ...(emulation && { resources: emulation.resources, ahead: emulation.ahead }),
     node,
     consoleFolder: consoleFolder(),
   };

@@ -44,9 +44,10 @@ export function needlessArrows(files: SourceFile[], mayImport: Record<string, re
 const ADAPTER = /^platform\/src\/(adapters\/|ports\/[^/]+\/(memory|fake)-)/;
 
 /** The files that choose adapters. */
-const CHOOSING = ["main", "composition/storage", "composition/installation", "composition/this-machine"].map(
-  (name) => `${PLATFORM}${name}.ts`,
-);
+const CHOOSING = [
+  "main",
+  ...["storage", "installation", "this-machine", "emulator", "emulator-state"].map((name) => `composition/${name}`),
+].map((name) => `${PLATFORM}${name}.ts`);
 
 /** Only the files that choose adapters, other adapters and tests may import adapters. */
 export function knownAdapters(files: SourceFile[]): string[] {

@@ -19,7 +19,7 @@ export interface SourceFile {
   imports: Import[];
 }
 
-const SOURCE_FOLDERS = ["platform", "cli", "worker", "console", "scripts", "bench"].filter((name) =>
+const SOURCE_FOLDERS = ["platform", "cli", "worker", "emulator", "console", "scripts", "bench"].filter((name) =>
   existsSync(join(root, name)),
 );
 

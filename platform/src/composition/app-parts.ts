@@ -18,6 +18,7 @@ import type { Store } from "../ports/store/store.ts";
 import type { Vault } from "../ports/vault/vault.ts";
 import type { RefusesImage } from "../resources/endpoints/images.ts";
 import type { Settings } from "../settings/settings.ts";
+import type { Ahead } from "../surfaces/http/server.ts";
 import type { BucketFinder } from "../surfaces/s3/buckets.ts";
 import type { Surroundings } from "./services.ts";
 
@@ -52,6 +53,8 @@ export interface AppParts extends Surroundings {
   buckets?: readonly BucketFinder[];
   /** Resources of REST v2 in addition to those of the contract. */
   resources?: readonly Answered[];
+  /** Looks at requests before everything else, such as the emulator's faults. */
+  ahead?: Ahead | undefined;
   /** Where the files of the built console are, if they are; without it people get a page with links. */
   consoleFolder?: string | undefined;
 }

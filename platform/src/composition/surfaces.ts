@@ -58,7 +58,8 @@ export function openSurfaces(behind: Behind) {
   const readiness = new Readiness(ground);
   // These come first, because the hosts of a Pod and of S3 serve nothing else.
   const last = crossOrigin ? inTurn(crossOrigin.preflights, proxy) : proxy;
-  const ahead = inTurn(access.podProxy, inTurn(access.s3, inTurn(access.terminalSurface, last)));
+  const usual = inTurn(access.podProxy, inTurn(access.s3, inTurn(access.terminalSurface, last)));
+  const ahead = ground.ahead ? inTurn(ground.ahead, usual) : usual;
   const serverWith = (first: Ahead): HttpServer => {
     const router = mountRest((one) => mountProbes(one, () => readiness.isReady()));
     mountInvocation(router);

@@ -211,6 +211,7 @@ export class FakeCompute implements Compute {
   async #prepare(image: string, bringing: Bringing): Promise<void> {
     this.#mayFail("prepare");
     await this.registry.send(image, bringing);
+    await this.#options.pulling?.(bringing);
     const reason = this.#refusal?.(image) ?? this.registry.bring(image);
     if (reason !== undefined) throw new StartRefused(reason);
   }

@@ -5,6 +5,7 @@ import type { FakeInstance } from "./fake-instance.ts";
 import type { FakeNetworkBook } from "./fake-networks.ts";
 import type { FakeRegistry } from "./fake-registry.ts";
 import type { FakeStorage, FakeVolumes } from "./fake-volumes.ts";
+import type { Bringing } from "./images.ts";
 import type { PortRange } from "./publish.ts";
 
 /** What programs do when they are started. It is called once for each, and may act on the instance later too. */
@@ -48,6 +49,8 @@ export interface FakeOptions {
   /** The driver plays a cluster: it accepts starts, fetches images itself, and begins programs later. */
   isCluster?: boolean;
   registry?: FakeRegistry;
+  /** Resolves when an image has arrived on the machine. By default it is there at once. */
+  pulling?: (bringing: Bringing) => Promise<void>;
   /** What volumes hold. Machines with shared storage get the same object. */
   storage?: FakeStorage;
   /** The networks that an earlier process left. */
