@@ -39,12 +39,14 @@ export function accountsCommand(): Command {
     .addCommand(deleteAccount());
 }
 
-function common(name: string, about: string): Command {
-  return withPlace(new Command(name).description(about)).option("--json", "print JSON");
+function common(name: string, about: string, example = ""): Command {
+  return withPlace(new Command(name).description(about))
+    .option("--json", "print JSON")
+    .addHelpText("after", `\nExample:\n  millrace accounts ${name} ${example}`);
 }
 
 function createAccount(): Command {
-  return common("create", "create an account with its owner and an all-scopes key")
+  return common("create", "create an account with its owner and an all-scopes key", "team --email ada@example.com")
     .argument("<name>", "name, unique in the installation")
     .option("--email <address>", "the owner's address")
     .action((name: string, options: Options & { email?: string }) =>
@@ -62,7 +64,7 @@ function createAccount(): Command {
 }
 
 function listAccounts(): Command {
-  return common("list", "list accounts").action((options: Options) =>
+  return common("list", "list accounts", "--json").action((options: Options) =>
     inInstallation(options, async ({ accounts, ...opened }) => {
       const spending = await spendingIn(opened);
       const all = (await accounts.list()).map(async (account) => ({
@@ -81,7 +83,7 @@ function listAccounts(): Command {
 }
 
 function showAccount(): Command {
-  return common("show", "show an account, with what it has spent and may spend")
+  return common("show", "show an account, with what it has spent and may spend", "team")
     .argument("<id or name>")
     .action((idOrName: string, options: Options) =>
       inInstallation(options, async ({ accounts, ...opened }) => {
@@ -136,7 +138,7 @@ function spendingText({
 }
 
 function creditAccount(): Command {
-  return common("credit", "add to the balance of an account, which is kept from then on")
+  return common("credit", "add to the balance of an account, which is kept from then on", "team 25")
     .argument("<id or name>")
     .argument("<usd>", "such as 25 or 0.5; 0 keeps a balance of nothing", parseUsd)
     .action((idOrName: string, usd: number, options: Options) =>
@@ -157,7 +159,7 @@ interface SpendingOptions extends Options {
 }
 
 function setSpending(): Command {
-  return common("set", "set what an account may spend")
+  return common("set", "set what an account may spend", "team --spend-limit 100")
     .argument("<id or name>")
     .option(
       "--spend-limit <usd>",
@@ -184,7 +186,7 @@ function setSpending(): Command {
 }
 
 function setQuota(): Command {
-  return common("quota", "set what an account may have, in place of what all may have")
+  return common("quota", "set what an account may have, in place of what all may have", "team pods=5,gpus=2")
     .argument("<id or name>")
     .argument("[quotas]", "such as workers=50,gpus=8; nothing leaves it with what all may have", parseQuota, {})
     .action((idOrName: string, quotas: Partial<Quotas>, options: Options) =>
@@ -206,7 +208,7 @@ function parseQuota(text: string): Partial<Quotas> {
 }
 
 function deleteAccount(): Command {
-  return common("delete", "delete an account and everything it has, for good")
+  return common("delete", "delete an account and everything it has, for good", "team --yes")
     .argument("<id or name>")
     .option("--yes", "do not ask")
     .action((idOrName: string, options: Options & { yes?: boolean }) =>

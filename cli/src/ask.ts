@@ -1,4 +1,5 @@
 /** Reads what a person types or pipes in: a secret without echo, a whole stream, or a yes. */
+import { readFile } from "node:fs/promises";
 import { EXIT, Failure, wrongUse } from "./failure.ts";
 import type { Streams } from "./shell.ts";
 
@@ -14,6 +15,14 @@ export async function readAll(stdin: NodeJS.ReadStream): Promise<string> {
     if (length > LONGEST_TEXT) throw new Failure(`standard input is longer than ${LONGEST_TEXT} bytes`);
   }
   return Buffer.concat(parts).toString("utf8");
+}
+
+/** The text of a file, or of standard input for `-`. */
+export async function textFrom(file: string, stdin: NodeJS.ReadStream): Promise<string> {
+  if (file === "-") return readAll(stdin);
+  return readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {
+    throw wrongUse(`${file} cannot be read (${error.code}): name a file that you may read`);
+  });
 }
 
 const CTRL_C = "\u0003";

@@ -2,6 +2,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { endpointCalls, invokeOperations, operations } from "@millrace/platform/contract.ts";
+import type { Command } from "commander";
 import { describe, expect, test } from "vitest";
 import { runLine, shellFor } from "../../platform/tests/cli-shell.ts";
 import { setupFleet } from "../../platform/tests/fleet-world.ts";
@@ -107,6 +108,19 @@ test("no flag of a model hides a flag that every verb has, and no flag is there 
       expect(flags, `${name} ${one.name()}`).toEqual([...new Set(flags)]);
     }
   }
+});
+
+test("the help of every verb has an example", async () => {
+  const { shell } = shellFor();
+  const without: string[] = [];
+  const look = (command: Command, path: string) => {
+    const text: string[] = [];
+    command.configureOutput({ writeOut: (part) => void text.push(part) }).outputHelp();
+    if (command.commands.length === 0 && !/\nExample.*:\n {2}\S/.test(text.join(""))) without.push(path);
+    for (const one of command.commands) look(one, `${path} ${one.name()}`);
+  };
+  for (const { name, load } of verbs) look(await load(shell), name);
+  expect(without).toEqual([]);
 });
 
 test("every example of a help runs", { timeout: 60_000 }, async () => {

@@ -1,8 +1,7 @@
 /** Makes the verbs of a group from its operations: arguments from paths, flags from schemas, and answers as tables, facts or JSON. */
-import { readFile } from "node:fs/promises";
 import { Command } from "commander";
 import { ApiClient, type Called } from "./api.ts";
-import { askHidden, confirmed, readAll } from "./ask.ts";
+import { askHidden, confirmed, textFrom } from "./ask.ts";
 import { EXIT, Failure, Refusal, wrongUse } from "./failure.ts";
 import { addFlags, bodyFrom, type FieldFlag, flagsOf, inFlags, kebab, type Schema } from "./flags.ts";
 import type { AnyOperation, DerivedVerb, Group } from "./groups.ts";
@@ -244,22 +243,15 @@ async function secretsFrom(
   for (const { path, option } of secrets) {
     const name = path.replace(/File$/, "");
     const file = values[path] as string | undefined;
-    if (file !== undefined) read[name] = (await textFrom(file, shell)).replace(/\r?\n$/, "");
+    if (file !== undefined) read[name] = (await textFrom(file, shell.stdin)).replace(/\r?\n$/, "");
     else if (mayAsk && required.includes(name))
       read[name] = await askHidden(shell, `${name}: `, `name a file by ${option.long}`);
   }
   return { flags: secrets.map((flag) => ({ ...flag, path: flag.path.replace(/File$/, "") })), values: read };
 }
 
-async function textFrom(file: string, { stdin }: Shell): Promise<string> {
-  if (file === "-") return readAll(stdin);
-  return readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {
-    throw wrongUse(`${file} cannot be read (${error.code}): name a file that you may read`);
-  });
-}
-
 async function jsonFrom(file: string, shell: Shell): Promise<unknown> {
-  const text = await textFrom(file, shell);
+  const text = await textFrom(file, shell.stdin);
   try {
     return JSON.parse(text);
   } catch (error) {

@@ -10,6 +10,7 @@ interface Options extends PlaceOptions {
 export function masterKeyCommand(): Command {
   const about = "seal everything with a new master key; stop all servers first";
   const rotate = withPlace(new Command("rotate").description(about))
+    .addHelpText("after", "\nExample:\n  millrace master-key rotate")
     .option("--json", "print JSON")
     .action(async (options: Options) => {
       const settings = placeSettings(options);

@@ -20,8 +20,9 @@ export function pricesCommand(): Command {
     .addCommand(setPrices());
 }
 
-function common(name: string, about: string): Command {
+function common(name: string, about: string, example: string): Command {
   return withPlace(new Command(name).description(about))
+    .addHelpText("after", `\nExample:\n  millrace prices ${name} ${example}`)
     .option("--catalog <file>", "the catalog file of the server (or MILLRACE_CATALOG)")
     .option("--json", "print JSON");
 }
@@ -38,7 +39,7 @@ async function inPrices<T>(options: Options, work: (prices: PriceBook) => Promis
 }
 
 function listPrices(): Command {
-  return common("list", "show what everything costs now, in USD").action((options: Options) =>
+  return common("list", "show what everything costs now, in USD", "--json").action((options: Options) =>
     inPrices(options, async (prices) => {
       const shown = pricesNow();
       const coming = prices.coming(realClock.now()).map(({ at }) => timestamp(at));
@@ -51,7 +52,11 @@ function listPrices(): Command {
 }
 
 function setPrices(): Command {
-  return common("set", "set prices, from a few seconds later on, for what runs as for what is started then")
+  return common(
+    "set",
+    "set prices, from a few seconds later on, for what runs as for what is started then",
+    "cpu3c pod=0.02",
+  )
     .argument("<what>", "a GPU type, a pool, a CPU flavor, or storage")
     .argument("<prices>", "such as secure=0.5,serverless=0.6 in USD; 'secure=catalog' means that of the catalog again")
     .action((what: string, text: string, options: Options) =>

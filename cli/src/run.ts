@@ -1,10 +1,9 @@
 /** `millrace run`: submits a job to an endpoint, says why it waits, and prints what it streams and returns. */
-import { readFile } from "node:fs/promises";
 import { jobOperations } from "@millrace/platform/jobs/operations.ts";
 import { endpointOperations } from "@millrace/platform/resources/endpoints/operations.ts";
 import { Command } from "commander";
 import { ApiClient } from "./api.ts";
-import { readAll } from "./ask.ts";
+import { textFrom } from "./ask.ts";
 import { wrongUse } from "./failure.ts";
 import { addFlags, bodyFrom, flagsOf, type Schema } from "./flags.ts";
 import { endJob, followJob, type JobRecord, streamJob } from "./follow-job.ts";
@@ -75,7 +74,7 @@ async function end(
 }
 
 async function inputFrom(given: string, { stdin }: Shell): Promise<unknown> {
-  const text = given === "-" ? await readAll(stdin) : given.startsWith("@") ? await fileText(given.slice(1)) : given;
+  const text = given === "-" || given.startsWith("@") ? await textFrom(given.replace(/^@/, ""), stdin) : given;
   const input = parsed(text);
   if (typeof input !== "object" || input === null || Array.isArray(input))
     throw wrongUse(`the input must be a JSON object, such as '{"prompt": "hello"}'`);
@@ -89,8 +88,3 @@ function parsed(text: string): unknown {
     throw wrongUse(`the input is not JSON: ${(error as Error).message}`);
   }
 }
-
-const fileText = (file: string) =>
-  readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {
-    throw wrongUse(`${file} cannot be read (${error.code})`);
-  });

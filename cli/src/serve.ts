@@ -10,7 +10,9 @@ import { wrongUse } from "./failure.ts";
 import { refusedDatabaseUrl } from "./installation.ts";
 
 export function serveCommand(): Command {
-  const command = new Command("serve").description("run the server");
+  const command = new Command("serve")
+    .description("run the server")
+    .addHelpText("after", "\nExample:\n  millrace serve --port 8420");
   for (const { flag, variable, value, about, default: standard } of allSettings) {
     const help = `${about} (${variable}${standard === undefined ? "" : `; default ${standard}`})`;
     if (flag) command.option(`--${flag} <${value}>`, help);

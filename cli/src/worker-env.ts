@@ -32,6 +32,7 @@ export function workerEnvCommand(): Command {
     .option("--url <url>", "where the worker reaches the server; default: MILLRACE_WORKER_URL, or where one runs")
     .option("--revoke <worker>", "print none; make those of this worker worthless, by its MILLRACE_WORKER_ID")
     .option("--json", "print JSON")
+    .addHelpText("after", '\nExample:\n  eval "$(millrace worker-env ENDPOINT)"')
     .action((id: string, options: Options) =>
       inInstallation(options, async (opened) => {
         const { store, audit } = opened;
