@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import type { Command } from "commander";
 import { describe, expect, test } from "vitest";
 import { shellFor } from "../../platform/tests/cli-shell.ts";
+import { recorded, versionOf, withCompatibility } from "../../scripts/compatibility.ts";
 import { examples, withExamples } from "../../scripts/examples.ts";
 import { shown, withLifecycle } from "../../scripts/lifecycle.ts";
 import { withReasons } from "../../scripts/reasons.ts";
@@ -74,6 +75,21 @@ test("every example is on its page, as it is (npx node scripts/examples.ts write
   expect(read("docs/examples.md")).toBe(withExamples(read("docs/examples.md")));
   const folders = readdirSync(join(root, "examples")).filter((name) => name !== "starters");
   expect([...examples].sort()).toEqual(folders.sort());
+});
+
+test("the compatibility matrix is as it was recorded, with the versions and tests of today", () => {
+  expect(read("docs/compatibility.md")).toBe(withCompatibility(read("docs/compatibility.md")));
+  for (const { test: path, operations } of recorded()) {
+    const titles = [...read(path).matchAll(/\btest(?:\.each\(.*\))?\("([^"]+)"/g)].map((found) =>
+      found[1]!.split("%s"),
+    );
+    const isThere = (name: string) =>
+      titles.some((parts) => name.startsWith(parts[0]!) && name.endsWith(parts.at(-1)!));
+    expect(Object.keys(operations).filter((name) => !isThere(name))).toEqual([]);
+  }
+  const versions = recorded().map(({ client, version }) => `${client} ${version}`);
+  for (const name of ["runpod-sdk", "openai", "@runpod/ai-sdk-provider"])
+    expect(versions).toContain(`${name} ${versionOf(name)}`);
 });
 
 describe("commands in the documents exist, with their flags:", () => {

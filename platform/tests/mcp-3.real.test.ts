@@ -1,6 +1,8 @@
 /** The public MCP server 3.4.0, unmodified, on REST v1 and GraphQL, and on REST v2 for its other tools: every tool is called. */
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { versionOf } from "../../scripts/compatibility.ts";
+import { comparedWithMatrix } from "./compatibility.ts";
 import { type McpClient, startMcp } from "./mcp-client.ts";
 import { type Folder, ownerKey, type Server, startServer, temporaryFolder } from "./process.ts";
 
@@ -14,6 +16,8 @@ let server: Server;
 let v1: McpClient;
 /** The same program, configured for REST v2. */
 let v2: McpClient;
+
+comparedWithMatrix(import.meta.url, { client: "@runpod/mcp-server", version: versionOf("mcp-server-3") });
 
 beforeAll(async () => {
   data = await temporaryFolder();

@@ -1,6 +1,8 @@
 /** The public MCP server 4.0.0, unmodified, against a real server with programs of this machine: every tool is called. */
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { versionOf } from "../../scripts/compatibility.ts";
+import { comparedWithMatrix } from "./compatibility.ts";
 import { type McpClient, startMcp } from "./mcp-client.ts";
 import { type Folder, ownerKey, type Server, startServer, temporaryFolder } from "./process.ts";
 
@@ -15,6 +17,8 @@ const NOT_HERE = ["deploy-hub-repo"];
 let data: Folder;
 let server: Server;
 let mcp: McpClient;
+
+comparedWithMatrix(import.meta.url, { client: "@runpod/mcp-server", version: versionOf("mcp-server-4") });
 
 beforeAll(async () => {
   data = await temporaryFolder();

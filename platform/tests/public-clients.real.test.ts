@@ -9,7 +9,9 @@ import OpenAI from "openai";
 import runpodSdk from "runpod-sdk";
 import firstRunpodSdk from "runpod-sdk-1.0.7";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { versionOf } from "../../scripts/compatibility.ts";
 import { startChild } from "./child.ts";
+import { comparedWithMatrix } from "./compatibility.ts";
 import { type Folder, millrace, ownerKey, type Server, startServer, temporaryFolder } from "./process.ts";
 
 let data: Folder;
@@ -40,7 +42,8 @@ describe.each([
   ["1.1.2", runpodSdk],
   // This version sends the User-Agent of its HTTP library.
   ["1.0.7", firstRunpodSdk as unknown as typeof runpodSdk],
-])("runpod-sdk %s", (_version, sdk) => {
+])("runpod-sdk %s", (version, sdk) => {
+  comparedWithMatrix(import.meta.url, { client: "runpod-sdk", version });
   const client = () => sdk(key, { baseUrl: `${server.url}/v2` }).endpoint(endpointId)!;
 
   test("runSync returns the output", async () => {
@@ -94,6 +97,7 @@ describe.each([
 });
 
 describe("a client that reads as the public Python package does", () => {
+  comparedWithMatrix(import.meta.url, { client: "a stand-in for runpod-python", version: "–" });
   /** This client sends `Bearer`, no User-Agent of its own and any media type. It reads until the state is final and the stream is empty. */
   const program = fileURLToPath(new URL("./fixtures/python-client.py", import.meta.url));
   const streamed = async (input: object) => {
@@ -121,6 +125,7 @@ describe("a client that reads as the public Python package does", () => {
 });
 
 describe("openai", () => {
+  comparedWithMatrix(import.meta.url, { client: "openai", version: versionOf("openai") });
   const client = () => new OpenAI({ apiKey: key, baseURL: `${server.url}/v2/${endpointId}/openai/v1`, maxRetries: 0 });
   const messages = [{ role: "user" as const, content: "hello" }];
 
@@ -138,6 +143,8 @@ describe("openai", () => {
 });
 
 describe("@runpod/ai-sdk-provider", () => {
+  const version = versionOf("@runpod/ai-sdk-provider");
+  comparedWithMatrix(import.meta.url, { client: "@runpod/ai-sdk-provider", version });
   const model = () => createRunpod({ apiKey: key, baseURL: `${server.url}/v2/${endpointId}/openai/v1` })("mock");
 
   test("generated text", async () => {

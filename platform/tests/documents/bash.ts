@@ -21,6 +21,7 @@ const PRELUDE = `
 curl() { command curl --silent --show-error --fail-with-body --max-time 60 "$@"; local code=$?; echo; return $code; }
 set -o pipefail -o errtrace
 trap 'echo "failed: $BASH_COMMAND" >&2; failed=1; [ "$BASH_SUBSHELL" = 0 ] && return 1 2>/dev/null' ERR
+echo ready
 while read -r line; do eval "$line"; done
 `;
 
@@ -51,6 +52,8 @@ export async function openBash(cwd: string, env: Record<string, string>): Promis
     }
   }
 
+  // Before that it may not have a session of its own, which is how it is ended.
+  await said(/^ready\n/);
   let count = 0;
   return {
     async run(code) {
