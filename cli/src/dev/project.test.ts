@@ -5,7 +5,7 @@ import { realClock } from "@millrace/platform/kernel/clock.ts";
 import { expect, test } from "vitest";
 import { temporaryFolder } from "../../../platform/tests/process.ts";
 import { Changes } from "./changes.ts";
-import { findProject } from "./project.ts";
+import { configuredProject, findProject } from "./project.ts";
 import { missingSdk, shownFor } from "./python.ts";
 
 async function projectWith(...files: string[]) {
@@ -30,6 +30,17 @@ test("a file's project is the nearest folder with a mark of one, or else its own
   expect(found).toMatchObject({ folder: marked.path, handler: "src/app/run.py" });
   await using bare = await projectWith("deep/run.py");
   expect(await findProject(join(bare.path, "deep/run.py"))).toMatchObject({ handler: "run.py", name: "deep" });
+});
+
+test("millrace.yaml names the handler and how it runs; its name, image and number of workers are for deployments", async () => {
+  await using folder = await projectWith("src/app/run.py");
+  const yaml = "name: shop\nhandler: src/app/run.py\nimage: a:1\nenv: {A: b}\ntimeout: 60000\nworkers: {max: 9}\n";
+  await writeFile(join(folder.path, "millrace.yaml"), yaml);
+  const { project, fields } = await configuredProject(folder.path);
+  expect(project).toMatchObject({ folder: folder.path, handler: "src/app/run.py" });
+  expect(fields).toEqual({ env: { A: "b" }, timeout: 60_000 });
+  await writeFile(join(folder.path, "millrace.yaml"), "handler: src/app/run.py\ntype: LOAD_BALANCER\n");
+  await expect(configuredProject(folder.path)).rejects.toThrow("millrace dev runs handlers of queue endpoints");
 });
 
 test("what is no handler is refused, with what to name instead", async () => {

@@ -2,6 +2,8 @@
 import { existsSync } from "node:fs";
 import { realpath, stat } from "node:fs/promises";
 import { basename, dirname, extname, join, relative, resolve } from "node:path";
+import { type EndpointFields, readDeployConfig } from "../deploy/config.ts";
+import { wrongUse } from "../failure.ts";
 
 export interface Project {
   /** The folder that programs see as `/app`. */
@@ -32,6 +34,17 @@ export async function findProject(named = "."): Promise<Project> {
   if (handler === undefined)
     throw new Error(`${named} holds no handler: name the file, or call it ${NAMES[0]}${PYTHON} or ${NAMES[0]}.ts`);
   return { folder, handler, name: basename(folder) || "handler" };
+}
+
+/** Finds the project, and the fields of its `millrace.yaml` that concern how its handler runs here. */
+export async function configuredProject(named = "."): Promise<{ project: Project; fields: EndpointFields }> {
+  const { handler } = await readDeployConfig(resolve(named));
+  const project = await findProject(handler === undefined ? named : join(named, handler));
+  const { fields } = await readDeployConfig(project.folder);
+  const { name: _, image: __, workers: ___, templateId: ____, type, ...kept } = fields;
+  if (type === "LOAD_BALANCER")
+    throw wrongUse("millrace dev runs handlers of queue endpoints, and millrace.yaml says LOAD_BALANCER: use deploy");
+  return { project, fields: kept };
 }
 
 /** Returns the nearest folder around a file that is marked as a project, or else the folder of the file. */

@@ -3,10 +3,11 @@ import type { Clock } from "@millrace/platform/kernel/clock.ts";
 import { floating } from "@millrace/platform/kernel/floating.ts";
 import { endpointOperations } from "@millrace/platform/resources/endpoints/operations.ts";
 import { ApiClient } from "../api.ts";
+import type { EndpointFields } from "../deploy/config.ts";
 import type { Shell } from "../shell.ts";
 import { Changes } from "./changes.ts";
 import { programOf } from "./program.ts";
-import { findProject, type Project } from "./project.ts";
+import { configuredProject, type Project } from "./project.ts";
 import type { Program } from "./python.ts";
 import { Screen } from "./screen.ts";
 import { loadServer, startDevServer, stopPods } from "./server.ts";
@@ -32,6 +33,8 @@ const MOST_WORKERS = 3;
 export class DevSession implements AsyncDisposable {
   readonly #project: Project;
   readonly #program: Program;
+  /** The fields of `millrace.yaml` that concern how the handler runs. */
+  readonly #config: EndpointFields;
   readonly #options: DevOptions;
   readonly #screen: Screen;
   readonly #clock: Clock;
@@ -39,9 +42,14 @@ export class DevSession implements AsyncDisposable {
   readonly #ended = new AbortController();
   #reloading: Promise<void> = Promise.resolve();
 
-  private constructor(project: Project, program: Program, options: DevOptions, shell: Pick<Shell, "stdout" | "clock">) {
+  private constructor(
+    { project, program, fields }: { project: Project; program: Program; fields: EndpointFields },
+    options: DevOptions,
+    shell: Pick<Shell, "stdout" | "clock">,
+  ) {
     this.#project = project;
     this.#program = program;
+    this.#config = fields;
     this.#options = options;
     this.#screen = new Screen(shell.stdout);
     this.#clock = shell.clock;
@@ -54,8 +62,8 @@ export class DevSession implements AsyncDisposable {
   ): Promise<DevSession> {
     // This takes longer than everything before it, so it begins now.
     floating(loadServer(), () => {});
-    const project = await findProject(named);
-    const session = new DevSession(project, await programOf(project, shell.env), options, shell);
+    const { project, fields } = await configuredProject(named);
+    const session = new DevSession({ project, program: await programOf(project, shell.env), fields }, options, shell);
     try {
       await session.#start();
       return session;
@@ -96,19 +104,18 @@ export class DevSession implements AsyncDisposable {
   async #makeEndpoint(client: ApiClient): Promise<string> {
     const { endpoints } = await client.call(endpointOperations.listEndpoints);
     const { name, folder } = this.#project;
-    const { gpu } = this.#options;
+    const gpu = (this.#config.gpu as object | undefined) ?? (this.#options.gpu && {});
     const known = endpoints.find((one) => one.name === name && (one.gpu === undefined) === !gpu);
     // An endpoint cannot change from processors to GPUs, and two with the same handler would confuse.
     for (const other of endpoints)
       if (other.name === name && other !== known)
         await client.call(endpointOperations.deleteEndpoint, { params: { id: other.id } });
     const body = {
-      name,
-      image: `host:${folder}`,
       cmd: this.#program.cmd,
-      env: this.#env(),
-      ...(gpu ? { gpu: { count: gpu } } : { cpu: CPU }),
-      workers: { min: 1, max: MOST_WORKERS },
+      ...this.#config,
+      ...{ name, image: `host:${folder}`, env: this.#env(), workers: { min: 1, max: MOST_WORKERS } },
+      ...(gpu && { gpu: { ...gpu, ...(this.#options.gpu && { count: this.#options.gpu }) } }),
+      ...(!gpu && !this.#config.cpu && { cpu: CPU }),
     };
     if (!known) return (await client.call(endpointOperations.createEndpoint, { body })).id;
     await client.call(endpointOperations.updateEndpoint, { params: { id: known.id }, body });
@@ -116,7 +123,7 @@ export class DevSession implements AsyncDisposable {
   }
 
   #env(): Record<string, string> {
-    return { ...this.#program.env, ...this.#options.env, [RELOADED]: String(this.#clock.now()) };
+    return { ...this.#program.env, ...this.#config.env, ...this.#options.env, [RELOADED]: String(this.#clock.now()) };
   }
 
   #introduce(
