@@ -42,6 +42,7 @@ export default defineConfig({
           // Files share the modules that a process has already loaded: to load them anew for each took half of the time. Tests therefore
           // keep what they change to themselves.
           isolate: false,
+          setupFiles: ["platform/tests/nothing-left.ts"],
           // Some of the time a test waits for a thread, a disk or a socket, and another computes meanwhile.
           maxWorkers: availableParallelism() + 1,
           ...hanging,
