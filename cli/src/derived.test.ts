@@ -123,7 +123,7 @@ test("the help of every verb has an example", async () => {
   expect(without).toEqual([]);
 });
 
-test("every example of a help runs", { timeout: 60_000 }, async () => {
+test("every example of a help runs", async () => {
   await using world = await setupFleet({
     endpoint: { name: "first" },
     rateLimits: "off",

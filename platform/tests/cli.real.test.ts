@@ -8,7 +8,7 @@ const PAGE = join(root, "docs/cli.md");
 /** The port that the page names. */
 const STANDARD_PORT = ":7420";
 
-test("every block of docs/cli.md runs", { timeout: 120_000 }, async () => {
+test("every block of docs/cli.md runs", async () => {
   await using home = await temporaryFolder();
   const data = join(home.path, ".millrace");
   await mkdir(data);
