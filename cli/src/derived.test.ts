@@ -8,6 +8,7 @@ import { runLine, shellFor } from "../../platform/tests/cli-shell.ts";
 import { setupFleet } from "../../platform/tests/fleet-world.ts";
 import { TWO_GPUS } from "../../platform/tests/pod-world.ts";
 import { temporaryFolder } from "../../platform/tests/process.ts";
+import { EXIT } from "./failure.ts";
 import { groups } from "./groups.ts";
 import { verbs } from "./verbs.ts";
 
@@ -108,6 +109,29 @@ test("no flag of a model hides a flag that every verb has, and no flag is there 
       expect(flags, `${name} ${one.name()}`).toEqual([...new Set(flags)]);
     }
   }
+});
+
+test("what is wrong is said before anything is sent, in the words of the flags", async () => {
+  await using folder = await temporaryFolder();
+  const file = join(folder.path, "body.json");
+  await writeFile(file, '{"name":"v","size":"ten"}');
+  // Nobody listens there, so that a request would fail in another way.
+  const env = { MILLRACE_URL: "http://127.0.0.1:1", MILLRACE_API_KEY: "k" };
+  const wrong = (line: string) => runLine(env, `millrace ${line}`).catch((error: Error) => error);
+  expect(await wrong("volumes create --name v --size 10")).toMatchObject({
+    exitCode: EXIT.wrongUse,
+    errors: ["--data-center is required"],
+  });
+  expect(await wrong(`volumes create --json-body ${file}`)).toMatchObject({
+    ...{ exitCode: EXIT.wrongUse, errors: expect.arrayContaining(["--size: must be integer"]) },
+  });
+  expect(await wrong("volumes update v")).toMatchObject({ errors: ["name at least one thing to change"] });
+  expect(await wrong("volumes create --size 5000")).toMatchObject({
+    message: expect.stringContaining("from 10 to 4096"),
+  });
+  expect(await wrong("volumes create --type FAST")).toMatchObject({
+    message: expect.stringContaining("must be one of"),
+  });
 });
 
 test("the help of every verb has an example", async () => {

@@ -224,10 +224,20 @@ async function bodyOf({ shape, flags, verb, shell }: Made, options: Options): Pr
   const base = options.jsonBody === undefined ? undefined : await jsonFrom(options.jsonBody, shell);
   const plain = flags.filter(({ isSecret }) => !isSecret);
   const body = bodyFrom([...plain, ...secrets.flags], { ...values, ...secrets.values }, verb.set ?? base) ?? {};
-  const { failures } = await import("@millrace/platform/kernel/validate.ts");
-  const errors = failures(shape.body as never, body);
+  const errors = base === undefined ? missingIn(shape.body, body) : await faultsIn(shape.body, body);
   if (errors.length > 0) throw wrongUse("the server would refuse this", { errors: errors.map(inFlags) });
   return body;
+}
+
+/** Flags have checked each value. Loading the validator for the rest would take longer than the request, and the server checks all of it. */
+function missingIn({ required = [], minProperties = 0 }: Schema, body: object): string[] {
+  if (Object.keys(body).length < minProperties) return ["name at least one thing to change"];
+  return required.filter((name) => !(name in body)).map((name) => `$: property '${name}' is required`);
+}
+
+async function faultsIn(schema: Schema, body: unknown): Promise<string[]> {
+  const { failures } = await import("@millrace/platform/kernel/validate.ts");
+  return failures(schema as never, body);
 }
 
 /** Values that nobody may see are read from files, or asked for where there is a terminal. */

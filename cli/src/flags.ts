@@ -11,6 +11,7 @@ export interface Schema {
   properties?: Record<string, Schema>;
   patternProperties?: Record<string, Schema>;
   required?: readonly string[];
+  minProperties?: number;
   default?: unknown;
   description?: string;
   format?: string;
