@@ -32,10 +32,32 @@ export async function createEndpoint(walk: Walk): Promise<void> {
   await env.getByRole("button", { name: "Add", exact: true }).first().click();
   await page.getByPlaceholder("NAME").first().fill("TOKEN");
   await page.getByPlaceholder("value").first().fill("{{ MILLRACE_SECRET_TOKEN }}");
-  await page.getByRole("group", { name: "Kind of compute" }).getByRole("button", { name: "CPU" }).click();
-  await page.locator("button[aria-pressed]", { hasText: "vCPU" }).first().click();
+  await chooseCpu(walk);
   await button(page, "Create endpoint").click();
   await heading(page, "echo").waitFor();
+}
+
+async function chooseCpu({ page }: Walk): Promise<void> {
+  await page.getByRole("group", { name: "Kind of compute" }).getByRole("button", { name: "CPU" }).click();
+  await page.locator("button[aria-pressed]", { hasText: "vCPU" }).first().click();
+}
+
+/** The template fills in the form; a name and compute are all that is left to say. */
+export async function createFromTemplate(walk: Walk): Promise<void> {
+  const { at, page, folder } = walk;
+  const image = `host:${folder}`;
+  const body = { name: "worker", image, cmd: ["node", "worker.mjs"], serverless: true };
+  const { json: template } = await at.call("POST", "/v2/templates", body);
+  await visit(walk, `/templates/${template.id}`);
+  await page.getByRole("link", { name: "Use for an endpoint" }).click();
+  await heading(page, "Create an endpoint").waitFor();
+  await page.getByLabel(/^Name/).first().fill("templated");
+  expect(await page.getByLabel(/^Image/).inputValue()).toBe(image);
+  await chooseCpu(walk);
+  await button(page, "Create endpoint").click();
+  await heading(page, "templated").waitFor();
+  const { json } = await at.call("GET", `/v2/serverless/${idOf(walk)}`);
+  expect(json).toMatchObject({ name: "templated", image, cmd: body.cmd });
 }
 
 export async function runJob(walk: Walk): Promise<void> {
@@ -83,6 +105,7 @@ async function deleteEndpoint(walk: Walk, name: string): Promise<void> {
 export async function deleteEverything(walk: Walk): Promise<void> {
   const { at, page } = walk;
   await deleteEndpoint(walk, "echo");
+  await deleteEndpoint(walk, "templated");
   await deleteEndpoint(walk, "broken");
   await visit(walk, "/secrets");
   await page.getByRole("row", { name: /TOKEN/ }).click();

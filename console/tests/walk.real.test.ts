@@ -3,7 +3,14 @@ import { beforeEach, expect, test } from "vitest";
 import { missingForTests } from "../../platform/src/adapters/host/machine.ts";
 import { missingBrowser } from "./chromium.ts";
 import { consolePlace } from "./place.ts";
-import { createEndpoint, deleteEverything, repairCrashLoop, rotateSecret, runJob } from "./walk-compute.ts";
+import {
+  createEndpoint,
+  createFromTemplate,
+  deleteEverything,
+  repairCrashLoop,
+  rotateSecret,
+  runJob,
+} from "./walk-compute.ts";
 import { firstLink, inviteViewer, makeKey, setPassword, signOutAndIn } from "./walk-people.ts";
 import { createPod, deletePodAndVolume, fillVolume, followLog, readBill, stopPod, useTerminal } from "./walk-pods.ts";
 
@@ -19,6 +26,7 @@ test("from the first link to an empty account", async ({ onTestFailed }) => {
   await step("a key is made, used and revoked", () => makeKey(walk));
   await step("signing out counts in all tabs, and the password leads back", () => signOutAndIn(walk));
   await step("a secret is created and rotated", () => rotateSecret(walk));
+  await step("an endpoint is created from a template", () => createFromTemplate(walk));
   await step("an endpoint is created by hand", () => createEndpoint(walk));
   await step("a job runs, with the rotated secret", () => runJob(walk));
   await step("a crash loop explains itself and is repaired", () => repairCrashLoop(walk));

@@ -2,7 +2,7 @@
 import { Dialog as Base } from "@base-ui/react/dialog";
 import { useQueries } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { useMemo, useState } from "react";
+import { useMemo, useRef, useState } from "react";
 import { callAny } from "../api/client.ts";
 import { useMe } from "../api/me.ts";
 import { keyOf } from "../api/queries.ts";
@@ -25,12 +25,24 @@ const actions: Found[] = searched
   .map(({ one, path }) => ({ key: `new ${one}`, title: `Create ${one}`, about: "Action", to: `${path}/new` }));
 
 export function Palette({ isOpen, onOpenChange }: { isOpen: boolean; onOpenChange: (isOpen: boolean) => void }) {
+  // What had the focus before is on the page that was left. Without a choice it gets the focus back.
+  const isChosen = useRef(false);
+  const finalFocus = () => {
+    const content = isChosen.current ? document.getElementById("content") : true;
+    isChosen.current = false;
+    return content;
+  };
   return (
     <Base.Root open={isOpen} onOpenChange={onOpenChange}>
       <Base.Portal>
         <Base.Backdrop className={css.backdrop!} />
-        <Base.Popup className={css.popup!} aria-label="Search">
-          <Finder onDone={() => onOpenChange(false)} />
+        <Base.Popup className={css.popup!} aria-label="Search" finalFocus={finalFocus}>
+          <Finder
+            onDone={() => {
+              isChosen.current = true;
+              onOpenChange(false);
+            }}
+          />
         </Base.Popup>
       </Base.Portal>
     </Base.Root>

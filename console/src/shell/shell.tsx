@@ -118,14 +118,18 @@ function SignedIn({ me }: { me: Me }) {
   );
 }
 
+const DIALOG_CLOSES_MS = 300;
+
 /** What had the focus may be gone with the page before. Then the next page takes it, so that keys go on from its beginning. */
 function useKeptFocus(pathname: string): void {
   // biome-ignore lint/correctness/useExhaustiveDependencies: looks again on every page
   useEffect(() => {
-    const frame = requestAnimationFrame(() => {
+    const look = () => {
       if (document.activeElement === document.body) document.getElementById("content")?.focus({ preventScroll: true });
-    });
-    return () => cancelAnimationFrame(frame);
+    };
+    // A dialog that closes on the way gives the focus back to what is gone, a moment later.
+    const timers = [0, DIALOG_CLOSES_MS].map((ms) => setTimeout(look, ms));
+    return () => timers.forEach(clearTimeout);
   }, [pathname]);
 }
 
