@@ -130,14 +130,14 @@ describe("the command line beside a running server", () => {
     expect(accounts.map(({ name }: { name: string }) => name).toSorted()).toEqual(["default", "team"]);
   });
 
-  test("says what is wrong and ends with 1", async () => {
+  test("says what is wrong and ends with 1, or with 2 if it was used wrongly", async () => {
     await using folder = await temporaryFolder();
     await millrace(folder.path, "keys", "create", "--scopes", "all");
     const revoke = await run(launcher, ["keys", "revoke", "nothing", "--data", folder.path]);
     expect([revoke.code, revoke.stderr]).toEqual([1, "millrace: API key not found\n"]);
     const scopes = await run(launcher, ["keys", "create", "--scopes", "everything", "--data", folder.path]);
     expect([scopes.code, scopes.stderr]).toEqual([
-      1,
+      2,
       expect.stringContaining("'everything' is none of: all, read-only"),
     ]);
   });
