@@ -1,38 +1,90 @@
 /** Every page of the console in a real browser: an automated check of accessibility in both themes, and no word of the security policy. */
+import type { Page } from "playwright-core";
 import { beforeEach, expect, test } from "vitest";
 import { missingForTests } from "../../platform/src/adapters/host/machine.ts";
-import { missingBrowser } from "./chromium.ts";
+import { missingBrowser, person } from "./chromium.ts";
 import { findings } from "./findings.ts";
-import { consolePlace } from "./place.ts";
-import { visit } from "./walk.ts";
-import { firstLink } from "./walk-people.ts";
+import { type ConsolePlace, consolePlace } from "./place.ts";
+import { heading, visit } from "./walk.ts";
+import { enterByLink } from "./walk-people.ts";
 
 const missing = missingBrowser ?? (await missingForTests());
 beforeEach(({ skip }) => skip(missing !== undefined, missing));
 
 /** Pages that are there in any account. */
 const PAGES = [
-  ...["/", "/serverless", "/serverless/new", "/pods", "/clusters", "/templates", "/templates/new", "/volumes"],
-  ...["/volumes/new", "/secrets", "/secrets/new", "/registries", "/registries/new", "/catalog", "/billing", "/audit"],
+  ...["/", "/serverless", "/serverless/new", "/pods", "/pods/new", "/clusters", "/clusters/new", "/templates"],
+  ...["/templates/new", "/volumes", "/volumes/new", "/secrets", "/secrets/new", "/registries", "/registries/new"],
+  ...["/catalog", "/catalog?show=cpus", "/catalog?show=data-centers", "/billing", "/audit"],
   ...["/account", "/account/people", "/account/keys", "/account/keys?do=create", "/account/ssh-keys"],
   ...["/account/s3-keys", "/account/limits", "/machines", "/installation", "/installation/accounts"],
   ...["/installation/prices", "/installation/duties"],
 ];
 
 const OF_ENDPOINT = ["", "/jobs", "/workers", "/logs", "/releases", "/batches", "/settings", "/try"];
+const OF_POD = ["", "/logs", "/terminal", "/ports", "/settings"];
+const OF_VOLUME = ["", "/files", "/s3"];
+
+/** One of everything, and the pages of each. */
+async function ownPages({ at, folder }: ConsolePlace): Promise<string[]> {
+  const make = async (path: string, body: object): Promise<string> => {
+    const { json, text } = await at.call("POST", path, body);
+    if (json.id === undefined) throw new Error(`${path}: ${text}`);
+    return json.id;
+  };
+  const program = { image: `host:${folder}`, cmd: ["sleep", "3600"] };
+  const endpoint = await at.endpoint({ name: "pages" });
+  const job = await make(`/v2/${endpoint}/run`, { input: {} });
+  const cpu = { id: "cpu3c", vcpuCount: 2 };
+  const pod = await make("/v2/pods", { name: "pod", ...program, cpu, ports: ["8000/http", "22/tcp"] });
+  const compute = { gpuTypeId: "NVIDIA A40", gpuCountPerPod: 1, podCount: 2 };
+  const cluster = await make("/v2/clusters", { name: "cluster", type: "TRAINING", compute, ...program });
+  const template = await make("/v2/templates", { name: "template", ...program });
+  const [machine] = (await at.call("GET", "/v2/installation/machines")).json.machines;
+  const volume = await make("/v2/network-volumes", { name: "data", size: 10, dataCenter: machine.dataCenterId });
+  const secret = await make("/v2/account/secrets", { name: "TOKEN", value: "a" });
+  const registry = await make("/v2/registries", { name: "registry", username: "u", password: "p" });
+  return [
+    ...OF_ENDPOINT.map((tab) => `/serverless/${endpoint}${tab}`),
+    `/serverless/${endpoint}/jobs/${job}`,
+    ...OF_POD.map((tab) => `/pods/${pod}${tab}`),
+    ...OF_VOLUME.map((tab) => `/volumes/${volume}${tab}`),
+    ...[`/clusters/${cluster}`, `/templates/${template}`, `/secrets/${secret}`, `/registries/${registry}`],
+    `/machines/${machine.id}`,
+  ];
+}
+
+/** Pages of people who are not signed in. */
+async function outside({ at, browser, troubles }: ConsolePlace): Promise<string[]> {
+  const { context, page } = await person(browser, troubles);
+  await page.goto(`${at.server.url}/sign-in`);
+  await heading(page, "Sign in by link").waitFor();
+  const found = await findings(page);
+  const { json } = await at.call("POST", "/v2/account/invitations", { role: "viewer" });
+  await page.goto(json.url);
+  await heading(page, /^Join/).waitFor();
+  found.push(...(await findings(page)));
+  await context.close();
+  return found;
+}
 
 test("nothing on any page keeps people out", async ({ onTestFailed }) => {
   await using walk = await consolePlace(onTestFailed);
-  const { at, page, step, troubles } = walk;
-  await firstLink(walk);
-  const endpoint = await at.endpoint({ name: "pages" });
+  const { context, page, step, troubles } = walk;
+  await enterByLink(walk);
   const found: string[] = [];
-  for (const path of [...PAGES, ...OF_ENDPOINT.map((tab) => `/serverless/${endpoint}${tab}`)]) {
-    await step(path, async () => {
-      await visit(walk, path);
-      found.push(...(await findings(page)));
-    });
-  }
+  const left = [...(await ownPages(walk)), ...PAGES];
+  const checkRest = async (tab: Page) => {
+    for (let path = left.shift(); path !== undefined; path = left.shift()) {
+      await step(path, async () => {
+        await visit({ ...walk, page: tab }, path!);
+        found.push(...(await findings(tab)));
+      });
+    }
+  };
+  // Two tabs, because one leaves the browser idle for half of the time.
+  await Promise.all([checkRest(page), checkRest(await context.newPage())]);
+  await step("outside", async () => void found.push(...(await outside(walk))));
   expect(found).toEqual([]);
   expect(troubles.seen).toEqual([]);
 });
