@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import type { Browser } from "playwright-core";
 import { root, temporaryFolder } from "../../platform/tests/process.ts";
-import { serverPlace } from "../../platform/tests/worker-place.ts";
+import { type ServerPlace, serverPlace } from "../../platform/tests/worker-place.ts";
 import { person, startBrowser, Troubles } from "./chromium.ts";
 import type { Walk } from "./walk.ts";
 
@@ -22,6 +22,14 @@ async function allPages(browser: Browser): Promise<string> {
   return (await Promise.all(shown)).join("\n");
 }
 
+/** Pods outlive their server, and would outlive the test. */
+async function endPods(at: ServerPlace): Promise<void> {
+  const { clusters } = (await at.call("GET", "/v2/clusters")).json;
+  for (const { id } of clusters) await at.call("DELETE", `/v2/clusters/${id}`);
+  const { pods } = (await at.call("GET", "/v2/pods")).json;
+  for (const { id } of pods) await at.call("POST", `/v2/pods/${id}/action`, { action: "terminate" });
+}
+
 export interface ConsolePlace extends Walk, AsyncDisposable {
   troubles: Troubles;
 }
@@ -36,6 +44,7 @@ export async function consolePlace(
   await chmod(app.path, 0o755);
   const program = { image: `host:${app.path}`, cmd: ["node", "worker.mjs"] };
   const at = things.use(await serverPlace({ program, onFailure, ...(env && { env }) }));
+  things.defer(() => endPods(at));
   await untilConsoleIsBuilt();
   const browser = things.use(await startBrowser());
   const troubles = new Troubles();
