@@ -20,7 +20,13 @@ const DOCKER_TESTS = ["platform/src/adapters/docker/*.real.test.ts", "platform/t
 const HANGS_MS = 240_000;
 const hanging = { testTimeout: HANGS_MS, hookTimeout: HANGS_MS };
 /** They wait for servers, disks and real time more than they compute, though not so much that twice as many would be done sooner. */
-const real = { isolate: false, maxWorkers: availableParallelism() + 1, env: compiled, ...hanging };
+const real = {
+  isolate: false,
+  setupFiles: ["platform/tests/plain-umask.ts"],
+  maxWorkers: availableParallelism() + 1,
+  env: compiled,
+  ...hanging,
+};
 
 // Seven projects: `fast` needs nothing installed and takes minutes; `cluster` is a part of it on another machine; `simulation` runs many seeded worlds of the job engine, which takes half
 // of one; `apart` changes modules, which must be its own; `promises` starts real servers and needs no root; `real` starts PostgreSQL and

@@ -7,15 +7,18 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
  * smallest take longest. These always come first.
  */
 const LONGEST = [
-  "kill.real.test.ts",
-  "stall.real.test.ts",
   "hostile.real.test.ts",
+  "host-plain.real.test.ts",
+  "host-compute.real.test.ts",
+  "silent-postgres.real.test.ts",
+  "stall.real.test.ts",
+  "host-crash.real.test.ts",
   "master-key.real.test.ts",
+  "kill.real.test.ts",
   "trouble.real.test.ts",
   "serve.real.test.ts",
   "accessibility.real.test.ts",
   "walk.real.test.ts",
-  "host-crash.real.test.ts",
   "refused-bodies.real.test.ts",
   "large-output.real.test.ts",
   "batches.real.test.ts",

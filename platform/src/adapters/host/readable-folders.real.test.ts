@@ -13,11 +13,7 @@ import { missingForTests } from "./machine.ts";
 const BASE = await realpath(join(import.meta.dirname, "../../../../node_modules"));
 const missing = BASE.startsWith("/tmp/") ? "every program has a /tmp of its own" : await missingForTests();
 
-beforeEach(({ skip }) => {
-  skip(missing !== undefined, missing);
-  // Tests share a process. One that opened a data folder before has closed all new files to others.
-  process.umask(0o022);
-});
+beforeEach(({ skip }) => skip(missing !== undefined, missing));
 
 /** A home that is closed to others, with a Python of its own and a virtual environment that links to it. */
 async function closedHome() {
@@ -59,6 +55,8 @@ test("an environment made by Python's own venv, below a folder that is closed to
       )
     : "python3 is not installed";
   skip(cannot !== undefined, cannot);
+  // The process that starts tools may have been started by a file that opened a data folder, which closes all new files to others.
+  await runTool("chmod", ["-R", "o+rX", env]);
   const script = `import sys, os
 print(sys.prefix)
 print(os.listdir(${JSON.stringify(place.home)}))
