@@ -72,6 +72,21 @@ describe("a companion", () => {
     expect([await ids("thing"), await ids("note")]).toEqual([["1", "2", "3", "4"], ["n"]]);
   });
 
+  test("that is under way when the work ends is waited for, so that nobody writes it a second time", async () => {
+    const { store, ids } = await setup();
+    let left: Promise<unknown> | undefined;
+    const taken = await store.accompany(
+      () => insert("note", "n"),
+      async (_taken, finish) => {
+        left = store.commit([insert("thing", "1")]);
+        return finish();
+      },
+    );
+    expect(taken).toMatchObject({ kind: "note", id: "n" });
+    await left;
+    expect([await ids("thing"), await ids("note")]).toEqual([["1"], ["n"]]);
+  });
+
   test("is not taken by what others commit, nor by what the work leaves behind", async () => {
     const { store, ids } = await setup();
     const gate = Promise.withResolvers<void>();

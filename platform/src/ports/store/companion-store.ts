@@ -20,12 +20,20 @@ export class CompanionStore extends StoreAround {
   /**
    * Does the work. The companion goes with the first commit through this store that is not refused: both are written, or neither. `taken`
    * returns the written companion, once the work has committed something. Anything that still runs after the work is over takes no
-   * companion along.
+   * companion along. `finish` ends the work early: it waits for a commit with the companion that the work has left under way.
    */
-  async accompany<T>(companion: Companion, work: (taken: () => StoredRecord | undefined) => Promise<T>): Promise<T> {
+  async accompany<T>(
+    companion: Companion,
+    work: (taken: () => StoredRecord | undefined, finish: () => Promise<StoredRecord | undefined>) => Promise<T>,
+  ): Promise<T> {
     const own: Work = { companion, isOver: false };
+    const finish = async () => {
+      own.isOver = true;
+      while (own.taking) await own.taking;
+      return own.taken;
+    };
     try {
-      return await this.#works.run(own, () => work(() => own.taken));
+      return await this.#works.run(own, () => work(() => own.taken, finish));
     } finally {
       own.isOver = true;
     }

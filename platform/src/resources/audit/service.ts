@@ -122,9 +122,9 @@ export class AuditLog {
   }
 
   #ended<T>(companion: Companion, work: () => Promise<T>): Promise<End<T>> {
-    return this.#store.accompany(companion, (taken) =>
-      ended(work, () => {
-        const written = taken();
+    return this.#store.accompany(companion, (_taken, finish) =>
+      ended(work, async () => {
+        const written = await finish();
         return written && this.#entries.read(written);
       }),
     );
@@ -241,12 +241,17 @@ type Entry = Item<KeptAuditEntry>;
 /** How the work ended, and its entry if one was written with it. */
 type End<T> = { result: T; entry: Entry | undefined } | { error: unknown; entry: Entry | undefined };
 
-async function ended<T>(work: () => Promise<T>, entry: () => Entry | undefined): Promise<End<T>> {
+async function ended<T>(
+  work: () => Promise<T>,
+  entry: () => Entry | undefined | Promise<Entry | undefined>,
+): Promise<End<T>> {
+  let end: { result: T } | { error: unknown };
   try {
-    return { result: await work(), entry: entry() };
+    end = { result: await work() };
   } catch (error) {
-    return { error, entry: entry() };
+    end = { error };
   }
+  return { ...end, entry: await entry() };
 }
 
 /** Chooses the most selective filter as the list key. The other filters are applied to what it finds. */

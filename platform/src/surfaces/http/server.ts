@@ -218,7 +218,7 @@ function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket, clock
   }
   socket.end(refusalText(brokenRequest(error)));
   const cut = clock.after(LAST_WORDS_MS, () => socket.destroy());
-  socket.once("close", cut.cancel);
+  socket.once("close", () => cut.cancel());
 }
 
 function brokenRequest(error: NodeJS.ErrnoException) {
