@@ -153,11 +153,12 @@ function nameOf({ current, profiles }: Config, url: string): string | undefined 
   return names.find((name) => name === current) ?? names[0];
 }
 
-async function keyIn(file: string): Promise<string> {
+/** The key in a file that a flag names. */
+export async function keyIn(file: string, flag = "--key-file"): Promise<string> {
   const text = await readPrivate(file).catch((error: NodeJS.ErrnoException) => {
-    throw wrongUse(`${file}, named by --key-file, cannot be read (${error.code}): name a file that you may read`);
+    throw wrongUse(`${file}, named by ${flag}, cannot be read (${error.code}): name a file that you may read`);
   });
-  if (text.trim() === "") throw wrongUse(`${file}, named by --key-file, is empty: write the API key into it`);
+  if (text.trim() === "") throw wrongUse(`${file}, named by ${flag}, is empty: write the API key into it`);
   return text.trim();
 }
 

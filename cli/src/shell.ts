@@ -9,6 +9,9 @@ export interface Environment {
   MILLRACE_DATA?: string | undefined;
   MILLRACE_DATABASE_URL?: string | undefined;
   MILLRACE_DATABASE_URL_FILE?: string | undefined;
+  AWS_ACCESS_KEY_ID?: string | undefined;
+  AWS_SECRET_ACCESS_KEY?: string | undefined;
+  MILLRACE_IMPORT_KEY?: string | undefined;
   XDG_CONFIG_HOME?: string | undefined;
   HOME?: string | undefined;
   VIRTUAL_ENV?: string | undefined;

@@ -101,6 +101,11 @@ export const verbs: readonly Verb[] = [
     load: async (shell: Shell, asked?: string) => (await import("./derived.ts")).groupCommand(group, shell, asked),
   })),
   {
+    name: "import",
+    about: "carry templates, endpoints, Pods, volumes and credentials over from another server",
+    load: async (shell) => (await import("./import.ts")).importCommand(shell),
+  },
+  {
     name: "mcp",
     about: "serve Millrace to agents and editors, as tools of the Model Context Protocol",
     load: async (shell) => (await import("./mcp.ts")).mcpCommand(shell),
