@@ -20,7 +20,8 @@ const MARKED = /<!-- examples -->[\s\S]*<!-- end of examples -->/;
 function chapter(name: string): string {
   const [program] = readdirSync(new URL(`${name}/`, folder)).filter((file) => file.endsWith(".ts"));
   const read = (file: string) => readFileSync(new URL(`${name}/${file}`, folder), "utf8").trimEnd();
-  return `#${read("README.md")}\n\n\`examples/${name}/${program}\`:\n\n\`\`\`ts\n${read(program!)}\n\`\`\``;
+  const place = `examples/${name}/${program}`;
+  return `#${read("README.md")}\n\n\`${place}\`:\n\n<!-- run by: ${place} -->\n\`\`\`ts\n${read(program!)}\n\`\`\``;
 }
 
 export function withExamples(text: string): string {

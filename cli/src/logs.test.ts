@@ -67,6 +67,15 @@ test("ps lists Pods, endpoints and workers in one table, and top shows the same 
   expect(view).toMatch(/Queues\nNAME/);
 });
 
+test("ps sends nothing to a load-balancing endpoint, which would start a worker for it", async () => {
+  await using world = await setupFleet({ rateLimits: "off" });
+  const body = { name: "app", type: "LOAD_BALANCER", image: "host", cpu: [{ id: "cpu3c", vcpuCount: 2 }] };
+  const { id } = (await world.call("POST", "/v2/serverless", { body })).json;
+  expect((await runLine(envOf(world), "millrace ps")).out).toContain("LOAD_BALANCER");
+  await world.settle();
+  expect((await world.call("GET", `/v2/serverless/${id}/workers`)).json.workers).toEqual([]);
+});
+
 test("top on a terminal uses the other screen, and leaves the terminal as it was", async () => {
   await using world = await setupPods();
   const { shell, out, stdin, ended } = startTop(world);

@@ -72,12 +72,15 @@ interface Endpoint {
 async function endpointView(api: ApiClient, { id, name, type, workers: { max } }: Endpoint): Promise<EndpointView> {
   const [listing, health] = await Promise.all([
     seen(() => api.call(workerOperations.listEndpointWorkers, { params: { id } })),
-    seen(() => api.call(jobOperations.getEndpointHealth as Called, { params: { endpoint_id: id } })),
+    // The paths of a load-balancing endpoint are its application's: asking it would start a worker and wait for it.
+    type === "QUEUE"
+      ? seen(() => api.call(jobOperations.getEndpointHealth as Called, { params: { endpoint_id: id } }))
+      : undefined,
   ]);
   return { id, name, type, max, health: health as Health | undefined, workers: (listing?.workers ?? []) as Worker[] };
 }
 
-/** Something may be deleted between two requests, and an endpoint without a queue has no health. */
+/** Something may be deleted between two requests. */
 async function seen<T>(read: () => Promise<T>): Promise<T | undefined> {
   try {
     return await read();

@@ -1,31 +1,7 @@
-/** The page of the command line, run as a person types it: every block, in order, on a real server. */
-import { mkdir, readFile } from "node:fs/promises";
+/** The command line as a process. The blocks of its page run with those of all pages. */
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { launcher, root, run, startServer, temporaryFolder } from "./process.ts";
-
-const PAGE = join(root, "docs/cli.md");
-/** The port that the page names. */
-const STANDARD_PORT = ":7420";
-
-test("every block of docs/cli.md runs", async () => {
-  await using home = await temporaryFolder();
-  const data = join(home.path, ".millrace");
-  await mkdir(data);
-  await using server = await startServer(data, { env: { MILLRACE_COMPUTE: "host" } });
-  const blocks = [...(await readFile(PAGE, "utf8")).matchAll(/\n```sh\n(.*?)\n```/gs)].map((match) => match[1]!);
-  expect(blocks.length).toBeGreaterThan(8);
-  const port = `:${new URL(server.url).port}`;
-  const script = ["set -eo pipefail", ...blocks]
-    .join("\n")
-    .replaceAll(STANDARD_PORT, port)
-    .replaceAll("/tmp/", `${home.path}/`);
-  const env = { HOME: home.path, XDG_CONFIG_HOME: join(home.path, "config"), MILLRACE_DATA: data };
-  const { code, stdout, stderr } = await run("bash", ["-c", script], { env, cwd: root });
-  expect([code, code === 0 ? "" : `${stdout}\n${stderr}`]).toEqual([0, ""]);
-  expect(stdout).toContain('{"prompt":"hello"}');
-  expect(await readFile(join(home.path, "README.md"), "utf8")).toBe(await readFile(join(root, "README.md"), "utf8"));
-});
+import { launcher, run, startServer, temporaryFolder } from "./process.ts";
 
 test("a command says by its exit status how it failed", async () => {
   await using folder = await temporaryFolder();

@@ -11,7 +11,8 @@ export interface Ran {
 }
 
 export interface Bash extends AsyncDisposable {
-  run(code: string): Promise<Ran>;
+  /** Runs the code to its end, or until it has written `endsAfter`. Then it is ended, as a reader does with Ctrl-C. */
+  run(code: string, endsAfter?: string): Promise<Ran>;
 }
 
 /** Only a block that waits for what never comes takes so long. */
@@ -21,6 +22,12 @@ const PRELUDE = `
 curl() { command curl --silent --show-error --fail-with-body --max-time 60 "$@"; local code=$?; echo; return $code; }
 set -o pipefail -o errtrace
 trap 'echo "failed: $BASH_COMMAND" >&2; failed=1; [ "$BASH_SUBSHELL" = 0 ] && return 1 2>/dev/null' ERR
+endless() {
+  set -m; (trap - ERR; source "$2") > "$2.out" 2>&1 & set +m
+  until grep --quiet --fixed-strings -- "$1" "$2.out"; do kill -0 $! 2>/dev/null || break; sleep 0.05; done
+  kill -KILL -- -$! 2>/dev/null || true; wait $! 2>/dev/null || true
+  cat "$2.out"; grep --quiet --fixed-strings -- "$1" "$2.out"
+}
 echo ready
 while read -r line; do eval "$line"; done
 `;
@@ -56,17 +63,18 @@ export async function openBash(cwd: string, env: Record<string, string>): Promis
   await said(/^ready\n/);
   let count = 0;
   return {
-    async run(code) {
+    async run(code, endsAfter) {
       count += 1;
       const file = join(folder, `block-${count}.sh`);
       await writeFile(file, code);
       text = "";
       const told = `printf '\\n--- %s %s\\n' ${count} "$failed"`;
-      child.stdin.write(`failed=; source ${file} 2>${file}.err </dev/null; ${told}\n`);
+      const run = endsAfter === undefined ? `source ${file}` : `endless '${endsAfter}' ${file}`;
+      child.stdin.write(`failed=; ${run} 2>${file}.err </dev/null; ${told}\n`);
       const end = await said(new RegExp(`\\n--- ${count} (1?)\\n$`));
       const errors = await readFile(`${file}.err`, "utf8");
       if (!end) return { output: text.trim(), failed: `it does not end: ${errors}` };
-      return { output: text.slice(0, end.index).trim(), failed: end[1] ? errors : "" };
+      return { output: text.slice(0, end.index).trim(), failed: end[1] ? errors || "it failed without a word" : "" };
     },
     async [Symbol.asyncDispose]() {
       process.kill(-child.pid!, "SIGKILL");
