@@ -1,4 +1,4 @@
-/** Writes the tables and diagrams of lifecycles into the documentation. A test fails if this was forgotten. */
+/** Writes the tables of lifecycles into the documentation. A test fails if this was forgotten. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { lifecycles } from "../platform/src/contract.ts";
 import type { Lifecycle } from "../platform/src/kernel/lifecycle.ts";
@@ -39,14 +39,19 @@ const chapter = (life: Life) =>
     ...moveTable(life),
   ].join("\n");
 
-const diagram = (life: Life) => `\`\`\`mermaid\n${life.diagram()}\n\`\`\``;
+const drawn = (picture: string, life: Life) =>
+  [`![The states of a ${life.of}, and the moves between them](images/${picture})`, "", ...stateTable(life)].join("\n");
 
-const { jobs, workers, pods } = lifecycles as unknown as Record<keyof typeof lifecycles, Life>;
+/** The moves of a lifecycle, as its picture names them. A test compares both. */
+export const movesOf = (life: Life): string[] =>
+  Object.entries(life.moves).flatMap(([name, { from, to }]) => from.map((state) => `${name}: ${state} ${to}`));
+
+export const { jobs, workers, pods } = lifecycles as unknown as Record<keyof typeof lifecycles, Life>;
 
 /** The text between the marks of each document. */
 export const shown: Record<string, string> = {
-  "docs/jobs.md": diagram(jobs),
-  "docs/workers.md": diagram(workers),
+  "docs/jobs.md": drawn("job.svg", jobs),
+  "docs/workers.md": drawn("worker.svg", workers),
   "docs/pods.md": stateTable(pods).join("\n"),
   "docs/lifecycles.md": lives.map(chapter).join("\n\n"),
 };

@@ -6,8 +6,10 @@ import type { Command } from "commander";
 import { describe, expect, test } from "vitest";
 import { shellFor } from "../../platform/tests/cli-shell.ts";
 import { recorded, versionOf, withCompatibility } from "../../scripts/compatibility.ts";
+import { forgottenIn } from "../../scripts/documents/blocks.ts";
+import { pages } from "../../scripts/documents/pages.ts";
 import { examples, withExamples } from "../../scripts/examples.ts";
-import { shown, withLifecycle } from "../../scripts/lifecycle.ts";
+import { jobs, movesOf, shown, withLifecycle, workers } from "../../scripts/lifecycle.ts";
 import { withReasons } from "../../scripts/reasons.ts";
 import { withRights } from "../../scripts/rights.ts";
 import { withSettings } from "../../scripts/settings.ts";
@@ -67,8 +69,23 @@ test("the lifecycles are those of the tables (npx node scripts/lifecycle.ts writ
   for (const [path, said] of Object.entries(shown)) expect(read(path)).toBe(withLifecycle(read(path), said));
   expect(read("docs/lifecycles.md")).toContain("| `startNow` | `EXITED`, `ERROR` | `STARTING` | Millrace |");
   expect(read("docs/pods.md")).toContain("| `RUNNING` | Its program runs. | `stop`, `restart`, `terminate` |");
-  expect(read("docs/jobs.md")).toContain("IN_QUEUE --> IN_PROGRESS: claim");
-  expect(read("docs/workers.md")).toContain("STARTING --> READY: answer");
+});
+
+test.each([
+  ["docs/images/job.svg", jobs],
+  ["docs/images/worker.svg", workers],
+])("%s has an arrow for each move of its lifecycle, and no other", (path, life) => {
+  const arrows = [...read(path).matchAll(/data-moves="([^"]+)"/g)].flatMap(([, text]) => {
+    const [name, ways] = text!.split(": ");
+    return ways!.split(", ").map((way) => `${name}: ${way}`);
+  });
+  expect(arrows.toSorted()).toEqual(movesOf(life).toSorted());
+  for (const state of life.states) expect(read(path)).toContain(`>${state}<`);
+});
+
+test("every block of every page runs in a test, or says why it does not (see CONTRIBUTING.md)", () => {
+  const forgotten = pages.flatMap((path) => forgottenIn(read(path)).map(({ line }) => `${path}:${line}`));
+  expect(forgotten).toEqual([]);
 });
 
 test("every example is on its page, as it is (npx node scripts/examples.ts writes them)", () => {

@@ -30,8 +30,8 @@ export interface Step extends Block {
 
 const FENCE = /^(?<marks>(?:<!-- [a-z ]+: [^\n]+? -->\n+)*)(?<ticks>```+)(?<language>\w*)\n(?<code>.*?)^\k<ticks>$/gms;
 const MARK = /^<!-- (?<name>[a-z ]+): (?<text>[^\n]+?) -->$/gm;
-/** These show what a person sees, or what a picture says. */
-const SHOWN = ["text", "mermaid"];
+/** Shows what a person sees. */
+const SHOWN = "text";
 
 export function blocksIn(markdown: string): Block[] {
   let section = 0;
@@ -80,7 +80,7 @@ export function forgottenIn(markdown: string): Block[] {
       isRunHere(block) &&
       block.language !== "sh" &&
       block.file === undefined &&
-      !SHOWN.includes(block.language) &&
+      block.language !== SHOWN &&
       !answers.includes(block),
   );
 }

@@ -84,17 +84,6 @@ test("without revivals every move counts as leaving", () => {
   expect(isFinal("DONE")).toBe(true);
 });
 
-test("the diagram has one arrow per state that a move may start in", () => {
-  expect(sample.diagram()).toBe(`stateDiagram-v2
-  [*] --> WAITING
-  WAITING --> RUNNING: start
-  RUNNING --> DONE: finish
-  RUNNING --> FAILED: fail
-  WAITING --> DONE: cancel
-  RUNNING --> DONE: cancel
-  FAILED --> WAITING: retry`);
-});
-
 test("a move that the table does not have is no program", () => {
   // @ts-expect-error the table has no such move
   expect(() => sample.next("DONE", "explode")).toThrow();

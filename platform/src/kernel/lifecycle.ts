@@ -50,8 +50,6 @@ export interface Lifecycle<State extends string, Name extends string> {
   actions(state: State): Name[];
   /** True for a state that the service never leaves by itself. Only the moves named as `revivals` lead out of it. */
   isFinal(state: State): boolean;
-  /** The table as a Mermaid state diagram, for the documentation. */
-  diagram(): string;
 }
 
 export type StateOf<L> = L extends Lifecycle<infer State, string> ? State : never;
@@ -92,11 +90,5 @@ export function lifecycle<State extends string, Name extends string>(
     from: (move) => moves[move].from,
     actions: (state) => asked.filter((name) => moves[name].from.includes(state)),
     isFinal: (state) => !left.has(state),
-    diagram: () =>
-      [
-        "stateDiagram-v2",
-        ...begins.map((state) => `  [*] --> ${state}`),
-        ...names.flatMap((name) => moves[name].from.map((from) => `  ${from} --> ${moves[name].to}: ${name}`)),
-      ].join("\n"),
   };
 }
