@@ -3,15 +3,37 @@ const field = document.getElementById("search");
 const found = document.getElementById("found");
 let index;
 
-const load = async () => {
-  const documents = await (await fetch("/docs/search.json")).json();
-  const made = new MiniSearch({ fields: ["title", "heading", "text"], storeFields: ["title", "heading", "url"] });
-  made.addAll(documents);
-  return made;
+/** A name such as MILLRACE_PORT is one word. */
+const tokenize = (text) => text.split(/[^\p{L}\p{N}_]+/u);
+/** A plural is found by its singular. A single letter says nothing. */
+const processTerm = (term) => {
+  const word = term
+    .toLowerCase()
+    .replace(/ies$/, "y")
+    .replace(/([^s])s$/, "$1");
+  return word.length > 1 ? word : null;
 };
 
-/** Somebody who searches wants to use the product before they want to know how it was decided. */
-const weightOf = (_id, _term, { url }) => (/\/(decisions|recipes)\//.test(url) ? 0.3 : 1);
+const load = async () => {
+  const made = new MiniSearch({
+    fields: ["title", "heading", "text"],
+    storeFields: ["title", "heading", "url", "weight"],
+    tokenize,
+    processTerm,
+  });
+  made.addAll(await (await fetch("/docs/search.json")).json());
+  const options = {
+    prefix: (term) => term.length > 2,
+    fuzzy: (term) => (term.length > 4 ? 0.1 : false),
+    boost: { title: 4, heading: 3 },
+    boostDocument: (_id, _term, { weight }) => weight,
+  };
+  // A result has all words. Where none does, those with some are better than nothing.
+  return (words) => {
+    const found = made.search(words, { ...options, combineWith: "AND" });
+    return found.length > 0 ? found : made.search(words, { ...options, combineWith: "OR" });
+  };
+};
 
 const entryOf = ({ url, title, heading }) => {
   const entry = document.createElement("li");
@@ -25,14 +47,7 @@ const entryOf = ({ url, title, heading }) => {
 field.addEventListener("input", async () => {
   index ??= load();
   const wanted = field.value.trim();
-  const options = {
-    prefix: true,
-    fuzzy: 0.1,
-    boost: { title: 4, heading: 3 },
-    boostDocument: weightOf,
-    combineWith: "AND",
-  };
-  const results = wanted === "" ? [] : (await index).search(wanted, options).slice(0, 12);
+  const results = wanted === "" ? [] : (await index)(wanted).slice(0, 12);
   if (wanted !== field.value.trim()) return;
   found.replaceChildren(...results.map(entryOf));
   found.hidden = results.length === 0;

@@ -6,9 +6,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { runInNewContext } from "node:vm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { addressOf, linkFrom } from "./places.ts";
-import type { SearchEntry } from "./search.ts";
+
+/** The page shows twelve results. People look at the upper half. */
+const FIRST = 6;
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 let folder: string;
@@ -63,15 +66,99 @@ test("no page loads anything from elsewhere, nor has a script of its own", () =>
   }
 });
 
-test("the search finds a reason code, a setting and an operation", async () => {
+/** What people type, and the page that they hope for. */
+const WANTED: Record<string, string> = {
+  install: "/docs/install",
+  docker: "/docs/containers",
+  gpu: "/docs/guides/several-gpus",
+  "python handler": "/docs/dev#python",
+  vllm: "/docs/guides/vllm",
+  openai: "/docs/clients/openai",
+  webhook: "/docs/jobs#webhooks",
+  timeout: "/docs/guides/troubleshooting#a-job-failed-or-timed_out",
+  "cancel job": "/docs/jobs#ending-a-running-job",
+  retry: "/docs/jobs#lifecycle",
+  secret: "/docs/keys#secrets",
+  registry: "/docs/keys#registries",
+  "api key": "/docs/keys",
+  "rate limit": "/docs/jobs#rate-limits",
+  quota: "/docs/keys#quotas",
+  postgresql: "/docs/operating",
+  backup: "/docs/operating#back-up",
+  upgrade: "/docs/operating#upgrade",
+  https: "/docs/operating#https",
+  systemd: "/docs/operating#start-with-the-machine",
+  ssh: "/docs/ssh",
+  jupyter: "/docs/templates#public-templates",
+  "upload file": "/docs/files",
+  volume: "/docs/storage#network-volumes",
+  billing: "/docs/billing",
+  price: "/docs/billing#prices",
+  "scale to zero": "/docs/workers#scaling",
+  "cold start": "/docs/workers#flashboot",
+  autoscaling: "/docs/workers#scaling",
+  "environment variables": "/docs/workers#environment-variables",
+  "job stuck": "/docs/guides/troubleshooting",
+  "no capacity": "/docs/guides/troubleshooting",
+  "migrate from runpod": "/docs/guides/moving",
+  "multiple nodes": "/docs/installation",
+  prometheus: "/docs/operating#watch-it",
+  logs: "/docs/cli#logs",
+  "github actions": "/docs/guides/ci",
+  "forgot password": "/docs/guides/troubleshooting#i-cannot-sign-in-to-the-console",
+  invite: "/docs/people",
+  "crash-loop": "/docs/reasons",
+  MILLRACE_PORT: "/docs/settings",
+  "Create a Pod": "/docs/api/v2-pods#createPod",
+};
+
+test("the search finds what people type among its first results", async () => {
+  const search = await searchField();
+  const missed: unknown[] = [];
+  for (const [words, url] of Object.entries(WANTED)) {
+    const found = (await search(words)).slice(0, FIRST);
+    if (!found.some((one) => one.startsWith(url))) missed.push([words, url, found]);
+  }
+  expect(missed).toEqual([]);
+});
+
+/** Runs the page's own script on as much of a page as it uses. Types words, and returns where the results lead. */
+async function searchField(): Promise<(words: string) => Promise<string[]>> {
+  let input = async () => {};
+  let results: { href: string }[] = [];
+  const field = { value: "", addEventListener: (_: string, on: typeof input) => (input = on) };
+  const found = {
+    hidden: true,
+    replaceChildren: (...entries: { link: { href: string } }[]) => (results = entries.map(({ link }) => link)),
+  };
+  const document = {
+    getElementById: (id: string) => (id === "search" ? field : found),
+    createElement: (name: string) =>
+      name === "a"
+        ? { href: "" }
+        : {
+            append(link: unknown) {
+              Object.assign(this, { link });
+            },
+          },
+    addEventListener: () => {},
+  };
   const MiniSearch = createRequire(import.meta.url)("minisearch");
-  const entries = JSON.parse(await readFile(join(folder, "search.json"), "utf8")) as SearchEntry[];
-  const index = new MiniSearch({ fields: ["title", "heading", "text"], storeFields: ["url"] });
-  index.addAll(entries);
-  const found = (words: string) => index.search(words, { combineWith: "AND" }).map(({ url }: { url: string }) => url);
-  expect(found("crash-loop")).toEqual(expect.arrayContaining([expect.stringMatching(/^\/docs\/reasons/)]));
-  expect(found("MILLRACE_PORT")).toEqual(expect.arrayContaining([expect.stringMatching(/^\/docs\/settings/)]));
-  expect(found("Create a Pod")).toContain("/docs/api/v2-pods#createPod");
+  const fetch = async (url: string) => new Response(await readFile(join(folder, url.replace("/docs/", ""))));
+  runInNewContext(await readFile(join(folder, "search.js"), "utf8"), { document, fetch, MiniSearch });
+  return async (words) => {
+    field.value = words;
+    await input();
+    return results.map(({ href }) => href);
+  };
+}
+
+test("every page begins with a paragraph that says what it is for", () => {
+  const silent = [...pages].filter(([address, html]) => {
+    const begins = /<h1[^>]*>.*?<\/h1>\s*<(\w+)/s.exec(html)?.[1];
+    return begins !== "p" && !/\/(api|decisions)\/|\/docs\/recipes\/$/.test(address);
+  });
+  expect(silent.map(([address]) => address)).toEqual([]);
 });
 
 test("agents find every document as Markdown in llms.txt", async () => {
