@@ -8,14 +8,21 @@ import type { Running, Stack } from "./stack.ts";
 import type { Target } from "./workload.ts";
 
 /** A whole server in memory that is told where its worker is, because the path of a request is measured and not the start of a worker. */
-const server = fileURLToPath(new URL("../../platform/tests/fixtures/balanced-server.ts", import.meta.url));
+const SERVER = "platform/tests/fixtures/balanced-server.ts";
+const here = fileURLToPath(new URL("../..", import.meta.url));
 const EXPECTED = '"prompt"';
 /** How many idle connections nginx keeps to the worker: as many as the generator has. */
 const KEPT = 64;
 
 export type BalancedName = "lb-millrace" | "lb-nginx" | "lb-direct";
 
-export function balancedStack(name: BalancedName, options: { nodeOptions?: string } = {}): Stack {
+export interface BalancedOptions {
+  nodeOptions?: string | undefined;
+  /** The checkout whose proxy is started. The default is this one. */
+  root?: string | undefined;
+}
+
+export function balancedStack(name: BalancedName, options: BalancedOptions = {}): Stack {
   if (name === "lb-direct") return directStack();
   return name === "lb-nginx" ? nginxStack() : millraceStack(options);
 }
@@ -34,7 +41,7 @@ function directStack(): Stack {
   };
 }
 
-function millraceStack({ nodeOptions }: { nodeOptions?: string }): Stack {
+function millraceStack({ nodeOptions, root = here }: BalancedOptions): Stack {
   return {
     name: "Millrace's proxy",
     notes: ["Millrace's proxy: key checked, endpoint found, least busy of one worker chosen, both bodies streamed"],
@@ -42,7 +49,7 @@ function millraceStack({ nodeOptions }: { nodeOptions?: string }): Stack {
       const workerPort = await freePort();
       const worker = await startProgram("echo.ts", { port: workerPort });
       const env = { PATH: process.env.PATH, NODE_OPTIONS: nodeOptions };
-      const flags = ["--disable-warning=ExperimentalWarning", server, String(workerPort)];
+      const flags = ["--disable-warning=ExperimentalWarning", join(root, SERVER), String(workerPort)];
       const ready = /^listening on http:\/\/127\.0\.0\.1:(\d+) for (\S+) with (\S+)$/m;
       const proxy = await startCommand(process.execPath, flags, { ready, env });
       const [, port, endpoint, key] = proxy.line;

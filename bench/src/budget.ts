@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { freePort } from "./child.ts";
 import { type CpuProfile, type HeapNode, Inspector, type ProfileNode } from "./inspector.ts";
-import { echoSide, jobSide, SIDE_ROWS, type Side, sideName } from "./sides.ts";
+import { echoSide, openSide, SIDE_ROWS, type Side, sideName } from "./sides.ts";
 
 /** The number of requests before anything counts, and while the process is observed. */
 const WARM_UP = 30_000;
@@ -24,7 +24,7 @@ export async function measureBudget({ rows, folder, say }: BudgetParts): Promise
   for (const row of SIDE_ROWS) {
     if (!rows.has(row)) continue;
     const port = await freePort();
-    const side = await jobSide(row, { folder, nodeOptions: `--inspect=127.0.0.1:${port}`, fromSource: true });
+    const side = await openSide(row, { folder, nodeOptions: `--inspect=127.0.0.1:${port}`, fromSource: true });
     await report(sideName(row), side, port, say);
   }
 }

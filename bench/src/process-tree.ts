@@ -49,6 +49,12 @@ export function cpuNanoseconds(pids: readonly number[]): number {
   return sum;
 }
 
+/** The processes that this one has started itself. */
+export function childrenOf(pid: number): number[] {
+  const text = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8");
+  return text.split(" ").filter(Boolean).map(Number);
+}
+
 export function threadNanoseconds(pid: number, thread: number): number {
   return Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, "utf8").split(" ", 1)[0]);
 }

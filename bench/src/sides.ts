@@ -1,10 +1,12 @@
 /** A server of the job path, or echo, that stays up and is loaded in slices. */
 import { mkdtemp } from "node:fs/promises";
 import { join } from "node:path";
+import { type BalancedName, type BalancedOptions, balancedStack } from "./balanced.ts";
 import { freePort, startProgram } from "./child.ts";
 import { startMillrace } from "./millrace.ts";
+import { CONNECTIONS } from "./phases.ts";
 import type { Databases } from "./postgres.ts";
-import { cpuNanoseconds, threadNanoseconds } from "./process-tree.ts";
+import { childrenOf, cpuNanoseconds, threadNanoseconds } from "./process-tree.ts";
 import { SlicedLoad } from "./sliced-load.ts";
 import type { Running, WorkerKind } from "./stack.ts";
 
@@ -24,9 +26,10 @@ const ROWS = {
   "3b": { name: "one job per take", target: "submit", worker: "single", drains: true },
 } satisfies Record<string, Asked>;
 
-export type SideRow = keyof typeof ROWS;
-export const SIDE_ROWS = ["1", "2", "3", "3b"] as const satisfies readonly SideRow[];
-export const sideName = (row: SideRow) => ROWS[row].name;
+type JobRow = keyof typeof ROWS;
+export type SideRow = JobRow | "13";
+export const SIDE_ROWS = ["1", "2", "3", "3b", "13"] as const satisfies readonly SideRow[];
+export const sideName = (row: SideRow) => (row === "13" ? "proxied request" : ROWS[row].name);
 
 /** Microseconds of CPU time per request. */
 export interface Cost {
@@ -51,7 +54,31 @@ export interface SideOptions {
   fromSource?: boolean;
 }
 
-export async function jobSide(row: SideRow, options: SideOptions): Promise<Side> {
+export const openSide = (row: SideRow, options: SideOptions): Promise<Side> =>
+  row === "13" ? balancedSide("lb-millrace", options) : jobSide(row, options);
+
+/** What a row is compared with: nginx for the proxy, and echo for all others. */
+export const standardOf = (row: SideRow): string => (row === "13" ? "nginx" : "echo");
+export const openStandard = (row: SideRow, { folder }: SideOptions): Promise<Side> =>
+  row === "13" ? balancedSide("lb-nginx", { folder }) : echoSide();
+
+async function balancedSide(name: BalancedName, { folder, ...options }: SideOptions & BalancedOptions): Promise<Side> {
+  const running = await balancedStack(name, options).start(await mkdtemp(join(folder, "side-")));
+  const load = await SlicedLoad.open(running.submit);
+  await load.run(CONNECTIONS);
+  // nginx answers requests in a process that it starts.
+  const pids = running.pids().flatMap((pid) => [pid, ...childrenOf(pid)]);
+  return {
+    pid: pids[0]!,
+    slice: (count) => measured(pids, count, () => load.run(count)),
+    async [Symbol.asyncDispose]() {
+      load.close();
+      await running[Symbol.asyncDispose]();
+    },
+  };
+}
+
+async function jobSide(row: JobRow, options: SideOptions): Promise<Side> {
   const { target, worker, drains = false }: Asked = ROWS[row];
   const { folder, root, databases, nodeOptions, fromSource = false } = options;
   const data = await mkdtemp(join(folder, "side-"));
