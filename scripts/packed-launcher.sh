@@ -30,7 +30,8 @@ packed_node || host_node || {
 # The package's folder may be read-only, and belongs to npm.
 cache=${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/millrace
 case ${1:-} in serve | dev) is_server=yes ;; *) is_server= ;; esac
-if [ "$is_server" ] && [ "$(id -u)" = 0 ] && [ ! -e "$cache/sandbox-tried" ]; then
+# An image has what it needs, and nothing can be installed on a read-only file system.
+if [ "$is_server" ] && [ "${MILLRACE_INSTALLED_AS:-}" != image ] && [ "$(id -u)" = 0 ] && [ ! -e "$cache/sandbox-tried" ]; then
   mkdir -p "$cache" 2>/dev/null && touch "$cache/sandbox-tried" 2>/dev/null || true
   sh "$root/scripts/sandbox.sh"
 fi

@@ -4,6 +4,7 @@ import { Command, type CommanderError } from "commander";
 import { EXIT, Failure } from "./failure.ts";
 import type { Shell } from "./shell.ts";
 import { askedFor, verbs } from "./verbs.ts";
+import { VERSION } from "./version.ts";
 
 // The launcher sets this for itself. Programs started from here must not inherit it.
 delete process.env.NODE_COMPILE_CACHE;
@@ -31,7 +32,7 @@ const shell: Shell = {
   },
 };
 
-const program = new Command("millrace").description("An open, self-hosted cloud compute platform.").version("0.1.0");
+const program = new Command("millrace").description("An open, self-hosted cloud compute platform.").version(VERSION);
 
 const [asked, inner] = askedFor(process.argv.slice(2));
 for (const { name, about, load, isHidden = false } of verbs)

@@ -11,6 +11,8 @@ export interface Environment {
   MILLRACE_DATABASE_URL_FILE?: string | undefined;
   AWS_ACCESS_KEY_ID?: string | undefined;
   AWS_SECRET_ACCESS_KEY?: string | undefined;
+  MILLRACE_INSTALLED_AS?: string | undefined;
+  npm_config_registry?: string | undefined;
   MILLRACE_IMPORT_KEY?: string | undefined;
   XDG_CONFIG_HOME?: string | undefined;
   HOME?: string | undefined;

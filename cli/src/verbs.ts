@@ -121,6 +121,11 @@ export const verbs: readonly Verb[] = [
     load: async (shell) => (await import("./doctor.ts")).doctorCommand(shell),
   },
   {
+    name: "upgrade",
+    about: "say which version is newer, and how to get it",
+    load: async (shell) => (await import("./upgrade.ts")).upgradeCommand(shell),
+  },
+  {
     name: "completion",
     about: "print the script that completes verbs, flags and ids in a shell",
     load: async (shell) => (await import("./completion.ts")).completionCommand(shell),
