@@ -9,8 +9,8 @@ import type { Operations } from "../kernel/operation.ts";
 import { problem } from "../kernel/problem.ts";
 import { realRandom } from "../kernel/random.ts";
 import { closed, dateTime, name, oneOf, t } from "../kernel/schema.ts";
-import type { Request } from "../surfaces/http/reply.ts";
 import type { Ahead } from "../surfaces/http/server.ts";
+import type { Credentials } from "../surfaces/http/surface.ts";
 import { loadState, saveState } from "./emulator-state.ts";
 import type { ThisMachine } from "./this-machine.ts";
 
@@ -149,7 +149,7 @@ const OF_WORKERS = /^\/v2\/[^/]+\/(?:job-|ping\/)/;
 const STANDARD_RETRY_S = 1;
 
 function limitsOf(faults: Faults): Ahead {
-  const isLimited = ({ url }: Request, { path = "/v" }: Fault) => url.startsWith(path);
+  const isLimited = ({ url }: Credentials, { path = "/v" }: Fault) => url.startsWith(path);
   return {
     find(request) {
       if (request.url.startsWith("/emulator/") || OF_WORKERS.test(request.url)) return undefined;

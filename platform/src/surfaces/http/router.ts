@@ -113,7 +113,7 @@ export class Router {
   }
 }
 
-interface Found {
+export interface Found {
   answer: Answering;
   params: Params;
 }

@@ -3,18 +3,21 @@ import { once } from "node:events";
 import { createServer as createHttpServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Server as NetServer, Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import type { Clock } from "../../kernel/clock.ts";
+import { type Clock, realClock } from "../../kernel/clock.ts";
 import type { Log } from "../../kernel/log.ts";
 import { type Problem, problem } from "../../kernel/problem.ts";
 import { ambiguityOf } from "./ambiguous.ts";
 import { waitsForContinue } from "./body.ts";
 import type { Doorkeeper } from "./doorkeeper.ts";
 import { Lingering } from "./linger.ts";
+import { isPlain, PlainDoor } from "./plain-door.ts";
+import { PlainRequest } from "./plain-exchange.ts";
 import { problemJson } from "./problem-json.ts";
 import { sendRefusal } from "./refusal.ts";
 import { refusalText } from "./refusal-text.ts";
 import { type Answering, type Params, Reply, type Request } from "./reply.ts";
 import type { Router } from "./router.ts";
+import type { Credentials } from "./surface.ts";
 
 const HEADERS_TIMEOUT_MS = 15_000;
 /** A whole request must arrive within this time. Sending 97 MiB takes 10 minutes only on a very slow line. */
@@ -40,7 +43,7 @@ export interface ServerParts {
 /** A part that looks at a request before the routes do. */
 export interface Ahead {
   /** Returns what answers the request, or undefined to leave it to the routes. It returns a promise if it has to read the store. */
-  find(request: Request): Answering | undefined | Promise<Answering | undefined>;
+  find(request: Credentials): Answering | undefined | Promise<Answering | undefined>;
   /** Whether to take the request off HTTP and hand its connection to `upgrade`. */
   mayUpgrade(request: Request): boolean;
   upgrade(request: Request, socket: Duplex, head: Buffer): void;
@@ -91,6 +94,8 @@ function openServer({ router, ahead, unknown, doorkeeper, clock, log }: ServerPa
       server.listening && !refusalAtOnce(request as Request) && ahead?.mayUpgrade(request as Request) === true,
   });
   const answered = guarded(log);
+  /** What was found for a request before its connection went to Node. */
+  const foundBefore = new WeakMap<Socket, Answering>();
   const viaRouter = (request: Request, response: ServerResponse) => {
     const { answer, params } = router.find(request.method, request.url);
     answered(answer, request, response, params);
@@ -100,13 +105,36 @@ function openServer({ router, ahead, unknown, doorkeeper, clock, log }: ServerPa
     if (refusal) return refuse(response, refusal);
     // Open connections may still bring requests while the server is closing.
     if (!server.listening) return refuse(response, closing());
-    const found = ahead?.find(request);
+    // Nothing was found ahead of the routes for a plain request.
+    if (request instanceof PlainRequest) return answered(request.route.answer, request, response, request.route.params);
+    const before = foundBefore.get(request.socket);
+    if (before) foundBefore.delete(request.socket);
+    const found = before ?? ahead?.find(request);
     if (found === undefined) return viaRouter(request, response);
     if (!(found instanceof Promise)) return answered(found, request, response, {});
     const go = (answer?: Answering) =>
       answer ? answered(answer, request, response, {}) : viaRouter(request, response);
     found.then(go, (why) => go(unknown(why)));
   };
+  new PlainDoor(server, {
+    routeOf({ method, url }) {
+      const route = router.find(method, url);
+      return isPlain(route.answer) ? route : undefined;
+    },
+    isForOthers(request) {
+      const found = ahead?.find(request as PlainRequest & Credentials);
+      if (found === undefined) return false;
+      const isFound = (answer?: Answering) => {
+        if (answer) foundBefore.set(request.socket, answer);
+        return answer !== undefined;
+      };
+      return found instanceof Promise ? found.then(isFound, (why) => isFound(unknown(why))) : isFound(found);
+    },
+    idleMs: KEEP_ALIVE_MS,
+    checkMs: CHECK_MS,
+    clock: realClock,
+    failed: (error) => log.error({ err: error }, "idle connections could not be closed"),
+  });
   const lingering = new Lingering(clock);
   lingering.watch(server);
   doorkeeper.watch(server);

@@ -1,8 +1,9 @@
 /** Cross-origin requests of browsers: decides which pages may call endpoints, and answers the browser's preflight. */
 import { resourceWords } from "../../contract.ts";
 import type { Origins } from "../../kernel/origins.ts";
-import type { Answering, Request } from "../http/reply.ts";
+import type { Answering } from "../http/reply.ts";
 import type { Ahead } from "../http/server.ts";
+import type { Credentials } from "../http/surface.ts";
 import { addressOf } from "../proxy/address.ts";
 
 /** Response headers that a page may read in addition to those that browsers always expose. */
@@ -74,11 +75,11 @@ function leave(allowed: string): Answering {
   };
 }
 
-const isPreflight = ({ method, headers }: Request) =>
+const isPreflight = ({ method, headers }: Credentials) =>
   method === "OPTIONS" && headers.origin !== undefined && headers["access-control-request-method"] !== undefined;
 
 /** True for an endpoint's own host, and for `/v2/<word>` where the word names no resource, with any number of slashes. */
-function isInvocation({ url, headers }: Request, domain: string | undefined): boolean {
+function isInvocation({ url, headers }: Credentials, domain: string | undefined): boolean {
   if (addressOf(url, headers.host, domain)) return true;
   const word = /^\/+v2\/+([^/?]+)/.exec(url)?.[1];
   return word !== undefined && !resourceWords.some((known) => known === word);

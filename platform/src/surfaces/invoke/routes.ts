@@ -27,6 +27,7 @@ import { readyWorkers, summaryOf } from "../../resources/workers/standing.ts";
 import { ClientGone } from "../http/gone.ts";
 import { writeHead } from "../http/head.ts";
 import { JSON_TYPE, JsonText, type Pipeline, searchOf } from "../http/pipeline.ts";
+import { plainly } from "../http/plain-door.ts";
 import type { Answering, Reply, Request } from "../http/reply.ts";
 import { countedIn, type RequestMemory } from "../http/request-memory.ts";
 import type { Router } from "../http/router.ts";
@@ -79,11 +80,18 @@ export function mountInvoke(router: Router, parts: InvokeParts): void {
       operation.audited ? onRecord(parts, name, operation, work) : work,
     );
     const answer = operation.key === "caller or link" ? answerToLinks(parts, toCallers) : toCallers;
-    router.add(methodsOf(operation), operation.path, answer);
+    router.add(methodsOf(operation), operation.path, STREAMED.has(name) ? answer : plainly(answer));
   }
   pipeline.refuseOthers(router, surface, Object.values<RawOperation>(invokeOperations).map(pathAndMethods));
   mountRefusals(router, parts);
 }
+
+/** Operations that send their answers piece by piece, or read bodies of any length. */
+const STREAMED: ReadonlySet<string> = new Set<keyof typeof invokeOperations>([
+  "streamJob",
+  "getJobOutput",
+  "callOpenAi",
+]);
 
 const pathAndMethods = (operation: RawOperation) => ({ path: operation.path, methods: methodsOf(operation) });
 

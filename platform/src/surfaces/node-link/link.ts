@@ -17,6 +17,7 @@ import { sendRefusal } from "../http/refusal.ts";
 import { refusalText } from "../http/refusal-text.ts";
 import type { Answering, Reply, Request } from "../http/reply.ts";
 import type { Ahead } from "../http/server.ts";
+import type { Credentials } from "../http/surface.ts";
 import { dial } from "../proxy/connections.ts";
 import { type NodePasses, PASS_HEADER } from "./pass.ts";
 import { type Asked, askedBy, logQueryIn, POD, TUNNEL } from "./paths.ts";
@@ -48,7 +49,7 @@ export class NodeLink implements Ahead {
     this.#parts = parts;
   }
 
-  find(request: Request): Answering | undefined {
+  find(request: Credentials): Answering | undefined {
     const asked = this.#asked(request, "log");
     return asked && ((request, reply) => this.#answer(asked, request, reply));
   }
@@ -73,7 +74,7 @@ export class NodeLink implements Ahead {
     for (const follower of this.#followers) follower.abort();
   }
 
-  #asked({ url, method, headers }: Request, what: Asked["what"]): Asked | undefined {
+  #asked({ url, method, headers }: Credentials, what: Asked["what"]): Asked | undefined {
     if (method !== "GET" || headers[PASS_HEADER] === undefined) return undefined;
     const asked = askedBy(url);
     return asked?.what === what ? asked : undefined;

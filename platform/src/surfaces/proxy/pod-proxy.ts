@@ -9,7 +9,7 @@ import { problemStatuses } from "../http/problem-json.ts";
 import type { Refused, Statuses } from "../http/refusal.ts";
 import type { Answering, Reply, Request } from "../http/reply.ts";
 import type { Ahead } from "../http/server.ts";
-import type { Surface } from "../http/surface.ts";
+import type { Credentials, Surface } from "../http/surface.ts";
 import { forward, type Passing, wasNotSent } from "./forward.ts";
 import { requestHeaders } from "./headers.ts";
 import type { PodAccess } from "./pod-access.ts";
@@ -43,11 +43,11 @@ export class PodProxy implements Ahead {
     this.#parts = parts;
   }
 
-  find(request: Request): Answering | undefined {
-    const address = this.#addressOf(request);
+  find(asked: Credentials): Answering | undefined {
+    const address = this.#addressOf(asked);
     if (!address) return undefined;
-    if (address.link !== undefined) return (_, reply) => this.#open(address, request, reply);
-    return (_, reply) => this.#serve(address, request, reply, forward);
+    if (address.link !== undefined) return (request, reply) => this.#open(address, request, reply);
+    return (request, reply) => this.#serve(address, request, reply, forward);
   }
 
   mayUpgrade(request: Request): boolean {
@@ -63,7 +63,7 @@ export class PodProxy implements Ahead {
     this.#upgrades.close();
   }
 
-  #addressOf({ url, headers }: Request): PodAddress | undefined {
+  #addressOf({ url, headers }: Credentials): PodAddress | undefined {
     return podAddressOf(url, headers.host, this.#parts.domain);
   }
 

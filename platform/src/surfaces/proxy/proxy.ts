@@ -17,7 +17,7 @@ import { ClientGone } from "../http/gone.ts";
 import type { Pipeline } from "../http/pipeline.ts";
 import type { Answering, Reply, Request } from "../http/reply.ts";
 import type { Ahead } from "../http/server.ts";
-import type { Surface } from "../http/surface.ts";
+import type { Credentials, Surface } from "../http/surface.ts";
 import { keyOf } from "../invoke/surface.ts";
 import { type Address, addressOf } from "./address.ts";
 import { forward, isNodeAway, type Passing, wasNotSent } from "./forward.ts";
@@ -62,7 +62,7 @@ export class EndpointProxy implements Ahead {
     this.#parts = parts;
   }
 
-  find(request: Request): Answering | undefined | Promise<Answering | undefined> {
+  find(request: Credentials): Answering | undefined | Promise<Answering | undefined> {
     const address = this.#addressOf(request);
     if (!address) return undefined;
     if (address.form === "host") return this.#answering(address);
@@ -90,7 +90,7 @@ export class EndpointProxy implements Ahead {
     return (request, reply) => this.#serve(address, request, reply, forward, known);
   }
 
-  #ifBalanced(type: EndpointType | undefined, address: Address, request: Request) {
+  #ifBalanced(type: EndpointType | undefined, address: Address, request: Credentials) {
     if (type !== "LOAD_BALANCER") return undefined;
     const known = this.#whoMayKnow(address, request);
     if (known instanceof Promise) return known.then((known) => known && this.#answering(address, known));
@@ -102,7 +102,7 @@ export class EndpointProxy implements Ahead {
    * not exist. The result is not looked up again later. With a cached caller and endpoint it returns at once, since promises would cost
    * more than the lookup.
    */
-  #whoMayKnow({ endpoint }: Address, request: Request): Known | undefined | Promise<Known | undefined> {
+  #whoMayKnow({ endpoint }: Address, request: Credentials): Known | undefined | Promise<Known | undefined> {
     const { surface, endpoints } = this.#parts;
     try {
       const caller = surface.authenticate(request);
@@ -117,7 +117,7 @@ export class EndpointProxy implements Ahead {
     }
   }
 
-  #addressOf({ url, headers }: Request): Address | undefined {
+  #addressOf({ url, headers }: Credentials): Address | undefined {
     return addressOf(url, headers.host, this.#parts.domain);
   }
 

@@ -1,6 +1,7 @@
 /** S3: serves the files of an account's volumes to every S3 client, on a path and a host of its own. */
-import type { Answering, Request } from "../http/reply.ts";
+import type { Answering } from "../http/reply.ts";
 import type { Ahead } from "../http/server.ts";
+import type { Credentials } from "../http/surface.ts";
 import { isS3 } from "./address.ts";
 import type { S3Answers, S3SurfaceParts } from "./answers.ts";
 
@@ -12,7 +13,7 @@ export class S3Surface implements Ahead {
     this.#parts = parts;
   }
 
-  find(request: Request): Answering | undefined {
+  find(request: Credentials): Answering | undefined {
     return isS3(request, this.#parts.domain) ? this.#answering : undefined;
   }
 

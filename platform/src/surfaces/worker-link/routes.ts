@@ -27,8 +27,9 @@ import { bodyPieces } from "../http/body-pieces.ts";
 import type { Doorkeeper } from "../http/doorkeeper.ts";
 import { ClientGone } from "../http/gone.ts";
 import { JSON_TYPE, searchOf } from "../http/pipeline.ts";
+import { plainly } from "../http/plain-door.ts";
 import { sendRefusal } from "../http/refusal.ts";
-import type { Params, Reply, Request } from "../http/reply.ts";
+import type { Answering, Params, Reply, Request } from "../http/reply.ts";
 import { RequestMemory } from "../http/request-memory.ts";
 import type { Router } from "../http/router.ts";
 import { LARGE_BYTES, type LargeJson } from "../invoke/large-json.ts";
@@ -98,7 +99,6 @@ const nameIn = (segment: string) => (segment.includes("&") ? segment.slice(0, se
 const queryIn = (segment: string) => (segment.includes("&") ? segment.slice(segment.indexOf("&")) : "");
 
 type Work = (parts: WorkerLinkParts, asked: Asked) => Promise<Reply>;
-
 const works: Record<keyof typeof workerLinkOperations, Work> = {
   takeJob: (parts, asked) => take(parts, asked, 1),
   takeJobs: (parts, asked) => take(parts, asked, batchSize(asked.search)),
@@ -114,7 +114,8 @@ export function mountWorkerLink(router: Router, given: WorkerLinkGiven): void {
   for (const [name, { method, path }] of Object.entries(workerLinkOperations)) {
     const work = works[name as keyof typeof works];
     // HEAD would take a job and give it to no one.
-    router.addExactly([method], path, (request, reply, params) => answer(parts, work, request, reply, params));
+    const own: Answering = (request, reply, params) => answer(parts, work, request, reply, params);
+    router.addExactly([method], path, plainly(own));
   }
 }
 

@@ -1,0 +1,274 @@
+/** Answers plain requests straight from their connections, and hands every connection that brings anything else to Node's HTTP server. */
+import type { Server } from "node:http";
+import type { Socket } from "node:net";
+import { every } from "../../kernel/background.ts";
+import { type Clock, dateText, soon } from "../../kernel/clock.ts";
+import type { Failed } from "../../kernel/failed.ts";
+import { type Manner, PlainRequest, PlainResponse } from "./plain-exchange.ts";
+import { type PlainHead, readPlainHead } from "./plain-head.ts";
+import type { Answering } from "./reply.ts";
+import type { Found } from "./router.ts";
+
+export interface PlainDoorParts {
+  /** The route of a request that may be answered here, or undefined to leave it to Node. */
+  routeOf(head: PlainHead): Found | undefined;
+  /** Whether something comes before the routes for this request. Then it is left to Node. */
+  isForOthers(request: PlainRequest): boolean | Promise<boolean>;
+  /** How long a connection may bring nothing between two requests. */
+  idleMs: number;
+  /** How often connections are looked at. One that brings nothing at first has this long, or up to twice as long. */
+  checkMs: number;
+  clock: Clock;
+  failed: Failed;
+}
+
+const plainAnswers = new WeakSet<Answering>();
+
+/** Marks an answer that uses no more of a request and its response than `plain-exchange.ts` has. */
+export function plainly(answer: Answering): Answering {
+  plainAnswers.add(answer);
+  return answer;
+}
+
+export const isPlain = (answer: Answering) => plainAnswers.has(answer);
+
+/**
+ * Node reads each request through an HTTP parser and a stream and writes each answer through another, for 18 of the 40 microseconds that
+ * a small request takes (measured). A plain request needs neither: it has come completely, in one piece, alone on its connection, and its
+ * head can be read in one way only. The first one that is not plain takes its connection to Node for good, bytes and all.
+ */
+export class PlainDoor implements Manner {
+  readonly #server: Server;
+  readonly #parts: PlainDoorParts;
+  readonly #toNode: (socket: Socket) => void;
+  readonly #connections = new Set<PlainConnection>();
+  /** Requests that came in this turn. All are begun at its end, so that their writes share a flush. */
+  #arrived: PlainConnection[] = [];
+  readonly kept: string;
+  /** How often connections were looked at. A connection notes it, which costs less than reading the time for each request. */
+  round = 0;
+  #date = "";
+  #dateUntil = 0;
+
+  constructor(server: Server, parts: PlainDoorParts) {
+    this.#server = server;
+    this.#parts = parts;
+    this.kept = `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(parts.idleMs / 1000)}\r\n\r\n`;
+    const [listener] = server.listeners("connection") as ((socket: Socket) => void)[];
+    if (!listener) throw new Error("Node's HTTP server no longer listens to its own connections");
+    this.#toNode = listener.bind(server);
+    server.off("connection", listener);
+    server.prependListener("connection", (socket: Socket) => this.#enter(socket));
+    this.#closeWith(server);
+  }
+
+  date(): string {
+    const now = this.#parts.clock.now();
+    if (now >= this.#dateUntil || now < this.#dateUntil - 1000) {
+      this.#date = dateText(now);
+      this.#dateUntil = now - (now % 1000) + 1000;
+    }
+    return this.#date;
+  }
+
+  routeOf(head: PlainHead): Found | undefined {
+    return this.#parts.routeOf(head);
+  }
+
+  isForOthers(request: PlainRequest): boolean | Promise<boolean> {
+    return this.#parts.isForOthers(request);
+  }
+
+  /** Begins the request at the end of this turn. */
+  came(connection: PlainConnection): void {
+    if (this.#arrived.push(connection) === 1) soon(this.#beginAll);
+  }
+
+  begin(request: PlainRequest, response: PlainResponse): void {
+    this.#server.emit("request", request, response);
+  }
+
+  /** Node goes on with the connection from these bytes. */
+  handOver(connection: PlainConnection, bytes: Buffer): void {
+    const { socket } = connection;
+    this.#connections.delete(connection);
+    socket.pause();
+    if (bytes.length > 0) socket.unshift(bytes);
+    this.#toNode(socket);
+    socket.resume();
+  }
+
+  forget(connection: PlainConnection): void {
+    this.#connections.delete(connection);
+  }
+
+  #enter(socket: Socket): void {
+    this.#connections.add(new PlainConnection(this, socket));
+  }
+
+  readonly #beginAll = (): void => {
+    const arrived = this.#arrived;
+    this.#arrived = [];
+    for (const connection of arrived) connection.begin();
+  };
+
+  /** What the client sends from now on is discarded. */
+  #giveUp(connection: PlainConnection): void {
+    this.#connections.delete(connection);
+    connection.leave();
+    this.#server.emit("clientError", new NothingCame(), connection.socket);
+  }
+
+  /** Node does not know these connections, so what it does for its own is done here for them. */
+  #closeWith(server: Server): void {
+    const { idleMs, checkMs, clock, failed } = this.#parts;
+    const idleRounds = Math.ceil(idleMs / checkMs) + 1;
+    const closeIdle = server.closeIdleConnections;
+    const closeAll = server.closeAllConnections;
+    server.closeIdleConnections = () => {
+      closeIdle.call(server);
+      for (const { isBusy, socket } of this.#connections) if (!isBusy) socket.destroy();
+    };
+    server.closeAllConnections = () => {
+      closeAll.call(server);
+      for (const { socket } of this.#connections) socket.destroy();
+    };
+    const check = async () => {
+      this.round++;
+      for (const connection of this.#connections) {
+        const { isBusy, isNew, heardIn, socket } = connection;
+        const idle = isBusy ? 0 : this.round - heardIn;
+        if (isNew && idle > 1) this.#giveUp(connection);
+        else if (idle > idleRounds) socket.destroy();
+      }
+    };
+    const checking = every(clock, { name: "close connections that bring nothing", everyMs: checkMs }, check, failed);
+    server.once("close", () => void checking[Symbol.asyncDispose]());
+  }
+}
+
+/** Has the code of Node's own error for it. */
+class NothingCame extends Error {
+  readonly code = "ERR_HTTP_REQUEST_TIMEOUT";
+}
+
+class PlainConnection {
+  readonly #door: PlainDoor;
+  readonly socket: Socket;
+  /** The head that came last, as bytes and as it was understood. Most clients repeat it, and then it is not read again. */
+  #lastBytes: Buffer | undefined;
+  #lastHead: PlainHead | undefined;
+  #lastRoute: Found | undefined;
+  /** The request that has come, until it is begun. */
+  #request: PlainRequest | undefined;
+  #response: PlainResponse | undefined;
+  #isNodes = false;
+  isNew = true;
+  heardIn: number;
+
+  constructor(door: PlainDoor, socket: Socket) {
+    this.#door = door;
+    this.socket = socket;
+    this.heardIn = door.round;
+    socket.on("data", this.#data).on("end", this.#end).on("error", ignored).on("close", this.#closed);
+  }
+
+  /** Whether a request is in progress. */
+  get isBusy(): boolean {
+    return this.#request !== undefined || this.#response !== undefined;
+  }
+
+  begin(): void {
+    const request = this.#request;
+    if (!request) return;
+    this.#request = undefined;
+    const response = new PlainResponse(request, this.#door);
+    this.#response = response;
+    response.on("close", this.#answered);
+    this.#door.begin(request, response);
+  }
+
+  readonly #data = (bytes: Buffer): void => {
+    const request = this.isBusy ? undefined : this.#requestIn(bytes);
+    const isForOthers = !request || this.#door.isForOthers(request);
+    if (isForOthers === true) {
+      this.#handOver(bytes);
+      return;
+    }
+    this.isNew = false;
+    this.#request = request;
+    if (isForOthers === false) this.#door.came(this);
+    else this.#lookUp(isForOthers, bytes);
+  };
+
+  #requestIn(bytes: Buffer): PlainRequest | undefined {
+    const head = this.#headOf(bytes);
+    const route = this.#lastRoute;
+    if (!head || !route || bytes.length !== head.length + head.bodyLength) return undefined;
+    return new PlainRequest(this.socket, head, bytes.subarray(head.length), route);
+  }
+
+  #headOf(bytes: Buffer): PlainHead | undefined {
+    const last = this.#lastBytes;
+    if (last && bytes.length >= last.length && bytes.compare(last, 0, last.length, 0, last.length) === 0)
+      return this.#lastHead;
+    const head = readPlainHead(bytes);
+    if (!head) return undefined;
+    // A copy, since a part of what was received would keep all of it in memory.
+    this.#lastBytes = Buffer.from(bytes.subarray(0, head.length));
+    this.#lastHead = head;
+    this.#lastRoute = this.#door.routeOf(head);
+    return head;
+  }
+
+  /** Nothing more is read until it is known whose the request is. */
+  #lookUp(isForOthers: Promise<boolean>, bytes: Buffer): void {
+    const { socket } = this;
+    const decided = (isTheirs: boolean) => {
+      if (socket.destroyed) return;
+      if (isTheirs) {
+        this.#request = undefined;
+        this.#handOver(bytes);
+      } else {
+        this.begin();
+        socket.resume();
+      }
+    };
+    socket.pause();
+    isForOthers.then(decided, () => decided(true));
+  }
+
+  /** Behind a request in progress, Node's server lets the next one wait until this one is answered. */
+  #handOver(bytes: Buffer): void {
+    this.begin();
+    this.#isNodes = true;
+    this.leave();
+    this.socket.off("error", ignored);
+    if (!this.#response) this.socket.off("close", this.#closed);
+    this.#door.handOver(this, bytes);
+  }
+
+  /** Reads nothing more here. */
+  leave(): void {
+    this.socket.off("data", this.#data).off("end", this.#end);
+  }
+
+  readonly #answered = (): void => {
+    this.#response = undefined;
+    this.heardIn = this.#door.round;
+    if (this.#isNodes) this.socket.off("close", this.#closed);
+  };
+
+  /** A client that sends no more gets no more, as Node has it. */
+  readonly #end = (): void => {
+    this.socket.end();
+  };
+
+  readonly #closed = (): void => {
+    this.#door.forget(this);
+    this.#request = undefined;
+    this.#response?.closed();
+  };
+}
+
+const ignored = () => {};

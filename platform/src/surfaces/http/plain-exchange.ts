@@ -1,0 +1,213 @@
+/** A plain request that has arrived completely, and its answer, with the parts of Node's own classes that plain routes use. */
+import { EventEmitter } from "node:events";
+import { type OutgoingHttpHeaders, STATUS_CODES, validateHeaderName, validateHeaderValue } from "node:http";
+import type { Socket } from "node:net";
+import type { PlainHead } from "./plain-head.ts";
+import type { Found } from "./router.ts";
+
+/** Node makes two streams for each request, which cost more than everything else about a small one. */
+export class PlainRequest {
+  readonly socket: Socket;
+  readonly method: PlainHead["method"];
+  readonly url: string;
+  readonly headers: PlainHead["headers"];
+  readonly httpVersion = "1.1";
+  readonly complete = true;
+  readonly route: Found;
+  #body: Buffer | null;
+
+  constructor(socket: Socket, { method, url, headers }: PlainHead, body: Buffer, route: Found) {
+    this.socket = socket;
+    this.method = method;
+    this.url = url;
+    this.headers = headers;
+    this.route = route;
+    this.#body = body.length > 0 ? body : null;
+  }
+
+  get destroyed(): boolean {
+    return this.socket.destroyed;
+  }
+
+  get rawHeaders(): string[] {
+    return Object.entries(this.headers).flat();
+  }
+
+  /** The whole body, once. */
+  read(): Buffer | null {
+    const body = this.#body;
+    this.#body = null;
+    return body;
+  }
+
+  async *iterator(): AsyncGenerator<Buffer> {
+    const body = this.read();
+    if (body) yield body;
+  }
+
+  pause(): this {
+    return this;
+  }
+
+  resume(): this {
+    return this;
+  }
+}
+
+/** What every answer says about its connection. */
+export interface Manner {
+  /** The text of the `Date` header. */
+  date(): string;
+  /** The lines about the connection, which stays open. */
+  kept: string;
+}
+
+type Body = string | Uint8Array | undefined;
+
+/** Names that were found to be valid. All come from this program, so they are few. */
+const validNames = new Set<string>();
+const statusLines = new Map<number, string>();
+
+export class PlainResponse extends EventEmitter {
+  readonly req: PlainRequest;
+  readonly socket: Socket;
+  readonly #manner: Manner;
+  statusCode = 200;
+  statusMessage = "";
+  destroyed = false;
+  headersSent = false;
+  writableEnded = false;
+  writableFinished = false;
+  /** The head, until it is written. */
+  #head = "";
+  #length: number | undefined;
+  #isChunked = false;
+  #isLast = false;
+  #isCorked = false;
+
+  constructor(req: PlainRequest, manner: Manner) {
+    super();
+    this.req = req;
+    this.socket = req.socket;
+    this.#manner = manner;
+  }
+
+  writeHead(status: number, given: string | OutgoingHttpHeaders, more?: OutgoingHttpHeaders): this {
+    if (this.headersSent) throw new Error("the head of this answer was written before");
+    this.#begin(status, typeof given === "string" ? (more ?? {}) : given);
+    return this;
+  }
+
+  #begin(status: number, headers: OutgoingHttpHeaders): void {
+    let text = lineOf(status);
+    for (const name in headers) text += linesOf(name, headers[name]);
+    const { "Content-Length": length, Connection: connection } = headers;
+    this.#length = length === undefined ? undefined : Number(length);
+    this.#isLast = connection === "close";
+    this.#isChunked = length === undefined && status !== 204 && status !== 304;
+    if (this.#isChunked) text += "Transfer-Encoding: chunked\r\n";
+    this.statusCode = status;
+    this.#head = `${text}Date: ${this.#manner.date()}\r\n${this.#isLast ? "\r\n" : this.#manner.kept}`;
+    this.headersSent = true;
+  }
+
+  flushHeaders(): void {
+    if (this.#head !== "") this.#put(undefined);
+  }
+
+  write(chunk: string | Uint8Array): boolean {
+    if (this.writableEnded || chunk.length === 0) return true;
+    if (!this.headersSent) this.#begin(this.statusCode, {});
+    return this.#put(this.#isChunked ? chunked(chunk) : chunk);
+  }
+
+  end(body?: Body): this {
+    if (this.writableEnded) return this;
+    if (!this.headersSent) this.#begin(this.statusCode, { "Content-Length": body ? Buffer.byteLength(body) : 0 });
+    if (this.#isChunked) {
+      if (body && body.length > 0) this.#put(chunked(body));
+      this.#put("0\r\n\r\n");
+    } else if (this.#head !== "" || body) this.#put(body);
+    this.writableEnded = true;
+    if (this.#isCorked) this.socket.uncork();
+    if (this.#isLast) this.socket.destroySoon();
+    // Nearly always the system takes the answer at once.
+    if (!this.socket.writable || this.socket.writableLength === 0) this.#left();
+    else this.socket.write("", () => this.#left());
+    return this;
+  }
+
+  cork(): void {
+    this.#isCorked = true;
+    this.socket.cork();
+  }
+
+  /** Breaks the connection. */
+  destroy(): this {
+    this.destroyed = true;
+    this.socket.destroy();
+    return this;
+  }
+
+  /** Called once the answer has left, or the connection is closed. */
+  closed(): void {
+    this.destroyed = true;
+    this.emit("close");
+  }
+
+  /** If the connection has closed on this side, its end is heard of elsewhere. */
+  #left(): void {
+    if (this.destroyed || !this.socket.writable) return;
+    this.writableFinished = true;
+    this.closed();
+  }
+
+  /** Writes the head with the first part of the body. */
+  #put(part: Body): boolean {
+    const head = this.#head;
+    this.#head = "";
+    const { socket } = this;
+    if (!socket.writable) return false;
+    if (part === undefined) return socket.write(head, "latin1");
+    if (typeof part !== "string") {
+      if (head === "") return socket.write(part);
+      socket.cork();
+      socket.write(head, "latin1");
+      const isRoomLeft = socket.write(part);
+      socket.uncork();
+      return isRoomLeft;
+    }
+    // A text of one byte for each character need not be encoded.
+    return socket.write(head + part, this.#length === part.length ? "latin1" : "utf8");
+  }
+}
+
+function chunked(part: string | Uint8Array): string | Uint8Array {
+  if (typeof part === "string") return `${Buffer.byteLength(part).toString(16)}\r\n${part}\r\n`;
+  return Buffer.concat([Buffer.from(`${part.length.toString(16)}\r\n`), part, Buffer.from("\r\n")]);
+}
+
+function lineOf(status: number): string {
+  let line = statusLines.get(status);
+  if (line === undefined) {
+    if (STATUS_CODES[status] === undefined) throw new RangeError(`${status} is not a status of HTTP`);
+    line = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n`;
+    statusLines.set(status, line);
+  }
+  return line;
+}
+
+/** Headers that frame the answer are recognized by this spelling, and must not come by in another. */
+const OWN_SPELLING = /^(?:Content-Length|Connection)$/;
+const OWN = /^(?:content-length|connection|transfer-encoding|keep-alive|date)$/i;
+
+function linesOf(name: string, value: OutgoingHttpHeaders[string]): string {
+  if (!validNames.has(name)) {
+    validateHeaderName(name);
+    if (OWN.test(name) && !OWN_SPELLING.test(name)) throw new Error(`'${name}' is not for a handler to set so`);
+    validNames.add(name);
+  }
+  if (Array.isArray(value)) return value.map((one) => linesOf(name, one)).join("");
+  if (typeof value !== "number") validateHeaderValue(name, value as string);
+  return `${name}: ${value}\r\n`;
+}
