@@ -3,6 +3,7 @@ import { type ChildProcess, execFile } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { createRunpod } from "@runpod/ai-sdk-provider";
 import { generateText, streamText } from "ai";
 import OpenAI from "openai";
@@ -13,6 +14,9 @@ import { versionOf } from "../../scripts/compatibility.ts";
 import { startChild } from "./child.ts";
 import { comparedWithMatrix } from "./compatibility.ts";
 import { type Folder, millrace, ownerKey, type Server, startServer, temporaryFolder } from "./process.ts";
+
+/** The version that was run last. */
+const PYTHON_PACKAGE = "1.12.0";
 
 let data: Folder;
 let server: Server;
@@ -124,6 +128,54 @@ describe("a client that reads as the public Python package does", () => {
   });
 });
 
+/** The package's own checkout, or a folder that it is installed in. Most machines have neither, and PyPI is not asked. */
+const { MILLRACE_TEST_RUNPOD_PYTHON: installed } = process.env;
+
+describe.runIf(installed)("runpod-python, in the folder MILLRACE_TEST_RUNPOD_PYTHON", () => {
+  const program = fileURLToPath(new URL("./fixtures/python-package.py", import.meta.url));
+  comparedWithMatrix(import.meta.url, { client: "runpod-python", version: PYTHON_PACKAGE });
+  const python = async (name: string) => {
+    const { PATH = "" } = process.env;
+    const env = {
+      ...{ PATH, PYTHONPATH: installed, PYTHONDONTWRITEBYTECODE: "1", HOME: data.path },
+      ...{ RUNPOD_API_KEY: key, RUNPOD_API_BASE_URL: server.url, RUNPOD_ENDPOINT_BASE_URL: `${server.url}/v2` },
+      ENDPOINT: endpointId,
+    };
+    return JSON.parse((await promisify(execFile)("python3", [program, name], { env })).stdout.split("\n").at(-2)!);
+  };
+
+  test("run_sync returns the output", async () => {
+    expect(await python("run_sync")).toEqual({ answer: 42 });
+  });
+
+  test("run, status and output", async () => {
+    expect(await python("run")).toEqual({ status: "COMPLETED", output: [1, 2] });
+  });
+
+  test("stream yields every chunk", async () => {
+    expect(await python("stream")).toEqual(["a", { b: 1 }]);
+  });
+
+  test("cancel ends a job", async () => {
+    expect(await python("cancel")).toBe("CANCELLED");
+  });
+
+  test("health and purge", async () => {
+    expect(await python("health")).toMatchObject({ workers: expect.any(Object) });
+    expect(await python("purge_queue")).toMatchObject({ status: "completed" });
+  });
+
+  test("the user and the GPU types", async () => {
+    expect(await python("get_user")).toMatchObject({ id: expect.any(String) });
+    expect(await python("get_gpus")).toContain("NVIDIA A40");
+  });
+
+  test("a template, an endpoint of it, and registry credentials", async () => {
+    expect(await python("endpoints")).toEqual(["from-python"]);
+    expect(await python("registries")).toBe("from-python");
+  });
+});
+
 describe("openai", () => {
   comparedWithMatrix(import.meta.url, { client: "openai", version: versionOf("openai") });
   const client = () => new OpenAI({ apiKey: key, baseURL: `${server.url}/v2/${endpointId}/openai/v1`, maxRetries: 0 });
@@ -154,6 +206,25 @@ describe("@runpod/ai-sdk-provider", () => {
 
   test("streamed text", async () => {
     const { textStream } = streamText({ model: model() as never, prompt: "hello" });
+    let text = "";
+    for await (const part of textStream) text += part;
+    expect(text).toBe("Hello from the mill");
+  });
+});
+
+describe("@ai-sdk/openai-compatible", () => {
+  const version = versionOf("@ai-sdk/openai-compatible");
+  comparedWithMatrix(import.meta.url, { client: "@ai-sdk/openai-compatible", version });
+  const baseURL = () => `${server.url}/v2/${endpointId}/openai/v1`;
+  const model = () => createOpenAICompatible({ name: "millrace", baseURL: baseURL(), apiKey: key })("mock");
+
+  test("generated text", async () => {
+    const { text } = await generateText({ model: model(), prompt: "hello" });
+    expect(text).toBe("Hello from the mill");
+  });
+
+  test("streamed text", async () => {
+    const { textStream } = streamText({ model: model(), prompt: "hello" });
     let text = "";
     for await (const part of textStream) text += part;
     expect(text).toBe("Hello from the mill");
