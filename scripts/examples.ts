@@ -1,4 +1,4 @@
-/** Writes the examples into their page of the documentation: what each README says, then its program. A test fails if this was forgotten. */
+/** Writes the examples into their page of the documentation: what each README says, then its programs. A test fails if this was forgotten. */
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 
 const folder = new URL("../examples/", import.meta.url);
@@ -18,10 +18,13 @@ export const examples = [
 const MARKED = /<!-- examples -->[\s\S]*<!-- end of examples -->/;
 
 function chapter(name: string): string {
-  const [program] = readdirSync(new URL(`${name}/`, folder)).filter((file) => file.endsWith(".ts"));
+  const programs = readdirSync(new URL(`${name}/`, folder)).filter((file) => file.endsWith(".ts"));
   const read = (file: string) => readFileSync(new URL(`${name}/${file}`, folder), "utf8").trimEnd();
-  const place = `examples/${name}/${program}`;
-  return `#${read("README.md")}\n\n\`${place}\`:\n\n<!-- run by: ${place} -->\n\`\`\`ts\n${read(program!)}\n\`\`\``;
+  const shown = programs.map((program) => {
+    const place = `examples/${name}/${program}`;
+    return `\`${place}\`:\n\n<!-- run by: ${place} -->\n\`\`\`ts\n${read(program)}\n\`\`\``;
+  });
+  return [`#${read("README.md")}`, ...shown].join("\n\n");
 }
 
 export function withExamples(text: string): string {
