@@ -83,7 +83,7 @@ function listAccounts(): Command {
 }
 
 function showAccount(): Command {
-  return common("show", "show an account, with what it has spent and may spend", "team")
+  return common("show", "show an account: its spending and its limits", "team")
     .argument("<id or name>")
     .action((idOrName: string, options: Options) =>
       inInstallation(options, async ({ accounts, ...opened }) => {
@@ -163,11 +163,11 @@ function setSpending(): Command {
     .argument("<id or name>")
     .option(
       "--spend-limit <usd>",
-      "what it may cost in a calendar month (UTC), whatever it says itself; 0: no limit",
+      "the most it may spend in a calendar month (UTC), whatever limit it sets itself; 0: no limit",
       parseUsd,
     )
-    .option("--spend-webhook <url>", "what is posted a warning at 80% and 100% of a limit; none: nothing")
-    .option("--no-balance", "keep no balance any more: credit is no limit")
+    .option("--spend-webhook <url>", "URL that gets a message at 80% and 100% of a limit; none: no messages")
+    .option("--no-balance", "end the balance: credit no longer limits the account")
     .action((idOrName: string, { spendLimit, spendWebhook, balance, ...options }: SpendingOptions) =>
       inInstallation(options, async ({ accounts, audit, ...opened }) => {
         const spending = await spendingIn(opened);

@@ -215,7 +215,8 @@ async function getFile(
   await pipeline(body, createWriteStream(part, { flags: goesOn ? "a" : "w" }));
   const length = Number(answer.headers["content-length"]);
   const expected = length + (goesOn ? had : 0);
-  if ((await stat(part)).size !== expected) throw new Failure(`${path} broke off; run the same again to go on with it`);
+  if ((await stat(part)).size !== expected)
+    throw new Failure(`${path} broke off; run the same command again to continue`);
   await rename(part, target);
   await utimes(target, modifiedMs / 1000, modifiedMs / 1000);
   progress.done(path);

@@ -209,7 +209,7 @@ async function programIn(path: string, name: string): Promise<string | undefined
 async function gpus(path: string): Promise<Finding> {
   const devices = (await readdir("/dev").catch(() => [])).filter((name) => /^nvidia\d+$/.test(name));
   const tool = await programIn(path, "nvidia-smi");
-  if (!tool && devices.length === 0) return ok("none on this machine; CPU work and virtual GPUs go on");
+  if (!tool && devices.length === 0) return ok("none on this machine; CPU work and virtual GPUs work");
   if (!tool)
     return fail(`${devices.length} NVIDIA GPUs, but no nvidia-smi`, "Install NVIDIA's driver, with its tools.");
   const query = ["--query-gpu=name,driver_version,memory.total", "--format=csv,noheader"];

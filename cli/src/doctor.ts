@@ -14,7 +14,7 @@ interface Options extends TargetOptions {
 const COLOURS = { ok: "green", warn: "yellow", fail: "red" } as const;
 
 export function doctorCommand(shell: Shell): Command {
-  return withTarget(new Command("doctor").description("look for what is wrong on this machine, and say how to mend it"))
+  return withTarget(new Command("doctor").description("check this machine, and say how to fix what is wrong"))
     .option("--data <dir>", "the data folder (or MILLRACE_DATA)")
     .option("--json", "print JSON")
     .addHelpText("after", "\nExample:\n  millrace doctor --json")

@@ -56,7 +56,7 @@ test("the reasons are those of the catalogue (npx node scripts/reasons.ts writes
 
 test("who may set which field is as the operations say (npx node scripts/rights.ts writes it)", () => {
   expect(read("docs/keys.md")).toBe(withRights(read("docs/keys.md")));
-  expect(read("docs/keys.md")).toContain("the installation's owner alone: `exempt`");
+  expect(read("docs/keys.md")).toContain("only the installation's owner: `exempt`");
 });
 
 test("what an older surface cannot say is as the table has it (npx node scripts/unsayable.ts writes it)", () => {

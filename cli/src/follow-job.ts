@@ -53,7 +53,7 @@ export async function followJob(followed: Followed, stop?: AbortSignal): Promise
     said = now;
     if (shell.clock.monotonic() >= untilMs)
       throw new Failure(
-        `the job has not ended in time: it is ${record.status}, and goes on. ${howToCancel(endpoint, job)}`,
+        `the job has not ended in time: it is ${record.status} and continues. ${howToCancel(endpoint, job)}`,
         EXIT.waited,
       );
   }
@@ -74,7 +74,7 @@ function deadlineOf({ timeoutS, shell }: Followed): number {
 const howToCancel = (endpoint: string, job: string) => `Cancel it with: millrace jobs cancel ${endpoint} ${job}`;
 
 const goesOn = (endpoint: string, job: string) =>
-  new Failure(`the job goes on. ${howToCancel(endpoint, job)}`, EXIT.interrupted);
+  new Failure(`the job continues. ${howToCancel(endpoint, job)}`, EXIT.interrupted);
 
 /** Prints chunks as they come, while the reason is said for which the job waits. */
 export async function streamJob(followed: Followed, json: boolean | undefined): Promise<JobRecord> {
@@ -90,7 +90,7 @@ export async function streamJob(followed: Followed, json: boolean | undefined): 
   try {
     for await (const { event, data } of api.events(path, { signal: over.signal })) {
       if (event === "end") return data as JobRecord;
-      if (event === "reset") writeLine(shell.stderr, "the job begins again; what it streamed before no longer counts");
+      if (event === "reset") writeLine(shell.stderr, "the job starts again; ignore what it streamed before");
       else printChunk(shell, (data as { output?: unknown }).output, json);
     }
   } catch (error) {

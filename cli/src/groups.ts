@@ -39,7 +39,7 @@ const verb = (name: string, operation: string, example = "", rest: Rest = {}): D
 });
 
 const POD_COLUMNS = ["id", "name", "status", "gpu.id", "gpu.count", "cpu.id", "cost", "createdAt"];
-const FILE_LOSS = "this deletes what it holds, for good";
+const FILE_LOSS = "this deletes its contents for good";
 
 export const groups: readonly Group[] = [
   {

@@ -169,7 +169,7 @@ async function carryOver(at: Import, steps: readonly Step[], files: readonly Vol
 const summary = (todo: number, left: number, failed: readonly Fault[]) =>
   failed.length + left === 0
     ? `done: ${todo} made`
-    : `made ${todo - failed.filter(({ kind }) => kind !== "files").length} of ${todo}, left out ${left}; mend what is named above and run the same again`;
+    : `made ${todo - failed.filter(({ kind }) => kind !== "files").length} of ${todo}, left out ${left}; fix what is listed above and run the same command again`;
 
 interface Fault {
   kind: string;

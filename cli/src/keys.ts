@@ -98,7 +98,7 @@ function createKey({ env, print }: Keys): Command {
     .option("--expires <time>", "30d, 12h, 15m or 45s from now", parseDuration)
     .option(
       "--spend-limit <usd>",
-      "what all that it makes may cost in a calendar month (UTC); such a key makes no keys",
+      "the most that everything made with the key may cost in a calendar month (UTC); a key with a limit cannot make keys",
       parseUsd,
     )
     .action(({ scopes, endpoints, name, exempt, expires, spendLimit, ...options }: CreateOptions) => {

@@ -36,7 +36,7 @@ export function logsCommand(shell: Shell): Command {
     new Command("logs").description("print the log of a Pod, an endpoint, a worker or a job, and follow it with -f"),
   )
     .argument("<thing>", "id or name of an endpoint or a Pod, or id of a worker or a job")
-    .option("-f, --follow", "go on with every line as it is written")
+    .option("-f, --follow", "follow the log: print every new line")
     .option("--tail <n>", "how many of the last lines come first; 100 by default", tailOf)
     .option("--since <time>", "lines from then on, such as 10m, 2h or 2026-01-31T12:00:00Z")
     .option("--source <source>", "container: what the program wrote; system: what Millrace says about it", sourceOf)

@@ -43,7 +43,7 @@ withOwnExits(program);
 
 /** Commander ends with 1 where the command line is wrong. Ours is a status of its own. */
 function withOwnExits(command: Command): void {
-  command.showHelpAfterError("(add --help for what is possible)");
+  command.showHelpAfterError("(see --help)");
   command.exitOverride(({ exitCode }: CommanderError) => process.exit(exitCode === 0 ? 0 : EXIT.wrongUse));
   command.commands.forEach(withOwnExits);
 }

@@ -19,9 +19,9 @@ export function masterKeyCommand(): Command {
       print(done, options.json, () => [
         `sealed ${done.rewrapped} values with the new master key`,
         ...(done.unreadable
-          ? [`${done.unreadable} values were sealed by a key that is not known here: left alone`]
+          ? [`${done.unreadable} values were encrypted by a key that is unknown here; they are unchanged`]
           : []),
-        ...(fromOutside ? ["nothing needs the keys behind the first any more"] : []),
+        ...(fromOutside ? ["only the first key is still needed"] : []),
       ]);
     });
   return new Command("master-key").description("the key that protects all secrets").addCommand(rotate);

@@ -52,11 +52,7 @@ function listPrices(): Command {
 }
 
 function setPrices(): Command {
-  return common(
-    "set",
-    "set prices, from a few seconds later on, for what runs as for what is started then",
-    "cpu3c pod=0.02",
-  )
+  return common("set", "set prices; they apply a few seconds later, also to what already runs", "cpu3c pod=0.02")
     .argument("<what>", "a GPU type, a pool, a CPU flavor, or storage")
     .argument("<prices>", "such as secure=0.5,serverless=0.6 in USD; 'secure=catalog' means that of the catalog again")
     .action((what: string, text: string, options: Options) =>

@@ -36,7 +36,7 @@ export function runCommand(shell: Shell): Command {
       .option("--stream", "print what the job streams as it comes")
       .option("--sync", "submit and wait in one request (/runsync)")
       .option("-d, --detach", "print the job's id and do not wait")
-      .option("--timeout <seconds>", "give up waiting then, with exit status 5; the job goes on")
+      .option("--timeout <seconds>", "stop waiting after this time, with exit status 5; the job continues")
       .option("--json", "print the job's record as JSON; chunks of a stream as lines of JSON"),
   );
   addFlags(command, flags);

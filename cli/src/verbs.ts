@@ -117,7 +117,7 @@ export const verbs: readonly Verb[] = [
   },
   {
     name: "doctor",
-    about: "look for what is wrong on this machine, and say how to mend it",
+    about: "check this machine, and say how to fix what is wrong",
     load: async (shell) => (await import("./doctor.ts")).doctorCommand(shell),
   },
   {

@@ -61,7 +61,7 @@ test("the README's first job runs from a checkout below a home that is closed to
 
 test("another account runs none, and the machine's own folders are nobody's", async () => {
   const { key } = await millrace(join(folder.path, "data"), "accounts", "create", "second");
-  expect((await create(key, `host:${home}/echo`)).json.detail).toMatch("for the installation's owner alone");
+  expect((await create(key, `host:${home}/echo`)).json.detail).toMatch("only the installation's owner may run");
   const refused = ["/proc", "/run", "/", join(folder.path, "data"), folder.path].map(async (path) => {
     const { status, json } = await create(owner, `host:${path}`);
     return [status, json.errors?.length];

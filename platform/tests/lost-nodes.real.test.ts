@@ -45,7 +45,7 @@ test("a Pod on a node that is frozen, heard of again, and killed is shown as wha
     () => podOn(b),
     ({ status }) => status !== "RUNNING",
   );
-  expect(lost).toMatchObject({ status: "STARTING", statusReason: expect.stringContaining("is not heard of since") });
+  expect(lost).toMatchObject({ status: "STARTING", statusReason: expect.stringContaining("has been silent since") });
   a.process.kill("SIGCONT");
   await until(
     () => podOn(b),

@@ -92,7 +92,7 @@ test("a variable that is nearly a setting stops the start, any other is told of"
   await using folder = await temporaryFolder();
   expect(await refusal(folder.path, { MILLRACE_PROT: "1" })).toContain("MILLRACE_PROT is no setting; MILLRACE_PORT is");
   await using server = await startServer(folder.path, { env: { MILLRACE_COLOUR_OF_SKY: "blue" } });
-  expect(server.log()).toContain("no setting has such a name: MILLRACE_COLOUR_OF_SKY.");
+  expect(server.log()).toContain("there is no setting of this name: MILLRACE_COLOUR_OF_SKY.");
 });
 
 describe("Ctrl-C", () => {

@@ -47,7 +47,7 @@ async function untilReady({ api, clock, signal, endpoint, withinMs, say }: Rollo
     if (withoutTimes(state) !== withoutTimes(said)) say(state);
     said = state;
     if (signal.aborted)
-      throw new Failure("interrupted; the endpoint is deployed, and workers go on starting", EXIT.interrupted);
+      throw new Failure("interrupted; the endpoint is deployed, and its workers continue to start", EXIT.interrupted);
     if (clock.monotonic() > untilMs) throw new Failure(`no worker was ready in time: ${state}`, EXIT.waited);
     await sleep(clock, LOOK_MS);
   }

@@ -86,7 +86,7 @@ export class DevSession implements AsyncDisposable {
     const workers = this.#opened.use(new WorkersFollowed(parts));
     const test = new TestInput({ ...parts, folder, signal: this.#ended.signal });
     this.#introduce(client, endpoint, server, this.#clock.monotonic() - begun);
-    const failed = (error: Error) => this.#screen.trouble(`changes cannot be seen any more: ${error.message}`);
+    const failed = (error: Error) => this.#screen.trouble(`cannot watch for changes any longer: ${error.message}`);
     const changed = (paths: string[]) => {
       const again = () => this.#reload(client, endpoint, workers, test, paths);
       this.#reloading = this.#reloading.then(again).catch((error: Error) => this.#screen.trouble(error.message));

@@ -29,7 +29,7 @@ const runJob: Tool = {
   title: "Run a job and wait for it",
   description:
     "Submits a job to a queue-based endpoint and waits for its result. A job that still waits then is returned with its waitReason; " +
-    "call getJobStatus or run_job's endpoint again later, the job goes on.",
+    "the job continues: call getJobStatus later.",
   inputSchema: input(
     {
       endpointId: { type: "string", maxLength: 512 },

@@ -30,9 +30,9 @@ test("a failure that reached nobody is told of with where it was, and the proces
   expect(told).toEqual([
     [
       { err: error, how: "the failure of work that nobody awaited" },
-      "a failure that reached nobody; the server goes on",
+      "a failure that reached nobody; the server continues",
     ],
-    [{ err: error, how: "thrown where nobody caught it" }, "a failure that reached nobody; the server goes on"],
+    [{ err: error, how: "thrown where nobody caught it" }, "a failure that reached nobody; the server continues"],
     [expect.objectContaining({ err: new Error("thrown: undefined") }), expect.any(String)],
   ]);
   expect(exits).toEqual([]);
@@ -73,7 +73,7 @@ test("what cannot be trusted ends the process in order, once, with the reason", 
   process.emit("uncaughtException", new CannotGoOn("and again"));
   await clock.advance(0);
   expect([ends, exits]).toEqual([1, [1]]);
-  expect(told).toEqual([[{ err: reason }, "the server cannot go on, and ends"]]);
+  expect(told).toEqual([[{ err: reason }, "the server cannot continue, and ends"]]);
 });
 
 test("an end that fails or hangs ends all the same", async () => {

@@ -62,14 +62,14 @@ export class LastGuard implements Disposable {
       this.#inSpan = 0;
     }
     if (++this.#inSpan <= TOLD_AT_MOST)
-      this.#parts.log.error({ err: asError(error), how }, "a failure that reached nobody; the server goes on");
+      this.#parts.log.error({ err: asError(error), how }, "a failure that reached nobody; the server continues");
   }
 
   #end(reason: CannotGoOn): void {
     if (this.#ending) return;
     this.#ending = true;
     const { log, clock, end, exit } = this.#parts;
-    log.error({ err: reason }, "the server cannot go on, and ends");
+    log.error({ err: reason }, "the server cannot continue, and ends");
     clock.after(LONGEST_END_MS, () => exit(1));
     const over = () => exit(1);
     end().then(over, over);

@@ -43,7 +43,7 @@ export function folderTrouble(error: unknown, data: string): unknown {
 const SQLITE: Record<number, string> = {
   3: "this user may not open it: give it to the user with 'chown'",
   8: "this user may not write it: give it to the user with 'chown'",
-  10: "the disk failed to read or write it: look into the system's log for what is wrong with the disk",
+  10: "the disk failed to read or write it: the system's log says what is wrong with the disk",
   11: "it is damaged: restore it from a backup, or rescue what can be read with 'sqlite3 FILE .recover'",
   14: "it is a folder, or this user may not open it: look at what is there, and give it to the user with 'chown'",
   26: "it is no SQLite database: move it away if it is not Millrace's, or restore it from a backup",

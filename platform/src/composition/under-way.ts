@@ -32,7 +32,7 @@ export function countUnderWay(queue: Queue, computes: readonly Compute[]): Promi
 const some = (count: number, one: string, many = `${one}s`) => `${count} ${count === 1 ? one : many}`;
 
 export function endingText(under: UnderWay | undefined): string {
-  const again = "Ctrl-C again ends at once; what was accepted is kept either way.";
+  const again = "Ctrl-C again ends at once. Accepted work is kept either way.";
   if (!under) return `ending; waiting for requests and workers of this machine. ${again}`;
   const { jobs, workers, pods } = under;
   const waits = [

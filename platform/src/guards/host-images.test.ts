@@ -10,13 +10,15 @@ const policy = (modes: Partial<HostModes> = {}, sandboxed = true) =>
 
 test("auto means the owner's account alone, wherever the server listens", async () => {
   expect(await policy()("first")).toBeUndefined();
-  expect(await policy()("second")).toMatch(/run for the installation's owner alone \(MILLRACE_HOST_IMAGES=on allows/);
+  expect(await policy()("second")).toMatch(
+    /only the installation's owner may run 'host' images \(MILLRACE_HOST_IMAGES=on allows/,
+  );
 });
 
 test("on means every account, but nobody else's programs without a sandbox", async () => {
   expect(await policy({ hostImages: "on" })("second")).toBeUndefined();
   expect(await policy({ hostImages: "on" }, false)("first")).toBeUndefined();
-  expect(await policy({ hostImages: "on" }, false)("second")).toMatch("cannot be kept apart from this machine");
+  expect(await policy({ hostImages: "on" }, false)("second")).toMatch("cannot be isolated from this machine");
   expect(await policy({ hostImages: "on", sandbox: "optional" }, false)("second")).toBeUndefined();
 });
 

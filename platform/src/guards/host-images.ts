@@ -23,9 +23,9 @@ export function hostPolicy({ hostImages, sandbox }: HostModes, facts: Facts): Re
     if (hostImages === "off") return "images of the form 'host' are switched off here (MILLRACE_HOST_IMAGES=off)";
     if (await facts.isOwners(account)) return undefined;
     if (hostImages === "auto")
-      return "images of the form 'host' run for the installation's owner alone (MILLRACE_HOST_IMAGES=on allows them to every account)";
+      return "only the installation's owner may run 'host' images (MILLRACE_HOST_IMAGES=on allows them for every account)";
     if (facts.isIsolated() || sandbox === "optional") return undefined;
-    return "programs of this account cannot be kept apart from this machine: the server's log says what is missing, or set MILLRACE_SANDBOX=optional";
+    return "programs of this account cannot be isolated from this machine: install what the server's log says is missing, or set MILLRACE_SANDBOX=optional";
   };
 }
 

@@ -24,7 +24,7 @@ describe("an exempt key", () => {
   };
   const refused = [
     403,
-    "'exempt' can be set by the installation's owner alone, with a key of the first account that holds 'all'.",
+    "'exempt' can be set only by the installation's owner, with a key of the first account that holds 'all'.",
   ];
 
   test("is made by the installation's owner", async () => {

@@ -21,7 +21,7 @@ export function requireOperation(
   const { narrowed, byPod = false, who, orAnyOf = [] } = operation;
   for (const scope of scopesOf(operation)) requireScope(caller, scope, ...orAnyOf);
   if (caller.pod !== undefined && !byPod)
-    throw problem("not-allowed", "This API key belongs to a Pod, which may get, stop and terminate itself alone.");
+    throw problem("not-allowed", "This API key belongs to a Pod, which may only get, stop and terminate itself.");
   if (narrowed === "refused" && caller.endpoints)
     throw problem(
       "not-allowed",
@@ -35,7 +35,7 @@ export function requireOperation(
   if (who === "installation" && !caller.ownsInstallation)
     throw problem(
       "not-allowed",
-      "This is for the installation's owner alone, with a key of the first account that holds 'all'.",
+      "Only the installation's owner may do this, with a key of the first account that holds 'all'.",
       { reason: "owner-only" },
     );
 }
@@ -46,7 +46,7 @@ export function requireFields(caller: Caller, { in: schema }: Operation, body: u
   if (!reserved) return;
   throw problem(
     "not-allowed",
-    `'${reserved}' can be set by the installation's owner alone, with a key of the first account that holds 'all'.`,
+    `'${reserved}' can be set only by the installation's owner, with a key of the first account that holds 'all'.`,
     { reason: "owner-only" },
   );
 }

@@ -75,7 +75,7 @@ const S3Config = open(
     endpointUrl: t.Optional(text("Address of the object store.", 2000)),
     objectPath: t.Optional(text("What the names of files begin with.", 2000)),
   },
-  { description: "For a handler that uploads its results; handed to it as it is." },
+  { description: "For a handler that uploads its results; passed on unchanged." },
 );
 
 /** Other keys are passed to the worker unchanged. */
@@ -87,7 +87,7 @@ export const JobRequest = open(
     policy: t.Optional(Policy),
     s3Config: t.Optional(S3Config),
   },
-  { $id: "JobRequest", description: "What to do. Keys beside these are handed to the worker as they are." },
+  { $id: "JobRequest", description: "What to do. Other keys are passed to the worker unchanged." },
 );
 
 const WebhookDelivery = open({
@@ -109,9 +109,7 @@ const recordFields = {
   retries: t.Optional(count("Runs beyond the first.")),
   waitReason: t.Optional(t.String({ description: "Why a job that is IN_QUEUE waits." })),
   waitReasonCode: t.Optional(text("The code of `waitReason`, for programs: docs/reasons.md.")),
-  webhookDeliveries: t.Optional(
-    t.Array(WebhookDelivery, { description: "What became of the messages about its end." }),
-  ),
+  webhookDeliveries: t.Optional(t.Array(WebhookDelivery, { description: "Deliveries of the webhook about its end." })),
   workerId: t.Optional(text("The worker that has it or had it.")),
 };
 
@@ -190,7 +188,7 @@ export const JobDetails = open(
       lowPriority: t.Boolean(),
     }),
     webhooks: t.Optional(t.Array(t.String(), { description: "Who is told about its end." })),
-    input: t.Unknown({ description: "What the handler is given, as it was sent." }),
+    input: t.Unknown({ description: "Input for the handler, as it was sent." }),
   },
   { $id: "JobDetails", description: "A job with its input, and without its output." },
 );

@@ -94,7 +94,7 @@ export const jobOperations = {
     path: at("/runsync"),
     summary: "Submit a job and wait for its end",
     description:
-      "Where the wait ends first, the record says how far the job is, and it goes on. Its result is kept for 1 minute after its end, 5 minutes " +
+      "If the wait ends first, the record shows the job's state, and the job continues. Its result is kept for 1 minute after its end, 5 minutes " +
       "with `wait`. A body may have 20 MB by default.",
     tag,
     query: waitQuery,
@@ -135,7 +135,7 @@ export const jobOperations = {
     method: "POST",
     path: at("/cancel/{job_id}"),
     summary: "Cancel a job",
-    description: "A job that has ended stays as it is, and its real state is told.",
+    description: "A job that has already ended is unchanged, and the answer has its real state.",
     tag,
     answers: { 200: standing("CANCELLED") },
     refuses: [404],
@@ -174,7 +174,7 @@ export const jobOperations = {
     description:
       "What no answer has given yet, in one of three forms. The first of these that says something decides: `format`; POST or `wait`, for the " +
       "object; `Accept: text/event-stream`; the server's setting; how the key is sent: `Bearer` for the object, a bare key for the array. An answer " +
-      "has up to 200 chunks and 4 MiB of them. Events go on until the job's end, which comes as `end` with the record; `reset` begins a new attempt.",
+      "has up to 200 chunks and 4 MiB of them. Events continue until the job ends: `end` carries the record. `reset` marks the start of a new attempt.",
     tag,
     query: t.Object({
       wait: t.Optional(integerIn(STREAM_WAIT, "Milliseconds to wait for something to read.")),
@@ -183,7 +183,7 @@ export const jobOperations = {
         t.String({
           maxLength: 25,
           pattern: "^\\d{1,9}\\.\\d{1,15}$",
-          description: "Where to read from: `<attempt>.<sequence>`, of which the chunks behind it are given again.",
+          description: "Where to read from: `<attempt>.<sequence>`, the chunks after it are sent again.",
         }),
       ),
     }),
@@ -214,10 +214,10 @@ export const jobOperations = {
     tag,
     query: t.Object({
       attempt: t.Optional(t.Integer({ minimum: 1, maximum: 999_999_999, description: "Of which run of the job." })),
-      signature: t.Optional(text("What the URL in the record brings along.")),
+      signature: t.Optional(text("The signature from the URL in the record.")),
     }),
     headers: t.Object({
-      Range: t.Optional(text("One stretch of bytes, such as `bytes=1000-`, to go on with what broke off.", 64)),
+      Range: t.Optional(text("One range of bytes, such as `bytes=1000-`, to resume a broken download.", 64)),
     }),
     answers: {
       200: { description: "All of it.", content: inJson(t.Unknown()), headers: outputHeaders },

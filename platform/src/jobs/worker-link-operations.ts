@@ -110,7 +110,7 @@ export const workerLinkOperations = {
     tag,
     answers: {
       200: {
-        description: "Jobs that the worker has and nobody wants any more.",
+        description: "Jobs of the worker that are no longer wanted.",
         content: inJson(t.Object({ jobsToStop: t.Array(text("A job's id.")) }, { $id: "JobsToStop" }), {
           jobsToStop: [JOB],
         }),

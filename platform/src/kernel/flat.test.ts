@@ -80,7 +80,7 @@ describe("a dialect", () => {
     expect(dialect.terms(flat)).toEqual({ name: "n", workers: { min: 2, idle: 5 }, env: { A: "b" }, place });
   });
 
-  test("is found wanting where a field is neither plain nor odd nor left out by its name, or is not there any more", () => {
+  test("is found wanting where a field is neither plain nor odd nor left out by its name, or no longer exists", () => {
     const careless = flatDialect<Kept, Kept>(Sample, { unsaid: { gone: "it is not there" } });
     const record = { name: "n", image: "i", disk: 1, env: {}, tags: [], workers: { min: 1, idle: 2 }, note: "" };
     const whole = [{ ...record, place: { x: 1, y: 2 }, secret: 1 }];

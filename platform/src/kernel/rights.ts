@@ -4,7 +4,7 @@ import type { TSchema } from "./schema.ts";
 
 export const rights = {
   scope: "anyone with the scope",
-  installation: "the installation's owner alone",
+  installation: "only the installation's owner",
   "host-images": "anyone with the scope; a folder of the machine needs `MILLRACE_HOST_IMAGES` to allow it",
   quota: "anyone with the scope, up to the account's quota",
 } as const;

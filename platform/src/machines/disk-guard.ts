@@ -162,7 +162,7 @@ const sizesOf = (writers: readonly DiskWriter[]): Sizes =>
   new Map(writers.flatMap(({ id, bytes }) => (bytes === undefined ? [] : [[id, bytes]])));
 
 const leftText = (room: DiskRoom) =>
-  `${sizeText(room.freeBytes)} of ${sizeText(room.totalBytes)} are left, of which the last ${sizeText(marginOf(room))} are for records`;
+  `${sizeText(room.freeBytes)} of ${sizeText(room.totalBytes)} are left, and the last ${sizeText(marginOf(room))} are reserved for records`;
 
 function sizeText(bytes: number): string {
   return bytes >= 10 * GIB ? `${Math.round(bytes / GIB)} GB` : `${Math.round(bytes / MIB)} MB`;

@@ -91,7 +91,7 @@ export class Images {
         `cannot pull ${image}: its registry could not be asked (${why}), and this account has not shown before that it may pull it`,
         { reason: "registry-away" },
       );
-    progress(`its registry could not be asked (${why}): running what it last was for this account`);
+    progress(`its registry could not be asked (${why}): running the version that this account ran last`);
     return exactly(reference, digest);
   }
 

@@ -156,7 +156,7 @@ test("what is typed is use of the Pod; a terminal that is only open is not", asy
 test("of a program that was not there the reason says so", () => {
   const at = 0;
   expect(reasonOf({ code: 127, at }, ["fish"])).toContain("there is no program 'fish'");
-  expect(reasonOf({ code: 126, at }, ["/etc"])).toContain("'/etc' is there and cannot be run");
+  expect(reasonOf({ code: 126, at }, ["/etc"])).toContain("'/etc' cannot be run");
   expect(reasonOf({ code: 1, at }, ["fish"])).toBeUndefined();
   expect(reasonOf({ code: null, signal: "SIGKILL", at, reason: "out of memory" }, ["x"])).toBe("out of memory");
 });

@@ -108,8 +108,8 @@ export function asRule(check: () => void): void {
 /** Why a program ended, if more is known than its exit code. */
 export function reasonOf({ code, reason }: Exit, [program]: readonly string[]): string | undefined {
   if (reason !== undefined) return reason;
-  if (code === 127) return `127: there is no program '${program}' there, or what it last ran was not found`;
-  if (code === 126) return `126: '${program}' is there and cannot be run, or what it last ran could not`;
+  if (code === 127) return `127: there is no program '${program}', or a program that it started was not found`;
+  if (code === 126) return `126: '${program}' cannot be run, or a program that it started could not`;
   return undefined;
 }
 

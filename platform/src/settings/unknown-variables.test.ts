@@ -16,8 +16,8 @@ test.each([
 
 test("what is like no setting is told in one line, and stops nothing", () => {
   expect(unknown("MILLRACE_COLOUR_OF_SKY", "MILLRACE_ARE_WE_THERE")).toBe(
-    "not read, since no setting has such a name: MILLRACE_ARE_WE_THERE, MILLRACE_COLOUR_OF_SKY. " +
-      "'millrace serve --help' and the README list the settings.",
+    "ignored, because there is no setting of this name: MILLRACE_ARE_WE_THERE, MILLRACE_COLOUR_OF_SKY. " +
+      "'millrace serve --help' lists the settings.",
   );
   expect(unknown(...Array.from({ length: 13 }, (_, i) => `MILLRACE_SOMETHING_ELSE_${i}`))).toContain(" and 3 more.");
 });

@@ -18,7 +18,7 @@ export function unknownVariables(env: Record<string, string | undefined>): strin
   if (unknown.length === 0) return undefined;
   const names = unknown.toSorted().slice(0, MOST_NAMED);
   const more = unknown.length > names.length ? ` and ${unknown.length - names.length} more` : "";
-  return `not read, since no setting has such a name: ${names.join(", ")}${more}. 'millrace serve --help' and the README list the settings.`;
+  return `ignored, because there is no setting of this name: ${names.join(", ")}${more}. 'millrace serve --help' lists the settings.`;
 }
 
 const MOST_NAMED = 10;

@@ -19,8 +19,8 @@ test("failures that reach nobody are logged and survived; without its writer the
   server.process.kill("SIGUSR2");
   for (const what of ["mischief: a promise", "mischief: a timer"]) await logged(server, what);
   expect((await server.call("POST", "/v2/account/secrets", { key, body: { name: "a", value: "b" } })).status).toBe(201);
-  expect(server.log()).toContain("a failure that reached nobody; the server goes on");
+  expect(server.log()).toContain("a failure that reached nobody; the server continues");
   expect(await server.end("SIGHUP")).toBe(1);
-  expect(server.log()).toContain("the server cannot go on, and ends");
+  expect(server.log()).toContain("the server cannot continue, and ends");
   expect(server.log()).toContain("the thread that writes to the disk ended");
 });

@@ -35,7 +35,7 @@ export class ContainerLoopback implements Loopback, AsyncDisposable {
 
   async #dial(id: string, container: Container, place: { host: string; port: number }): Promise<Duplex> {
     if (process.getuid!() !== 0)
-      throw new Error("only root can enter a container's network, and this server runs as somebody else");
+      throw new Error("only root can enter a container's network, and this server does not run as root");
     return this.#dialers.dial(id, () => processesOf(container), place);
   }
 

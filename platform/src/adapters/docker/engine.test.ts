@@ -165,7 +165,7 @@ test("a container that a crash left before its start is not started while nothin
     ports: [],
   };
   const start = compute.start("pod1", { ...spec, limits } as InstanceSpec);
-  await expect(start).rejects.toThrow("programs cannot be kept apart from this machine");
+  await expect(start).rejects.toThrow("programs cannot be isolated from this machine");
   expect(asked).not.toContain("POST /containers/left/start");
 });
 

@@ -30,7 +30,7 @@ import { type EngineApi, EngineRefused, isConflict, isNotFound } from "./engine-
 export const groupBridges = (installation: string) =>
   `mg${createHash("sha256").update(installation).digest("hex").slice(0, 8)}`;
 
-export const PODMAN = "with Podman a group cannot be kept apart from anybody else: use Docker";
+export const PODMAN = "Podman cannot isolate the network of a group: use Docker";
 
 /** The engine attaches a group's network after the network that all containers share. */
 const GROUP_INTERFACE = "eth1";

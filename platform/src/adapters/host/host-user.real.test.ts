@@ -26,7 +26,7 @@ test("programs that would share the machine's network and have no limits are ref
   await using driver = await nobodysDriver();
   const id = newId();
   const refusal = await driver.tell(id, { ...specOf(world, []), entrypoint: [], cmd: ["id"] });
-  expect(refusal).toContain(`refused ${id} programs cannot be kept apart from this machine`);
+  expect(refusal).toContain(`refused ${id} programs cannot be isolated from this machine`);
   expect(refusal).toContain("instances would share the machine's network: only root can give instances a network");
   expect(refusal).toContain("instances would run without limits");
   expect(refusal).toContain("MILLRACE_SANDBOX=optional");

@@ -32,7 +32,7 @@ describe("where something is missing", () => {
     one.note("limits", "no control groups");
     await expect(one.check("owner")).rejects.toThrow("no bridge; no control groups (MILLRACE_SANDBOX=optional");
     expect(one.warning).toBe(
-      "programs cannot be kept apart from this machine, and are refused: no bridge; no control groups",
+      "programs cannot be isolated from this machine, and are refused: no bridge; no control groups",
     );
   });
 

@@ -45,7 +45,7 @@ export class Isolation {
     if (this.isWhole || this.#leave === "all") return;
     if (this.#leave === "owner" && (await this.#isOwners(account))) return;
     throw new StartRefused(
-      `programs cannot be kept apart from this machine: ${this.#reasons} (MILLRACE_SANDBOX=optional runs them all the same)`,
+      `programs cannot be isolated from this machine: ${this.#reasons} (MILLRACE_SANDBOX=optional runs them anyway)`,
       { reason: "sandbox-missing" },
     );
   }
@@ -54,8 +54,8 @@ export class Isolation {
   get warning(): string | undefined {
     if (this.isWhole) return undefined;
     return this.#leave === "nobody"
-      ? `programs cannot be kept apart from this machine, and are refused: ${this.#reasons}`
-      : `programs are not kept apart from this machine${this.#leave === "owner" ? ", and run for the owner alone" : ""}: ${this.#reasons}`;
+      ? `programs cannot be isolated from this machine, and are refused: ${this.#reasons}`
+      : `programs are not isolated from this machine${this.#leave === "owner" ? ", and run only for the owner" : ""}: ${this.#reasons}`;
   }
 
   get #reasons(): string {

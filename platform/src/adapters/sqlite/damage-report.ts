@@ -9,7 +9,7 @@ const SHOWN = 20;
 export function damageText(database: string, { kept, at, commits, isLastOnly }: Damage): string {
   const lost =
     commits === undefined
-      ? "nothing of it can be read: what was written last is lost"
+      ? "nothing of it can be read: the last writes are lost"
       : `${commits} ${commits === 1 ? "commit" : "commits"} behind it ${commits === 1 ? "is" : "are"} lost`;
   const perhaps = isLastOnly ? ", unless the power failed while it was written: then nobody was told of it" : "";
   return `the log of ${basename(database)} is damaged at byte ${at}: ${lost}${perhaps}. It is kept as ${kept}`;

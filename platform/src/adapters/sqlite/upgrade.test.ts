@@ -37,8 +37,8 @@ test("is copied as it was, for its owner alone, and each step is told", async ()
   expect(world.notes("store.db.format-1")).toEqual(["first"]);
   expect(statSync(`${world.file}.format-1`).mode & 0o777).toBe(0o600);
   expect(world.said).toEqual([
-    `bringing ${world.file} from format 1 to 2. A copy of it as it was is in ${world.file}.format-1: ` +
-      "remove that when all is well, since it keeps what is deleted from now on.",
+    `bringing ${world.file} from format 1 to 2. A copy of the old file is in ${world.file}.format-1. ` +
+      "Remove it when all is well, because it keeps data that you delete from now on.",
     expect.stringMatching(/^brought .*store\.db from format 1 to 2 in \d+ ms$/),
   ]);
 });

@@ -29,7 +29,7 @@ export async function upgrade(
   const what = `${file} from format ${format} to ${migrations.length}`;
   if (copies) await makeCopy(file, format, { what, room });
   const kept = copies
-    ? `A copy of it as it was is in ${copyOf(file, format)}: remove that when all is well, since it keeps what is deleted from now on.`
+    ? `A copy of the old file is in ${copyOf(file, format)}. Remove it when all is well, because it keeps data that you delete from now on.`
     : "No copy was made before.";
   say(`bringing ${what}. ${kept}`);
   const began = clock.monotonic();

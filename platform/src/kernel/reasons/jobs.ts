@@ -20,7 +20,7 @@ export const jobReasons = {
   "credential-lost": worded({
     means: "Millrace can no longer decrypt a credential that was sent with the job.",
     remedy: "Send the job again. Ask the operator whether the master key was changed.",
-    text: (_, about) => after("s3Config.accessSecret can no longer be opened", about),
+    text: (_, about) => after("s3Config.accessSecret can no longer be decrypted", about),
   }),
   "result-too-long": worded<{ limitMb: number }>({
     means: "The worker's result is longer than allowed.",

@@ -18,12 +18,12 @@ export const placeReasons = {
   "making-room": worded({
     means: "Something that gives way is ending, and then there will be room.",
     remedy: "Wait: it takes seconds.",
-    text: () => "room is being made: an idle worker ends",
+    text: () => "making room: an idle worker is ending",
   }),
   "waits-for-yielding": worded({
     means: "Interruptible Pods are ending, and then there will be room.",
     remedy: "Wait: it takes seconds.",
-    text: () => "waits for Pods that give way to it",
+    text: () => "waiting for interruptible Pods to end",
   }),
   "quota-reached": worded<{ what: string; used: number; limit: number; needed: number }>({
     means: "The account has as many workers, GPUs, vCPU or Pods as it may have.",
@@ -54,7 +54,7 @@ export const placeReasons = {
   "spending-unread": worded({
     means: "The server is still adding up what the account has spent.",
     remedy: "Wait: it takes seconds.",
-    text: () => "spend limit: what was spent so far is still being read",
+    text: () => "spend limit: still adding up what was spent so far",
   }),
   "machine-drained": worded<{ machine: string }>({
     means: "The operator is draining the machine.",
@@ -74,6 +74,6 @@ export const placeReasons = {
   "machine-silent": worded<{ machine: string; since: string }>({
     means: "The machine is silent at the moment, so nobody knows what runs there.",
     remedy: "Wait. If it lasts, ask the operator to look at the machine.",
-    text: ({ machine, since }) => `machine ${machine}, which is not heard of since ${since}`,
+    text: ({ machine, since }) => `machine ${machine}, which has been silent since ${since}`,
   }),
 } as const satisfies Record<string, Entry>;

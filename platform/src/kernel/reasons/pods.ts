@@ -19,13 +19,9 @@ export const podReasons = {
   "stopped-by-owner": fixed("stopped by its owner", "The owner stopped the Pod.", START_AGAIN),
   "terminated-by-owner": fixed("terminated by its owner", "The owner deleted the Pod.", NOTHING),
   "cluster-deleted": fixed("its cluster was deleted", "The cluster of the Pod was deleted.", NOTHING),
-  "account-deleted": fixed("its account went", "The account of the Pod was deleted.", NOTHING),
-  "time-over": fixed("its time was over", "The Pod reached its `terminateAfter`.", "Make a new Pod."),
-  "stop-time-reached": fixed(
-    "stopped at the time that its owner gave",
-    "The Pod reached its `stopAfter`.",
-    START_AGAIN,
-  ),
+  "account-deleted": fixed("its account was deleted", "The account of the Pod was deleted.", NOTHING),
+  "time-over": fixed("it reached its terminateAfter", "The Pod reached its `terminateAfter`.", "Make a new Pod."),
+  "stop-time-reached": fixed("it reached its stopAfter", "The Pod reached its `stopAfter`.", START_AGAIN),
   "idle-stopped": worded<{ seconds: number }>({
     means: "Nothing used the Pod for its `idleTimeout`.",
     remedy: `${START_AGAIN} Raise \`idleTimeout\` to keep it longer.`,
@@ -37,22 +33,22 @@ export const podReasons = {
     text: ({ whom }) => `interrupted: gave its place to '${whom}'`,
   }),
   "still-ending": fixed(
-    "what ran of it before is still ending",
+    "its previous program is still ending",
     "The Pod starts as soon as its previous program has ended.",
     "Wait.",
   ),
   "volume-gone": worded<{ volume: string }>({
     means: "The network volume of the Pod was deleted.",
     remedy: "Make a new Pod with another volume.",
-    text: ({ volume }) => `its network volume ${volume} is not there any more`,
+    text: ({ volume }) => `its network volume ${volume} no longer exists`,
   }),
   "nothing-runs-pods": fixed(
-    "nothing runs Pods here",
+    "no machine here runs Pods",
     "No machine of the installation runs Pods.",
     "Ask the operator.",
   ),
   "changed-meanwhile": fixed(
-    "somebody else started or ended it at this moment",
+    "another request started or ended it at the same moment",
     "Another request changed the Pod at the same time.",
     "Read its status, and try again.",
   ),
@@ -62,9 +58,9 @@ export const podReasons = {
     text: ({ how }) => `its program ended by itself (${how})`,
   }),
   "machine-was-away": fixed(
-    "its machine was away, or its program was ended from outside; it is started again",
+    "its machine was away, or something else ended its program; it is starting again",
     "The machine restarted, or someone other than Millrace ended the program.",
     "Wait: it is started again.",
   ),
-  unwanted: fixed("it is not wanted any more", "The instance is no longer needed.", NOTHING),
+  unwanted: fixed("it is no longer needed", "The instance is no longer needed.", NOTHING),
 } as const satisfies Record<string, Entry>;

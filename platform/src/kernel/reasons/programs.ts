@@ -52,13 +52,13 @@ export const programReasons = {
   "worker-silent": worded<{ seconds: number }>({
     means: "The worker runs, but has been silent for some time.",
     remedy: "Wait: it is replaced if it stays silent. Its log may show what blocks it.",
-    text: ({ seconds }) => `not heard of for ${seconds} s`,
+    text: ({ seconds }) => `silent for ${seconds} s`,
   }),
   "thaw-failed": worded<{ seconds?: number }>({
     means: "The worker was frozen and did not continue after the thaw.",
     remedy: "Nothing: another worker is started. Turn flashboot off if it happens often.",
     text: ({ seconds }, about) =>
-      seconds === undefined ? after("could not be thawed", about) : `not heard of within ${seconds} s of its thaw`,
+      seconds === undefined ? after("could not be thawed", about) : `silent for ${seconds} s after its thaw`,
   }),
   "at-lost-job": worded<{ job: string; seconds?: number }>({
     means: "The worker is still busy with a job that was cancelled, timed out or given to another worker.",

@@ -53,7 +53,7 @@ export const workerReasons = {
   "does-not-stop": worded({
     means: "The handler does not stop a job that the worker no longer holds.",
     remedy: "Make the handler stop when its job is cancelled.",
-    text: () => "it does not stop a job that is no longer its own",
+    text: () => "its handler does not stop a job that it no longer holds",
   }),
 } as const satisfies Record<string, Entry>;
 

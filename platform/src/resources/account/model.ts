@@ -101,7 +101,7 @@ export const ApiKey = resource("ApiKey", {
     exempt: t.Optional(
       t.Boolean({
         default: false,
-        description: "Whether the key is exempt from rate limits, which the installation's owner alone may say.",
+        description: "Whether the key is exempt from rate limits. Only the installation's owner may set this.",
         "x-who": "installation",
       }),
     ),
@@ -110,7 +110,7 @@ export const ApiKey = resource("ApiKey", {
         minimum: 0,
         maximum: MOST_USD,
         description:
-          "What all that the key makes may cost, in USD in a calendar month (UTC); 0 or absent means no limit. A key that has one makes and revokes no keys.",
+          "The most that everything made with the key may cost in a calendar month (UTC), in USD; 0 or absent means no limit. A key with a limit cannot make or revoke keys.",
       }),
     ),
   },
@@ -157,7 +157,7 @@ const sshKeyList = {
   keys: t.Array(t.String({ maxLength: 16_384, pattern: AUTHORIZED_KEY }), {
     maxItems: 1000,
     description:
-      "Public keys, one authorized_keys line each: whoever has one logs in to every Pod of the account by SSH. Pods created later with `startSsh` are given them.",
+      "Public keys, one authorized_keys line each. Their owners can log in to every Pod of the account by SSH. Pods created later with `startSsh` get them.",
   }),
 };
 

@@ -21,10 +21,10 @@ export const InstallationAccount = t.Object(
       description: "The quotas that were set for this account.",
     }),
     limits: t.Object(everyQuota(t.Integer(quota)), {
-      description: `What the account may have: its own quotas, and those of the installation elsewhere. ${LARGEST_QUOTA} means no limit.`,
+      description: `The limits that apply to the account: its own quotas, and the installation's where it has none. ${LARGEST_QUOTA} means no limit.`,
     }),
     used: t.Optional(
-      t.Object(everyQuota(count), { description: "What the account has of each now. Absent from lists of accounts." }),
+      t.Object(everyQuota(count), { description: "What the account uses of each now. Absent from lists of accounts." }),
     ),
   },
   { $id: "InstallationAccount" },
@@ -59,7 +59,7 @@ export const UpdateInstallationAccount = closed(
         description: "What the account may cost in a calendar month (UTC), in USD; 0 means no limit.",
       }),
     ),
-    balance: t.Optional(t.Null({ description: "Null: no balance is kept any more, and credit is no limit." })),
+    balance: t.Optional(t.Null({ description: "Null ends the balance: credit no longer limits the account." })),
   },
   { $id: "UpdateInstallationAccountRequest", minProperties: 1 },
 );

@@ -72,7 +72,7 @@ function history<const Of extends TProperties, Filter extends string = never, Co
     query: t.Object(
       {
         startTime: dateTime("The first moment."),
-        endTime: dateTime("The first moment that is not in it any more."),
+        endTime: dateTime("The end of the range, which is not part of it."),
         bucketSize: oneOf(bucketSizes),
         ...asked,
       },

@@ -46,7 +46,7 @@ const lookup = <Q extends TObject>(what: string, query: Q) =>
     method: "GET",
     path: `/v1/billing/${what}`,
     query,
-    description: "What was metered, in buckets of time, the oldest first; what cost nothing is left out.",
+    description: "Usage in buckets of time, the oldest first. Buckets without cost are left out.",
     tag: "Billing",
     status: 200,
     scope: "billing:read",

@@ -27,7 +27,7 @@ const window = {
 const only = (what: string) => t.Optional(name({ description: `Only of this ${what}, be it deleted since.` }));
 
 const described =
-  "What was metered, in buckets of time; what runs counts until now, and what cost nothing is left out. Amounts of any buckets add up to those of larger ones.";
+  "Usage in buckets of time. What runs now counts until now, and buckets without cost are left out. Amounts of any buckets add up to those of larger ones.";
 
 const lookup = <Q extends TObject, Out extends TSchema>(path: string, query: Q, out: Out) =>
   ({

@@ -9,7 +9,7 @@ export const eventOperations = {
     tag: "Account",
     summary: "Stream what changes in the account",
     description:
-      "Server-sent events. The stream shows what the key may read. It begins with `reset`, or goes on after `Last-Event-ID`. " +
+      "Server-sent events. The stream shows what the key may read. It begins with `reset`, or continues after `Last-Event-ID`. " +
       `An account may have ${MOST_STREAMS} streams at once on a node.`,
     events: AccountEvent,
     status: 200,

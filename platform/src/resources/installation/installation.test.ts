@@ -77,7 +77,7 @@ test("nobody but the installation's owner sees or does any of it, and a refused 
   for (const key of keys) {
     for (const path of [NODES, DUTIES, MACHINES, `${MACHINES}/first/instances`]) {
       const { status, json } = await first.call("GET", path, { key });
-      expect([status, json.detail]).toEqual([403, expect.stringContaining("installation's owner alone")]);
+      expect([status, json.detail]).toEqual([403, expect.stringContaining("Only the installation's owner")]);
     }
     const body = { action: "drain" };
     expect((await first.call("POST", `${MACHINES}/first/action`, { key, body })).status).toBe(403);

@@ -12,7 +12,7 @@ const silentSince = nullable(dateTime("When it was last heard of; null while it 
 export const InstallationNode = t.Object(
   {
     id: t.String({ description: "Unique node identifier." }),
-    state: oneOf(nodeStates, { description: "`SILENT`: it was not heard of for 15 s." }),
+    state: oneOf(nodeStates, { description: "`SILENT`: it has not reported for 15 s." }),
     silentSince,
     lastSeenAt: dateTime("When it last spoke, by its own clock."),
     version: nullable(t.String({ description: "Of the program; null where an earlier release wrote it." })),
@@ -78,7 +78,7 @@ export const InstallationMachine = t.Object(
     node: nullable(t.String({ description: "Id of the node that runs it." })),
     state: oneOf(machineStates, {
       description:
-        "`SILENT`: its node was not heard of for 15 s. `DRAINING`: nothing new is placed there. `DRAINED`: and nothing is left there.",
+        "`SILENT`: its node has not reported for 15 s. `DRAINING`: nothing new is placed there. `DRAINED`: and nothing is left there.",
     }),
     silentSince,
     drainingSince: nullable(dateTime("When its draining began; null while it is not drained.")),
@@ -87,7 +87,7 @@ export const InstallationMachine = t.Object(
     capacity,
     free: {
       ...capacity,
-      description: "What of that nobody has. Of a machine with virtual GPUs, only those are counted.",
+      description: "What is free of that. For a machine with virtual GPUs, only those are counted.",
     },
     pods: t.Integer({ description: "Instances of Pods that are there." }),
     workers: t.Integer({ description: "Workers that are there." }),

@@ -14,7 +14,7 @@ export const installationOperations = {
     ...lists,
     path: "/v2/installation/nodes",
     summary: "List nodes",
-    description: "Newest first. Servers on the same database, those that are not heard of included.",
+    description: "Newest first. Servers on the same database, including silent ones.",
     out: t.Object({ nodes: t.Array(InstallationNode), pagination: Pagination }),
   },
   listDuties: {

@@ -46,5 +46,5 @@ export const logQuery = t.Object({
 /** Part of the description of every operation that follows a log. */
 export const logDescription =
   "Lines that are kept come first, then every line as it is written, until the client hangs up. Each event has an id, " +
-  "`<time>/<sequence>`: sent back as `Last-Event-ID`, reading goes on behind that line. A time alone is taken too. A reader who is slow skips lines, and a `system` line " +
+  "`<time>/<sequence>`: send it back as `Last-Event-ID` to continue after that line. A time works too. A reader who is slow skips lines, and a `system` line " +
   "says how many. An account follows only so many logs at once; one more is answered with 429.";

@@ -74,7 +74,7 @@ export const Invitation = resource("Invitation", {
   given: {
     role: roleField,
     email: t.Optional(
-      emailField("Whom it is for: only a person with this address can use it. Absent means whoever has the link."),
+      emailField("Email address of the person it is for. Nobody else can use it. If absent, anyone with the link can."),
     ),
   },
   once: {
@@ -82,7 +82,11 @@ export const Invitation = resource("Invitation", {
       t.Integer({ minimum: 1, maximum: 720, default: 72, description: "How long the link can be used." }),
     ),
   },
-  shown: { email: nullable(t.String({ description: "Whom it is for; null for whoever has the link." })) },
+  shown: {
+    email: nullable(
+      t.String({ description: "Email address of the person it is for; null if anyone with the link can use it." }),
+    ),
+  },
 });
 export type Invitation = RecordOf<typeof Invitation>;
 
@@ -195,7 +199,9 @@ export const InvitationSeen = t.Object(
   {
     account: t.Object({ id: t.String(), name: t.String() }),
     role: oneOf(roles),
-    email: nullable(t.String({ description: "Whom it is for; null for whoever has the link." })),
+    email: nullable(
+      t.String({ description: "Email address of the person it is for; null if anyone with the link can use it." }),
+    ),
     invitedBy: nullable(t.String({ description: "Email address of the person who invites; null for an API key." })),
     expiresAt: dateTime("From this time on its link is refused."),
   },

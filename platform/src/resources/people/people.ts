@@ -120,7 +120,7 @@ export class People {
     const others = (await this.list(item)).filter(({ id, doc }) => id !== item.id && isActiveOwner(doc));
     const [heir] = others.toReversed();
     if (!heir)
-      throw problem("rule-broken", "The account would have no owner: make somebody else an owner first.", {
+      throw problem("rule-broken", "The account would have no owner: make someone else an owner first.", {
         reason: "last-owner",
       });
     return [this.#accounts.patching(account, account.doc.ownerId === item.id ? { ownerId: heir.id } : {})];

@@ -145,7 +145,7 @@ export const Pod = resource("Pod", {
       ),
     ),
     template: nullable(t.String({ description: "The template that it was made from." })),
-    cost: t.Number({ description: "USD per hour now, for compute; what it stores costs beside." }),
+    cost: t.Number({ description: "USD per hour now, for compute. Storage costs extra." }),
     runtime: { ...nullable(runtime), description: "Null unless it is `RUNNING`." },
     lastStatusChange: dateTime("When its status last changed."),
     createdAt: dateTime("Creation time."),

@@ -16,7 +16,7 @@ import { podView } from "./record-schema-v1.ts";
 
 const computeTypes = ["GPU", "CPU"] as const;
 const priority = t.Optional(
-  oneOf(["availability", "custom"], { description: "Taken and not needed: what is named first is tried first." }),
+  oneOf(["availability", "custom"], { description: "Accepted and ignored: types are tried in the order of the list." }),
 );
 const names = (description: string) => t.Optional(t.Array(name(), { maxItems: MOST_ITEMS, description }));
 const filter = t.Optional(

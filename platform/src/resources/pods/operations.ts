@@ -56,7 +56,7 @@ export const podOperations = {
     path: "/v2/pods/{id}/ports/{port}/link",
     summary: "Make a link to an HTTP port of a Pod",
     description:
-      "For browsers, where ports are private. It can be opened once, within ten minutes; whoever opens it gets a cookie that is good for that port alone, " +
+      "For browsers, where ports are private. It can be opened once, within ten minutes. The browser that opens it gets a cookie for that port only, " +
       "for a day at most, and no longer than the API key that it was made with.",
     tag: "Pods",
     out: t.Object({

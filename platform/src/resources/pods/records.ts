@@ -104,7 +104,7 @@ export class PodRecords {
       if (!change) return pod;
       if (await this.#write(pod, instance, change)) return change.remove ? pod : await this.pods.get(id);
     }
-    throw new Error(`Pod ${id} could not be changed: somebody else was faster each time`);
+    throw new Error(`Pod ${id} could not be changed: other requests changed it at the same time`);
   }
 
   /** Writes for the commit that creates a Pod. Its disks are metered from then on. */

@@ -110,7 +110,7 @@ test("one that gives way to nobody bids nothing, and no start takes more GPUs th
   const { id } = await world.create({ name: "box", image: "host:/app", gpu: { id: "NVIDIA A40", count: 1 } });
   await stop(world, id);
   const bid = await refused(world, RESUME, { input: { podId: id, bidPerGpu: 0.4, gpuCount: 1 } });
-  expect(bid.message).toContain("gives way to nobody");
+  expect(bid.message).toContain("is not interruptible");
   const many = await refused(world, `mutation { podResume(input: {podId: "${id}", gpuCount: 11}) { id } }`);
   expect(many.message).toContain("'gpuCount' is 11, and a Pod in the SECURE cloud has at most 10 of 'NVIDIA A40'.");
 });

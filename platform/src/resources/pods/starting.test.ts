@@ -40,7 +40,7 @@ test("with room it has its place at once", async () => {
   await expect(atOnce(world, id)).rejects.toMatchObject({ code: "wrong-state" });
 });
 
-test("where what ran of it before is still ending, it has that room again as soon as that has ended", async () => {
+test("where its previous program is still ending, it has that room again as soon as that has ended", async () => {
   await using world = await setupPods({ machine: TWO_GPUS });
   const { id } = await world.create(BOTH);
   world.running()[0]!.onAsk = () => {};

@@ -30,7 +30,7 @@ export function gpusFor(pod: KeptPod, { gpuCount, bidPerGpu }: Starting): Partia
 
 function bidFor(pod: KeptPod, bidPerGpu: number): Partial<KeptPod> {
   if (!pod.interruptible)
-    throw problem("rule-broken", "This Pod gives way to nobody, and bids nothing: start it without 'bidPerGpu'.");
+    throw problem("rule-broken", "This Pod is not interruptible, so it has no bid: start it without 'bidPerGpu'.");
   refuseLowBid({ ...pod, bidPerGpu });
   return { bidPerGpu };
 }
@@ -45,7 +45,7 @@ export function refuseMember({ doc: { cluster } }: PodItem): void {
   if (cluster)
     throw problem(
       "wrong-state",
-      `This Pod is rank ${cluster.rank} of cluster ${cluster.id}: it is not changed, stopped or deleted alone. Delete the cluster to end all of it.`,
+      `This Pod is rank ${cluster.rank} of cluster ${cluster.id}: it cannot be changed, stopped or deleted by itself. Delete the cluster to end all of it.`,
       { reason: "cluster-member" },
     );
 }

@@ -89,7 +89,7 @@ const CLAIMS: readonly PodStatus[] = ["RUNNING", "EXITED"];
 function waitsFor({ status, instance, reason }: KeptPod, silence: Reason): Reason {
   const ends = (text: string) => `${reason?.text ?? "it is to end"}; waits for ${text}, to end what runs of it there`;
   if (instance === null) return reworded(silence, ends);
-  if (status === "RUNNING") return reworded(silence, (text) => `it is on ${text}, and may go on running there`);
+  if (status === "RUNNING") return reworded(silence, (text) => `it is on ${text}, and may still be running there`);
   return reworded(silence, (text) => `${reason?.text ?? "about to be started"}; waits for ${text}`);
 }
 

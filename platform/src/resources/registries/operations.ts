@@ -14,7 +14,7 @@ const onDelegations = operationsOn(Delegation, "/v2/registries/delegations", {
 });
 
 export const registryOperations = {
-  listRegistries: on.find({}, { description: "Names alone: user names and passwords are in no answer." }),
+  listRegistries: on.find({}, { description: "Names only: no answer has user names or passwords." }),
   createRegistry: on.create({ description: "Saves a credential for pulling private images. Names are unique." }),
   getRegistry: on.get(),
   deleteRegistry: on.remove({

@@ -6,7 +6,7 @@ export const ReleaseChange = t.Object(
   {
     field: t.String({ description: "What changed, such as `gpuCount`, `locations` or `template.imageName`." }),
     old: t.Unknown({ description: "The value before; null when there was none." }),
-    new: t.Unknown({ description: "The value since; null when there is none any more." }),
+    new: t.Unknown({ description: "The new value; null if it was removed." }),
   },
   { $id: "ReleaseChange" },
 );

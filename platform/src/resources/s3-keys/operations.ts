@@ -20,5 +20,5 @@ export const s3KeyOperations = {
     }),
     out: CreatedS3Key,
   },
-  deleteS3Key: on.remove({ description: "What is signed with it is refused within a second." }),
+  deleteS3Key: on.remove({ description: "Requests signed with it are refused within a second." }),
 } as const satisfies Operations;

@@ -57,12 +57,12 @@ export const AccountRecord = t.Object(
     name: t.String({ description: "Its name." }),
     balance: nullable(
       t.Number({
-        description: "What is left of the credit that was paid for it, in USD; null where no balance is kept.",
+        description: "Remaining credit, in USD; null without a balance.",
       }),
     ),
     spentThisMonth: t.Number({ description: `What it has cost since the month began, in ${MONTHLY}.` }),
-    spendLimit: spendLimit("What the account may cost by its own word"),
-    spendLimitMost: spendLimit("What it may cost by the word of whoever runs the installation"),
+    spendLimit: spendLimit("Monthly limit that the account sets itself"),
+    spendLimitMost: spendLimit("Monthly limit that the operator sets"),
     spendWebhook: nullable(t.String({ description: "Where warnings are posted: only where it leads is shown." })),
     refusal: nullable(
       t.String({ description: "Why nothing new is started for it now; null when nothing is in the way." }),
@@ -76,7 +76,7 @@ export type AccountRecord = Static<typeof AccountRecord>;
 
 export const UpdateAccount = closed(
   {
-    spendLimit: t.Optional(spendLimit("What the account may cost by its own word")),
+    spendLimit: t.Optional(spendLimit("Monthly limit that the account sets itself")),
     spendWebhook: t.Optional(nullable(spendWebhook)),
   },
   { $id: "UpdateAccountRequest", minProperties: 1 },

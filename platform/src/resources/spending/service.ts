@@ -59,7 +59,7 @@ type ReadCost = (asked: Asked) => Promise<bigint>;
 
 const READING: Unpaid = {
   reason: because("spending-unread"),
-  sentence: "What this account has spent so far is still being read; try again in a moment.",
+  sentence: "Millrace is still adding up what this account has spent; try again in a moment.",
 };
 const MOST_CREDIT = nanosOf(MOST_USD);
 
@@ -147,7 +147,7 @@ export class SpendBook {
       if (limit !== undefined && most > 0 && limit > most)
         throw problem(
           "rule-broken",
-          `'spendLimit' must be at most ${moneyText(most)}, which whoever runs this installation allows.`,
+          `'spendLimit' must be at most ${moneyText(most)}, the limit that the operator of this installation set.`,
         );
     });
   }
@@ -309,7 +309,7 @@ export class SpendBook {
   }
 }
 
-const ENDS_NOTHING = "what runs goes on, and nothing new is started";
+const ENDS_NOTHING = "what runs continues, and nothing new starts";
 
 /** The lower of the two limits, or 0 if there is none. */
 function limitOf({ limit = 0, most = 0 }: Spending): number {

@@ -70,7 +70,7 @@ describe("a limit for the month", () => {
     const { status, json } = await world.call("POST", "/v2/pods", { body: POD });
     expect([status, json.title]).toEqual([402, "Payment Required"]);
     expect(json.detail).toMatch(
-      /^Spend limit: the account has spent [\d.]+ USD of the [\d.]+ USD that it may spend in 2026-01: what runs goes on, and nothing new is started before 2026-02-01T00:00:00/,
+      /^Spend limit: the account has spent [\d.]+ USD of the [\d.]+ USD that it may spend in 2026-01: what runs continues, and nothing new starts before 2026-02-01T00:00:00/,
     );
     expect((await money(world)).refusal).toBe(json.detail);
     expect((await podOf(world, id)).status).toBe("RUNNING");

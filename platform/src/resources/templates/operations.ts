@@ -18,7 +18,8 @@ export const templateOperations = {
   createTemplate: on.create({ description: "Names are unique in the account.", refuses: ["not-found"] }),
   getTemplate: on.get({ description: "One of the account's own, or a public one." }),
   updateTemplate: on.update({
-    description: "Changes only the fields sent. What was made from it stays as it is. `env` replaces the whole map.",
+    description:
+      "Changes only the fields that you send. Pods and endpoints made from it are unchanged. `env` replaces the whole map.",
   }),
   deleteTemplate: on.remove({
     description: "Refused while an endpoint or a Pod of the account was made from it.",

@@ -54,7 +54,7 @@ export const volumeFileOperations = {
     ...changes,
     ...{ method: "DELETE", path: FILES, status: 200, summary: "Delete a file or folder of a network volume" },
     description:
-      "A folder that holds something is deleted with `recursive` alone, and then with all that it holds, links and odd things included, but nothing that a link leads to. " +
+      "A folder that is not empty needs `recursive`. Then everything in it is deleted, including links but not their targets. " +
       "One call removes 10,000 of them at most.",
     query: t.Object({
       path: filePath("The file or folder."),

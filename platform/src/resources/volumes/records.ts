@@ -85,7 +85,7 @@ export class VolumeRecords {
       const written = await commitMetered(this.#store, [...this.#own(item, decision), ...(decision.also ?? [])]);
       if (written) return this.volumes.read(written[0]!);
     }
-    throw new Error(`network volume ${id} could not be changed: somebody else was faster each time`);
+    throw new Error(`network volume ${id} could not be changed: other requests changed it at the same time`);
   }
 
   /** Like `change`, but throws unless the volume belongs to the account. */

@@ -239,7 +239,7 @@ export class EndpointLog {
     return { after: sequence === undefined ? { ts: ts - DELAY_MS } : { ts, sequence } };
   }
 
-  /** Says that a worker's log cannot be read now. A log that is not there any more is no news. */
+  /** Says that a worker's log cannot be read now. A log that no longer exists is no news. */
   #unreadable(error: unknown): LogLine[] {
     if (!isProblem(error)) throw error;
     return error.code === "not-found" ? [] : [this.#systemLine(`its log cannot be read now: ${error.detail}`)];

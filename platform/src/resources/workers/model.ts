@@ -114,7 +114,7 @@ export const Worker = t.Object(
       t.Boolean({ description: "True for an `IDLE` worker that stands still until a job needs it (`flashboot`)." }),
     ),
     actions: t.Array(t.String(), {
-      description: "What can be asked of it now: nothing so far, since workers come and go with the work.",
+      description: "Always empty: workers start and end by themselves.",
     }),
     isStale: t.Boolean({ description: "Whether it was started from another release than the endpoint's newest." }),
     gpuCount: t.Integer({ minimum: 0 }),

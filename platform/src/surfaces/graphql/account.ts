@@ -19,7 +19,7 @@ import { DateTime } from "./scalars.ts";
 export function myself({ caller }: GraphContext): object | null {
   if (caller.pod !== undefined)
     throw refusalOf(
-      problem("not-allowed", "This API key belongs to a Pod, which may get, stop and terminate itself alone."),
+      problem("not-allowed", "This API key belongs to a Pod, which may only get, stop and terminate itself."),
     );
   return caller.anonymous ? null : {};
 }

@@ -289,7 +289,7 @@ export function requireJson(request: Request): void {
   if (encoding && encoding !== "identity") {
     throw problem(
       "wrong-media-type",
-      `The content encoding '${clip(encoding)}' is not supported; send the body as it is.`,
+      `The content encoding '${clip(encoding)}' is not supported; send the body without it.`,
     );
   }
 }

@@ -114,6 +114,6 @@ test("a server that ends says so to whoever waits for a stream, and the job goes
   await world.clock.armed(15_000);
   await world[Symbol.asyncDispose]();
   const { status, json } = await answer;
-  expect([status, json.error.message]).toEqual([503, "the server is being ended; the job goes on"]);
+  expect([status, json.error.message]).toEqual([503, "the server is shutting down; the job continues"]);
   expect(await world.queue.counts(world.endpoint)).toMatchObject({ inQueue: 1 });
 });

@@ -36,7 +36,7 @@ interface Asked {
 
 const KEEP_ALIVE_MS = 15_000;
 const DONE = "data: [DONE]";
-const ENDING = "the server is being ended; the job goes on";
+const ENDING = "the server is shutting down; the job continues";
 
 export async function openAi(parts: OpenAiParts, asked: Asked): Promise<unknown> {
   const { engine } = parts;

@@ -70,7 +70,7 @@ test("what expired is gone from the queue, not only from sight", async () => {
   expect(await world.queue.read(id, 0)).toBeUndefined();
 });
 
-describe("a job that is not there any more", () => {
+describe("a job that no longer exists", () => {
   const RUN = "results of /run are kept for 30 minutes after the end, or for less where 'ttl' of /status said so";
   const RUNSYNC =
     "results of /runsync are kept for 1 minute after the end, 5 minutes with 'wait', or for less where 'ttl' of /status said so";

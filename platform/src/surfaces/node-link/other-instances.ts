@@ -33,6 +33,6 @@ export class OtherInstances {
   async #peerOf(machine: string): Promise<Peer> {
     const peer = (await this.#peers()).find(({ machines }) => machines.includes(machine));
     if (peer) return peer;
-    throw problem("no-answer", `machine ${machine} is not reachable: nothing was heard of its node lately`);
+    throw problem("no-answer", `machine ${machine} is not reachable: its node is silent`);
   }
 }

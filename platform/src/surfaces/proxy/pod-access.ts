@@ -79,10 +79,7 @@ export class PodAccess {
       const visitor = await this.#parts.portVisits.visitor(token, address);
       if (!visitor) continue;
       if (isOwnPage(request)) return visitor;
-      throw problem(
-        "not-allowed",
-        "A page of another origin cannot use this port by the cookie of whoever looks at it.",
-      );
+      throw problem("not-allowed", "A page of another origin cannot use this port with the visitor's cookie.");
     }
     return undefined;
   }

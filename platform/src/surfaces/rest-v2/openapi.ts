@@ -9,7 +9,7 @@ import { problemStatuses } from "../http/problem-json.ts";
 export const reasons: Record<number, string> = {
   400: "The request is malformed, or conflicts with a rule of the service.",
   401: "The bearer token is missing, malformed, expired or invalid.",
-  402: "The account or the API key has spent what it may: nothing new is started, and nothing that runs is ended.",
+  402: "The account or the API key has reached its spend limit. Nothing new starts, and nothing that runs is ended.",
   403: "The token is valid, but lacks access to the resource or action.",
   404: "The resource does not exist or is not accessible to the caller.",
   405: "The path exists, but not with this method; `Allow` lists the methods it has.",
@@ -19,7 +19,7 @@ export const reasons: Record<number, string> = {
   422: "The body or a parameter does not fit its schema; `errors` lists each failure.",
   416: "The range is not within the content; `Content-Range` says how long it is.",
   429: "A rate limit window is used up; `detail` names it.",
-  507: "What was sent does not fit on the volume or the disk; nothing of it is kept.",
+  507: "The content does not fit on the volume or the disk. Nothing of it is stored.",
 };
 
 export const tagDescriptions: Record<string, string> = {

@@ -33,7 +33,7 @@ const failed = {
   status: "FAILED",
   errorCode: "credential-lost",
   error: expect.stringMatching(
-    /^s3Config\.accessSecret can no longer be opened: the master key '\w+' .* not known here$/,
+    /^s3Config\.accessSecret can no longer be decrypted: the master key '\w+' .* not known here$/,
   ),
 };
 

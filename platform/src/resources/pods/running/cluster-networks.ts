@@ -29,7 +29,7 @@ export class ClusterNetworks {
     const { clusters, compute } = this.#parts;
     const { networks } = compute;
     const found = await clusters.find(cluster.id);
-    if (!found) throw new StartRefused(`its cluster ${cluster.id} is not there any more`, { reason: "cluster-gone" });
+    if (!found) throw new StartRefused(`its cluster ${cluster.id} no longer exists`, { reason: "cluster-gone" });
     if (!networks) throw new StartRefused(whyLacking(compute, "networks"), { reason: "network-unavailable" });
     const before = found.doc.range ?? undefined;
     const ask = { account, id: cluster.id, image, names: memberNames(cluster), range: before };

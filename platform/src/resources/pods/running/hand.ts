@@ -81,7 +81,7 @@ export class PodHand implements Hand<KeptPodInstance> {
     await this.#clearings.over;
     await this.#keeper.settled();
     const { size } = await this.own();
-    if (size > 0) this.#parts.log.info({ pods: size }, "Pods go on running without the server");
+    if (size > 0) this.#parts.log.info({ pods: size }, "Pods continue to run without the server");
   }
 
   /** Whether this node may act on the machine. */

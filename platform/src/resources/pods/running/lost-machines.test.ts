@@ -20,7 +20,7 @@ async function withLostPod(body: object = CPU_POD) {
 type Lost = Awaited<ReturnType<typeof withLostPod>>;
 
 const silenceText = async ({ machine, heardAt }: Lost) =>
-  `machine ${machine}, which is not heard of since ${new Date(await heardAt()).toISOString()}`;
+  `machine ${machine}, which has been silent since ${new Date(await heardAt()).toISOString()}`;
 
 const spansOf = async (world: PodWorld, id: string) =>
   (await world.store.list({ kind: "span", limit: 100 }))
@@ -36,7 +36,7 @@ test("within 15 s it says so, with the time, on every surface, and does not clai
   const { here, there, id } = lost;
   await here.abandon();
   await there.pass(SILENT_S);
-  const reason = `it is on ${await silenceText(lost)}, and may go on running there`;
+  const reason = `it is on ${await silenceText(lost)}, and may still be running there`;
   expect(await there.pod(id)).toMatchObject({
     ...{ status: "STARTING", statusReason: reason, runtime: null, cost: 0 },
     actions: ["stop", "restart", "terminate"],
@@ -106,7 +106,7 @@ test("a restart, and a start after a stop, say what they wait for", async () => 
   await there.act(id, "stop");
   expect((await there.act(id, "start")).json).toMatchObject({
     status: "PROVISIONING",
-    statusReason: `what ran of it before is still ending; waits for ${silence}, to end what runs of it there`,
+    statusReason: `its previous program is still ending; waits for ${silence}, to end what runs of it there`,
   });
   await there[Symbol.asyncDispose]();
 });

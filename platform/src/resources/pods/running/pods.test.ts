@@ -62,7 +62,7 @@ test("stopAfter and terminateAfter act at their time", async () => {
   await world.pass(6);
   expect(await world.pod(stopped.id)).toMatchObject({
     status: "EXITED",
-    statusReason: "stopped at the time that its owner gave",
+    statusReason: "it reached its stopAfter",
     statusReasonCode: "stop-time-reached",
   });
   expect((await world.pod(gone.id)).status).toBe("RUNNING");

@@ -183,7 +183,7 @@ describe("with FlashBoot", () => {
     world.answerHealth(200);
     await world.pass(5);
     expect((await asked).text).not.toBe(worker);
-    expect(await world.log(worker)).toContain("[failed: not heard of within 10 s of its thaw]");
+    expect(await world.log(worker)).toContain("[failed: silent for 10 s after its thaw]");
   });
 
   test("after a crash of the server a frozen one is found again", async () => {

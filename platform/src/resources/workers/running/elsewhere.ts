@@ -24,7 +24,7 @@ interface Known {
 const doubted = (told: Told, node: string, seenAt: number): Told => ({
   ...told,
   standing: "doubtful",
-  reason: `its node ${node} is not heard of since ${timestamp(seenAt)}`,
+  reason: `its node ${node} has been silent since ${timestamp(seenAt)}`,
 });
 
 export class Elsewhere {
@@ -55,7 +55,7 @@ export class Elsewhere {
     for (const [worker, { endpoint, node }] of [...this.#workers]) {
       if (spokenOf.has(worker)) continue;
       this.#workers.delete(worker);
-      const reason = there.has(node) ? "it has ended" : `nothing is heard of its node ${node} any more`;
+      const reason = there.has(node) ? "it has ended" : `its node ${node} is silent`;
       this.#balancer.remove(endpoint, worker, reason);
     }
   }

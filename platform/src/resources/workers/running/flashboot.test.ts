@@ -214,7 +214,7 @@ describe("the next job", () => {
     const [worker] = world.running();
     const job = await world.submit();
     await world.pass(12);
-    expect(await world.log(worker!.id)).toContain("[failed: not heard of within 10 s of its thaw]");
+    expect(await world.log(worker!.id)).toContain("[failed: silent for 10 s after its thaw]");
     expect((await world.running().at(-1)!.take())?.id).toBe(job);
   });
 });
@@ -318,7 +318,7 @@ describe("room", () => {
     const job = (await world.call("POST", `/v2/${id}/run`, { body: { input: {} } })).json.id;
     await world.settle();
     const { waitReason } = (await world.call("GET", `/v2/${id}/status/${job}`)).json;
-    expect(waitReason).toBe("room is being made: an idle worker ends");
+    expect(waitReason).toBe("making room: an idle worker is ending");
     frozen.instance.exit({ code: 0 });
     await world.settle();
     expect((await world.running()[0]!.take())?.id).toBe(job);

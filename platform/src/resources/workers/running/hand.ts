@@ -269,7 +269,7 @@ export class WorkerHand implements Hand<KeptWorker> {
       workerLog.follow(started);
       if (endpoint.doc.type === "LOAD_BALANCER")
         this.#rotation.join({ endpoint: endpoint.id, worker: started.id, env });
-    } else if (!(await this.#find(keyed.id))) await this.#clear(keyed, "was not wanted any more");
+    } else if (!(await this.#find(keyed.id))) await this.#clear(keyed, "was no longer needed");
     // A fast worker may ask for work before its start is recorded.
     if (desk.activeAt(callOf(keyed).worker) !== undefined) await this.answered(keyed.id);
   }

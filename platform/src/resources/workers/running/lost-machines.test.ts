@@ -31,7 +31,7 @@ test("within 15 s they are UNHEALTHY with the reason and the time, not ready, an
   await first.abandon();
   await second.pass(SILENT_S);
   const since = new Date((await second.app.machines.lastSeen("first"))!).toISOString();
-  const reason = `on machine first, which is not heard of since ${since}`;
+  const reason = `on machine first, which has been silent since ${since}`;
   expect((await listed(second)).workers).toMatchObject([{ id: worker!.id, status: "UNHEALTHY", reason }]);
   expect((await second.health()).workers).toMatchObject({ idle: 0, ready: 0, running: 0, unhealthy: 1 });
   expect((await second.call("GET", `/v2/${second.endpoint}/metrics`)).json.readyWorkers).toEqual([]);

@@ -77,7 +77,7 @@ describe("a worker that was heard of and is silent now", () => {
     expect(worker.instance.exited).toBe(false);
     await world.pass(3);
     expect([worker.instance.exited, world.running().length]).toEqual([true, 1]);
-    expect(await world.log(worker.id)).toContain("[failed: not heard of for 60 s]");
+    expect(await world.log(worker.id)).toContain("[failed: silent for 60 s]");
   });
 
   test("is not judged by the time in which no server was there to hear it", async () => {
