@@ -1,7 +1,7 @@
 /** Builds what the launcher starts: the command line, the server and their threads as plain files, in a new folder per build. */
-import { randomBytes } from "node:crypto";
-import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { createHash, randomBytes } from "node:crypto";
+import { cp, mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { basename, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
@@ -20,8 +20,18 @@ const AS_THEY_ARE = ["ssh2", "@node-rs/argon2", "pg-native"];
 
 /** Writes the built code into `folder`. It looks for files that are no code where they would be if it stood in `as`. */
 export async function bundle(folder: string, as = folder): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  await cp(join(root, "scripts/build/load.cjs"), join(folder, "load.cjs"));
+  await Promise.all([join(root, "cli/src/main.ts"), ...programs].map((source) => buildProgram(source, folder, as)));
+}
+
+/**
+ * Each program is one file, which is compiled as a whole with what the engine has kept of an earlier run, and a file that loads it. Parts
+ * that are imported late are in the same file, and are evaluated only when they are needed.
+ */
+async function buildProgram(source: string, folder: string, as: string): Promise<void> {
   await using build = await rolldown({
-    input: [join(root, "cli/src/main.ts"), ...programs],
+    input: source,
     platform: "node",
     external: AS_THEY_ARE,
     plugins: [builtinsAsUsed, noPlaceOfItsOwn, requiredLate, filesBeside({ folder: as, programs })],
@@ -30,9 +40,20 @@ export async function bundle(folder: string, as = folder): Promise<void> {
       if (level === "warn") throw new Error(message);
     },
   });
-  const names = { entryFileNames: "[name].mjs", chunkFileNames: "[name]-[hash].mjs" };
-  await build.write({ dir: folder, format: "esm", ...names });
+  const { output } = await build.generate({ format: "cjs", codeSplitting: false, comments: false });
+  const name = basename(source, ".ts");
+  const code = Buffer.from(`${HEAD}${inLatin1(output[0].code)}\n})`, "latin1");
+  const digest = createHash("sha256").update(code).digest("hex").slice(0, 16);
+  await writeFile(join(folder, `${name}-code.cjs`), code);
+  const given = [name, digest].map((text) => JSON.stringify(text)).join(", ");
+  await writeFile(join(folder, `${name}.cjs`), `require("./load.cjs")(${given}, require);\n`);
 }
+
+const HEAD = "(function (exports, require, module, __filename, __dirname) {";
+
+/** The engine keeps a text with one byte for each character, if it has no others. */
+const inLatin1 = (code: string) =>
+  code.replaceAll(/[^\0-\xff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
 /** `sources` lists all source files as the launcher sees them. A build is valid for exactly these. */
 async function buildFrom(sources: string): Promise<void> {

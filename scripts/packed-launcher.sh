@@ -44,4 +44,4 @@ export NODE_COMPILE_CACHE
 : "${MALLOC_MMAP_THRESHOLD_:=4194304}"
 export MALLOC_MMAP_THRESHOLD_
 ulimit -n "$(ulimit -Hn)" 2>/dev/null || true
-exec "$node" --disable-warning=ExperimentalWarning "$root/built/main.mjs" "$@"
+exec "$node" --disable-warning=ExperimentalWarning "$root/built/main.cjs" "$@"

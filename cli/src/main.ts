@@ -34,13 +34,6 @@ const shell: Shell = {
 
 const program = new Command("millrace").description("An open, self-hosted cloud compute platform.").version(VERSION);
 
-const [asked, inner] = askedFor(process.argv.slice(2));
-for (const { name, about, load, isHidden = false } of verbs)
-  program.addCommand(name === asked ? await load(shell, inner) : new Command(name).description(about), {
-    hidden: isHidden,
-  });
-withOwnExits(program);
-
 /** Commander ends with 1 where the command line is wrong. Ours is a status of its own. */
 function withOwnExits(command: Command): void {
   command.showHelpAfterError("(see --help)");
@@ -48,13 +41,22 @@ function withOwnExits(command: Command): void {
   command.commands.forEach(withOwnExits);
 }
 
-try {
-  await holding(program.parseAsync());
-} catch (error) {
-  // A person who pressed Ctrl-C knows why the work broke off, and hears only of what goes on without it.
-  if (!stop?.signal.aborted || error instanceof Failure) {
-    const { errors = [] } = error as { errors?: readonly string[] };
-    console.error([`millrace: ${(error as Error).message}`, ...errors].join("\n  "));
-    process.exitCode = error instanceof Failure ? error.exitCode : EXIT.failed;
-  }
+async function run(): Promise<void> {
+  const [asked, inner] = askedFor(process.argv.slice(2));
+  for (const { name, about, load, isHidden = false } of verbs)
+    program.addCommand(name === asked ? await load(shell, inner) : new Command(name).description(about), {
+      hidden: isHidden,
+    });
+  withOwnExits(program);
+  await program.parseAsync();
 }
+
+function sayWhyNot(error: unknown): void {
+  // A person who pressed Ctrl-C knows why the work broke off, and hears only of what goes on without it.
+  if (stop?.signal.aborted && !(error instanceof Failure)) return;
+  const { errors = [] } = error as { errors?: readonly string[] };
+  console.error([`millrace: ${(error as Error).message}`, ...errors].join("\n  "));
+  process.exitCode = error instanceof Failure ? error.exitCode : EXIT.failed;
+}
+
+holding(run()).catch(sayWhyNot);

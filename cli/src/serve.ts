@@ -1,5 +1,6 @@
 /** `millrace serve`: runs the server until it is told to stop. */
 
+import { channel } from "node:diagnostics_channel";
 import { flushCompileCache } from "node:module";
 import { isLoopback, nodeUrlOf } from "@millrace/platform/composition/server-address.ts";
 import { holding, realClock } from "@millrace/platform/kernel/clock.ts";
@@ -64,8 +65,9 @@ export function serveCommand(): Command {
           "put a proxy that speaks TLS in front before keys cross a network that others can read",
       );
     console.log(`listening on ${server.url}`);
-    // This is saved now, because the engine later drops code that only a start needs, and a killed server saves nothing.
+    // Compiled code is kept now, because the engine later drops what only a start needs, and a killed server keeps nothing.
     flushCompileCache();
+    channel("millrace:started").publish(undefined);
   });
 }
 

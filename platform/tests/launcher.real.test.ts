@@ -41,7 +41,7 @@ test("the launcher starts built code, and builds it again when a source has chan
 test("the repository itself is built, and starts from there", async () => {
   const says = `data:text/javascript,${encodeURIComponent("console.error(process.argv[1])")}`;
   const { stderr } = await run(launcher, ["--help"], { env: { NODE_OPTIONS: `--import=${says}` } });
-  expect(stderr).toMatch(/node_modules\/\.cache\/built\/[0-9a-f]{12}\/main\.mjs\n/);
+  expect(stderr).toMatch(/node_modules\/\.cache\/built\/[0-9a-f]{12}\/main\.cjs\n/);
 });
 
 test("several that start at once build once", async () => {

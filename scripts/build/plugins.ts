@@ -1,5 +1,4 @@
 /** Plugins for the bundler: how built code finds files, Node's own modules, and packages that it loads late. */
-import { isBuiltin } from "node:module";
 import { basename, dirname, join, relative } from "node:path";
 import type { Plugin } from "rolldown";
 
@@ -21,18 +20,21 @@ export const filesBeside = ({ folder, programs }: Places): Plugin => ({
     const built = (path: string) => {
       const source = join(dirname(id), path);
       if (!programs.includes(source)) throw new Error(`${id} starts ${source}, which the build does not name`);
-      return JSON.stringify(`${basename(path, ".ts")}.mjs`);
+      return JSON.stringify(`${basename(path, ".ts")}.cjs`);
     };
     return code.replace(PLACE, (...given) => {
       const { url, name, own } = given.at(-1) as Record<string, string | undefined>;
-      if (url !== undefined) return `new URL(${built(url)}, import.meta.url)`;
-      if (name !== undefined) return `join(import.meta.dirname, ${built(name)})`;
-      const source = relative(folder, own === "url" ? id : dirname(id));
-      if (own === "url") return `new URL(${JSON.stringify(source)}, import.meta.url).href`;
-      return `process.getBuiltinModule("node:path").join(import.meta.dirname, ${JSON.stringify(source)})`;
+      if (url !== undefined) return urlOf(built(url));
+      if (name !== undefined) return pathOf(built(name));
+      const source = JSON.stringify(relative(folder, own === "url" ? id : dirname(id)));
+      return own === "url" ? `${urlOf(source)}.href` : pathOf(source);
     });
   },
 });
+
+const NODES = "globalThis.process.getBuiltinModule";
+const pathOf = (place: string) => `${NODES}("node:path").join(__dirname, ${place})`;
+const urlOf = (place: string) => `${NODES}("node:url").pathToFileURL(${pathOf(place)})`;
 
 /** These packages use it only for log transports, which run in their own threads. We have none. */
 const HARMLESS = /\/node_modules\/(pino|thread-stream)\//;
@@ -55,19 +57,24 @@ export const requiredLate: Plugin = {
 };
 
 const IMPORT =
-  /^import (?:(?<whole>[\w$]+)(?:, )?)?(?:\* as (?<all>[\w$]+)|\{ (?<some>[^}]*) \})? from "(?<module>node:[\w/]+)";$/gm;
+  /^import (?!type )(?:(?<whole>[\w$]+)(?:, )?)?(?:\* as (?<all>[\w$]+)|\{(?<some>[^}]*)\})? from ["'](?<module>node:[\w/]+)["'];?$/gm;
 
-/** Importing one of Node's modules reads all of its exports. For `node:http` that loads a whole HTTP client: 40 ms and 5 MB. */
+/** Each file asks for Node's modules when it is evaluated itself. A bundler would load all of them at the start of a program. */
 export const builtinsAsUsed: Plugin = {
   name: "builtins-as-used",
-  resolveId: (source, _importer, { kind }) =>
-    kind !== "require-call" && isBuiltin(source)
-      ? { id: `node:${source.replace("node:", "")}`, external: true }
-      : undefined,
-  renderChunk: (code) =>
+  transform: (code) =>
     code.replace(IMPORT, (...given) => {
       const { whole, all, some, module } = given.at(-1) as Record<string, string | undefined>;
-      const names = [whole, all, some && `{ ${some.replaceAll(" as ", ": ")} }`].filter(Boolean);
-      return names.map((name) => `const ${name} = globalThis.process.getBuiltinModule("${module}");`).join(" ");
+      const names = [whole, all, some && `{ ${valuesIn(some)} }`].filter(Boolean);
+      return names.map((name) => `const ${name} = ${NODES}("${module}");`).join(" ");
     }),
 };
+
+/** The imported values as they are written in a declaration. Types exist only for the compiler. */
+const valuesIn = (imported: string) =>
+  imported
+    .split(",")
+    .map((name) => name.trim())
+    .filter((name) => name !== "" && !name.startsWith("type "))
+    .map((name) => name.replace(" as ", ": "))
+    .join(", ");

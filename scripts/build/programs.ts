@@ -3,9 +3,7 @@ export const PROGRAMS = [
   "adapters/docker/watchdog-program.ts",
   "adapters/machine/dialer-process.ts",
   "adapters/machine/forker-process.ts",
-  "adapters/sqlite/queue-program.ts",
   "adapters/sqlite/sqlite-lists-thread.ts",
-  "adapters/sqlite/store-program.ts",
   "adapters/sqlite/writer-thread.ts",
   "surfaces/invoke/large-json-thread.ts",
 ];

@@ -1,6 +1,7 @@
 /** The watchdog's process. It waits for the server's end, then for a new server, and ends the workers if none comes. */
 import { readFile } from "node:fs/promises";
 import { stay } from "../../kernel/clock.ts";
+import { floating } from "../../kernel/floating.ts";
 import { label } from "./container.ts";
 import type { Listed } from "./containers.ts";
 import { EngineApi } from "./engine-api.ts";
@@ -44,11 +45,14 @@ async function endWorkers(): Promise<void> {
   }
 }
 
-for await (const _ of process.stdin) {
-  // The server never writes anything. The end of the input tells that it has ended.
-}
-const workers = await runningWorkers().catch(() => undefined);
-if (workers?.length !== 0) {
+async function watch(): Promise<void> {
+  for await (const _ of process.stdin) {
+    // The server never writes anything. The end of the input tells that it has ended.
+  }
+  const workers = await runningWorkers().catch(() => undefined);
+  if (workers?.length === 0) return;
   await stay(Number(afterMs));
   await endWorkers();
 }
+
+floating(watch(), () => process.exit(1));

@@ -19,7 +19,7 @@ interface Surroundings {
   writing?: keyof typeof WRITING;
 }
 
-const inThread = (file: string) => threadFlusher(file, new URL("./queue-program.ts", import.meta.url));
+const inThread = (file: string) => threadFlusher(file, "queue");
 
 /** Where the file is written. A server keeps everything that takes longer than a moment off its event loop. */
 const WRITING = {

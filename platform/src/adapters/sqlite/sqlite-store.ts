@@ -56,9 +56,7 @@ export class SqliteStore implements Store {
   static async open(file: string, options: StoreOptions = {}): Promise<SqliteStore> {
     const { thread = true, clock = realClock, disk = anyDisk, upgrading } = options;
     if (upgrading) await (await import("./upgrade.ts")).upgrade(file, program.migrations, upgrading);
-    const flusher = thread
-      ? await threadFlusher(file, new URL("./store-program.ts", import.meta.url))
-      : inlineFlusher(file, program);
+    const flusher = thread ? await threadFlusher(file, "store") : inlineFlusher(file, program);
     const store = new SqliteStore(new GroupCommit(flusher, { disk }), openForReading(file), clock, disk);
     // A crash may have come before removed text had left the log.
     if (thread) store.#scrubber.soon();

@@ -1,11 +1,13 @@
 /** The writer's thread: owns the writing connection and answers one message at a time. */
 import { parentPort, workerData } from "node:worker_threads";
-import { BatchRunner, type Command, type Program } from "./writer.ts";
+import { program as queue } from "./queue-program.ts";
+import { program as store } from "./store-program.ts";
+import { BatchRunner, type Command, type ProgramName } from "./writer.ts";
 
 type Message = { batch: Command[] } | { checkpoint: true } | { close: true };
 
-const { file, program } = workerData as { file: string; program: string };
-const runner = new BatchRunner(file, ((await import(program)) as { program: Program }).program);
+const { file, program } = workerData as { file: string; program: ProgramName };
+const runner = new BatchRunner(file, { queue, store }[program]);
 const port = parentPort!;
 
 port.on("message", (message: Message) => {

@@ -23,6 +23,9 @@ export interface Program {
   commands: Record<string, (db: DatabaseSync, input: never) => unknown>;
 }
 
+/** The programs that the writer's thread knows. */
+export type ProgramName = "queue" | "store";
+
 /** What became of the write-ahead log. It is in use while another connection reads an older state, writes, or empties it too. */
 export type Emptying = "emptied" | "in-use" | "disk-full";
 
@@ -283,9 +286,9 @@ function compiledCode(): Record<string, string> {
 }
 
 /** A flusher in a thread of its own, so that no flush blocks the event loop. */
-export async function threadFlusher(file: string, program: URL): Promise<Flusher> {
+export async function threadFlusher(file: string, program: ProgramName): Promise<Flusher> {
   const thread = new Worker(new URL("./writer-thread.ts", import.meta.url), {
-    workerData: { file, program: program.href },
+    workerData: { file, program },
     env: compiledCode(),
   });
   // The thread answers in the order it was asked.
