@@ -26,8 +26,8 @@ export async function bundle(folder: string, as = folder): Promise<void> {
 }
 
 /**
- * Each program is one file, which is compiled as a whole with what the engine has kept of an earlier run, and a file that loads it. Parts
- * that are imported late are in the same file, and are evaluated only when they are needed.
+ * Each program is one file, which is compiled as a whole with what the engine has kept of an earlier run, and a file that loads it. Inside,
+ * each part is a function that is called when the part is first needed.
  */
 async function buildProgram(source: string, folder: string, as: string): Promise<void> {
   await using build = await rolldown({
@@ -40,16 +40,20 @@ async function buildProgram(source: string, folder: string, as: string): Promise
       if (level === "warn") throw new Error(message);
     },
   });
-  const { output } = await build.generate({ format: "cjs", codeSplitting: false, comments: false });
   const name = basename(source, ".ts");
-  const code = Buffer.from(`${HEAD}${inLatin1(output[0].code)}\n})`, "latin1");
+  const names = { entryFileNames: "[name].cjs", chunkFileNames: "[name]-[hash].cjs" };
+  const { output } = await build.generate({ format: "cjs", comments: false, ...names });
+  const parts = output.filter((part) => part.type === "chunk").map(partOf);
+  const code = Buffer.from(inLatin1(`({\n${parts.join(",\n")}\n})`), "latin1");
   const digest = createHash("sha256").update(code).digest("hex").slice(0, 16);
   await writeFile(join(folder, `${name}-code.cjs`), code);
   const given = [name, digest].map((text) => JSON.stringify(text)).join(", ");
   await writeFile(join(folder, `${name}.cjs`), `require("./load.cjs")(${given}, require);\n`);
 }
 
-const HEAD = "(function (exports, require, module, __filename, __dirname) {";
+/** Names begin with `./`, as other parts ask for them. */
+const partOf = ({ fileName, code }: { fileName: string; code: string }) =>
+  `${JSON.stringify(`./${fileName}`)}(exports, require, __dirname) {"use strict";\n${code}\n}`;
 
 /** The engine keeps a text with one byte for each character, if it has no others. */
 const inLatin1 = (code: string) =>

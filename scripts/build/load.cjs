@@ -18,12 +18,27 @@ module.exports = (name, digest, require) => {
     cachedData,
     importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
   });
-  const program = { exports: {} };
   const isKept = !kept || (cachedData !== undefined && !script.cachedDataRejected);
   if (!isKept && isMainThread) keepOnce(script, kept);
-  script.runInThisContext()(program.exports, require, program, filename, __dirname);
+  evaluate(script.runInThisContext(), `./${name}.cjs`, require);
   if (!isKept && !isMainThread) keep(script, kept);
 };
+
+/** Evaluates a part of the program, and each part that it requires when it does so for the first time. */
+function evaluate(parts, first, require) {
+  const evaluated = new Map();
+  const requirePart = (name) => {
+    const part = parts[name];
+    if (!part) return require(name);
+    const known = evaluated.get(name);
+    if (known) return known;
+    const exports = {};
+    evaluated.set(name, exports);
+    part(exports, requirePart, __dirname);
+    return exports;
+  };
+  requirePart(first);
+}
 
 function readIfThere(file) {
   try {

@@ -60,11 +60,9 @@ export function openSurfaces(behind: Behind) {
   const last = crossOrigin ? inTurn(crossOrigin.preflights, proxy) : proxy;
   const usual = inTurn(access.podProxy, inTurn(access.s3, inTurn(access.terminalSurface, last)));
   const ahead = ground.ahead ? inTurn(ground.ahead, usual) : usual;
-  const serverWith = (first: Ahead): HttpServer => {
-    const router = mountRest((one) => mountProbes(one, () => readiness.isReady()));
-    mountInvocation(router);
-    return new HttpServer({ clock, log, doorkeeper, router, unknown, ahead: first });
-  };
+  const router = mountRest((one) => mountProbes(one, () => readiness.isReady()));
+  mountInvocation(router);
+  const serverWith = (first: Ahead) => new HttpServer({ clock, log, doorkeeper, router, unknown, ahead: first });
   const { nodeLink, instanceLink } = access;
   const http = serverWith(nodeLink && instanceLink ? inTurn(inTurn(ahead, nodeLink), instanceLink) : ahead);
   const workerLink = new LinkListener(() => serverWith(ahead), log);

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, onTestFinished, test } from "vitest";
 import { NearFlusher } from "./near-flusher.ts";
-import { type Command, type Flusher, GroupCommit, inlineFlusher, type Program } from "./writer.ts";
+import { type Command, type Flusher, GroupCommit, inlineFlusher, lateFlusher, type Program } from "./writer.ts";
 
 const program: Program = {
   migrations: ["CREATE TABLE notes (text TEXT)"],
@@ -132,4 +132,22 @@ test("the log is moved into the file again and again, however little each batch 
   expect(inThread.length).toBeGreaterThan(30);
   const { size } = await stat(`${file}-wal`);
   expect(size).toBeLessThan(2000 * 4200);
+});
+
+test("a thread is started for the first batch that needs it, and again if it could not start", async () => {
+  const { flusher } = await setup({});
+  const cannot = [new Error("no memory")];
+  let starts = 0;
+  const thread = lateFlusher(async () => {
+    starts++;
+    const error = cannot.pop();
+    if (error) throw error;
+    return flusher;
+  });
+  await thread.close();
+  expect(starts).toBe(0);
+  await expect(thread.flush([{ name: "note", input: "a" }])).rejects.toThrow("no memory");
+  expect(await thread.flush([{ name: "note", input: "b" }])).toEqual({ outputs: [undefined] });
+  thread.prepare!();
+  expect(starts).toBe(2);
 });

@@ -19,6 +19,8 @@ const MOST_MS = 10;
 const RESPITE = 256;
 /** After this many writes in a row one goes to the thread, which also moves the log into the file. That takes longer than a moment. */
 const LONGEST_ROW = 64;
+/** After this many writes the thread is started, so that it is there when it is needed. */
+const PREPARE_AT = 16;
 
 export interface NearParts {
   /** Takes every batch that is not quick. */
@@ -86,6 +88,7 @@ export class NearFlusher implements Flusher {
     }
     const belongs = this.#inRow < LONGEST_ROW && this.#isBrief(batch);
     this.#inRow = belongs ? this.#inRow + 1 : 0;
+    if (this.#inRow === PREPARE_AT) this.#thread.prepare?.();
     return belongs;
   }
 

@@ -9,7 +9,7 @@ import { NearFlusher } from "./near-flusher.ts";
 import { program } from "./queue-program.ts";
 import { SqliteJournal } from "./sqlite-journal.ts";
 import type { Upgrading } from "./upgrade.ts";
-import { type Command, type Flusher, threadFlusher } from "./writer.ts";
+import { type Command, type Flusher, lateFlusher, threadFlusher } from "./writer.ts";
 
 interface Surroundings {
   clock: MonotonicClock;
@@ -24,7 +24,8 @@ const inThread = (file: string) => threadFlusher(file, "queue");
 /** Where the file is written. A server keeps everything that takes longer than a moment off its event loop. */
 const WRITING = {
   near: async (file: string, clock: MonotonicClock): Promise<Flusher> =>
-    new NearFlusher({ thread: await inThread(file), file, program, clock, isBrief: isBriefBatch }),
+    // Most installations never need the thread, which takes 100 ms of a start and 12 MB.
+    new NearFlusher({ thread: lateFlusher(() => inThread(file)), file, program, clock, isBrief: isBriefBatch }),
   inThread,
 };
 

@@ -5,6 +5,7 @@ import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { Worker } from "node:worker_threads";
 import { cannotGoOn } from "../../kernel/cannot-go-on.ts";
+import { floating } from "../../kernel/floating.ts";
 import { problem } from "../../kernel/problem.ts";
 import { anyDisk, type Disk, isFull } from "../../ports/disk.ts";
 
@@ -162,6 +163,8 @@ interface Waiting {
 export interface Flusher {
   /** Resolves when a batch may be closed. Without it, a batch closes at the end of the current turn. */
   gathered?(): Promise<void>;
+  /** Opens what a flush needs, if it is not open yet. */
+  prepare?(): void;
   flush(batch: Command[]): Promise<Flushed>;
   /** Tries once to empty the write-ahead log. */
   checkpoint(): Promise<Emptying>;
@@ -332,6 +335,24 @@ export async function threadFlusher(file: string, program: ProgramName): Promise
       thread.postMessage({ close: true });
       await ended;
     },
+  };
+}
+
+/** Opens a flusher when it is first needed. If that fails, the batch is refused with the reason, and the next one tries again. */
+export function lateFlusher(open: () => Promise<Flusher>): Flusher {
+  let opening: Promise<Flusher> | undefined;
+  const opened = () => {
+    opening ??= open().catch((error) => {
+      opening = undefined;
+      throw error;
+    });
+    return opening;
+  };
+  return {
+    prepare: () => floating(opened(), () => {}),
+    flush: async (batch) => (await opened()).flush(batch),
+    checkpoint: async () => (await opened()).checkpoint(),
+    close: async () => (await opening?.catch(() => undefined))?.close(),
   };
 }
 
