@@ -5,6 +5,7 @@ import { basename, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
+import { joined } from "./build/join.ts";
 import { builtinsAsUsed, filesBeside, noPlaceOfItsOwn, requiredLate } from "./build/plugins.ts";
 import { PROGRAMS } from "./build/programs.ts";
 
@@ -43,17 +44,12 @@ async function buildProgram(source: string, folder: string, as: string): Promise
   const name = basename(source, ".ts");
   const names = { entryFileNames: "[name].cjs", chunkFileNames: "[name]-[hash].cjs" };
   const { output } = await build.generate({ format: "cjs", comments: false, ...names });
-  const parts = output.filter((part) => part.type === "chunk").map(partOf);
-  const code = Buffer.from(inLatin1(`({\n${parts.join(",\n")}\n})`), "latin1");
+  const code = Buffer.from(inLatin1(joined(output.filter((part) => part.type === "chunk"))), "latin1");
   const digest = createHash("sha256").update(code).digest("hex").slice(0, 16);
   await writeFile(join(folder, `${name}-code.cjs`), code);
   const given = [name, digest].map((text) => JSON.stringify(text)).join(", ");
   await writeFile(join(folder, `${name}.cjs`), `require("./load.cjs")(${given}, require);\n`);
 }
-
-/** Names begin with `./`, as other parts ask for them. */
-const partOf = ({ fileName, code }: { fileName: string; code: string }) =>
-  `${JSON.stringify(`./${fileName}`)}(exports, require, __dirname) {"use strict";\n${code}\n}`;
 
 /** The engine keeps a text with one byte for each character, if it has no others. */
 const inLatin1 = (code: string) =>
