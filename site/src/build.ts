@@ -124,7 +124,7 @@ async function forAgents(folder: string, pages: readonly Rendered[]): Promise<st
 async function addFiles(folder: string): Promise<void> {
   const search = join(dirname(createRequire(import.meta.url).resolve("minisearch")), "../umd/index.js");
   await cp(search, join(folder, "minisearch.js"));
-  await cp("site/public/search.js", join(folder, "search.js"));
+  for (const script of ["search.js", "copy.js"]) await cp(join("site/public", script), join(folder, script));
   await cp("docs/images", join(folder, "images"), { recursive: true, force: true }).catch(ifMissing);
   const styles = await Promise.all(["console/src/design/tokens.css", "site/public/style.css"].map(textOf));
   await writeFile(join(folder, "style.css"), styles.join("\n"));

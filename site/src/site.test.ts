@@ -153,6 +153,31 @@ async function searchField(): Promise<(words: string) => Promise<string[]>> {
   };
 }
 
+test("a button copies a block of code", async () => {
+  const copied: string[] = [];
+  const made: { className: string; click?: () => Promise<void>; parts?: unknown[] }[] = [];
+  const element = () => {
+    const one = {
+      className: "",
+      addEventListener: (_: string, on: () => Promise<void>) => Object.assign(one, { click: on }),
+      append: (...parts: unknown[]) => Object.assign(one, { parts }),
+    };
+    made.push(one);
+    return one;
+  };
+  const block = { querySelector: () => ({ textContent: "./millrace serve" }), replaceWith: () => {} };
+  const navigator = { clipboard: { writeText: async (text: string) => void copied.push(text) } };
+  const document = { querySelectorAll: () => [block], createElement: element };
+  const script = await readFile(join(folder, "copy.js"), "utf8");
+  runInNewContext(script, { document, navigator, setTimeout: () => {} });
+  const [button, frame] = made;
+  expect([button!.className, frame!.parts]).toEqual(["copy", [block, button]]);
+  await button!.click!();
+  expect(copied).toEqual(["./millrace serve"]);
+  runInNewContext(script, { document, navigator: {}, setTimeout: () => {} });
+  expect(made.length).toBe(2);
+});
+
 test("every page begins with a paragraph that says what it is for", () => {
   const silent = [...pages].filter(([address, html]) => {
     const begins = /<h1[^>]*>.*?<\/h1>\s*<(\w+)/s.exec(html)?.[1];
