@@ -5,7 +5,7 @@ import { type AddressInfo, connect, type Socket } from "node:net";
 import { describe, expect, test } from "vitest";
 import { setupJobs } from "../../../tests/job-world.ts";
 import { FakeClock, turn } from "../../kernel/clock.ts";
-import { PlainDoor } from "./plain-door.ts";
+import { PlainDoor, type PlainDoorParts, plainly } from "./plain-door.ts";
 import { PlainRequest, type PlainResponse } from "./plain-exchange.ts";
 import { readPlainHead } from "./plain-head.ts";
 
@@ -18,6 +18,7 @@ describe("a head is plain", () => {
       method: "POST",
       url: "/v2/e/run?a=b",
       headers: { host: "x", "x-a": "1 2", empty: "", connection: "Keep-Alive" },
+      rawHeaders: ["Host", "x", "X-A", "1 2", "Empty", "", "Connection", "Keep-Alive"],
       length: text.length,
       bodyLength: 0,
     });
@@ -26,7 +27,7 @@ describe("a head is plain", () => {
 
   test.each([
     ["an end that has not come", "GET / HTTP/1.1\r\nHost: x\r\n"],
-    ["another method", "PUT / HTTP/1.1\r\nHost: x\r\n\r\n"],
+    ["another method", "HEAD / HTTP/1.1\r\nHost: x\r\n\r\n"],
     ["another version", "GET / HTTP/1.0\r\nHost: x\r\n\r\n"],
     ["a whole URL", "GET http://x/ HTTP/1.1\r\nHost: x\r\n\r\n"],
     ["a space too many", "GET  / HTTP/1.1\r\nHost: x\r\n\r\n"],
@@ -66,13 +67,15 @@ describe("a head is plain", () => {
 });
 
 /** A server whose plain door has one route, and which notes who read each request. */
-async function door({ isForOthers = () => false as boolean | Promise<boolean> } = {}) {
+async function door({ ahead = () => undefined }: { ahead?: PlainDoorParts["ahead"] } = {}) {
   const clock = new FakeClock();
   const server = createServer();
   const seen: string[] = [];
   new PlainDoor(server, {
     routeOf: ({ url }) => (url.startsWith("/run") ? { answer: () => {}, params: {} } : undefined),
-    isForOthers,
+    mayPass: ({ url }) => url.startsWith("/pass"),
+    ahead,
+    leaves: () => {},
     ...{ idleMs: 60_000, checkMs: 15_000, clock, failed: () => {} },
   });
   const held: PlainResponse[] = [];
@@ -140,9 +143,9 @@ describe("a connection", () => {
   });
 
   test("a request that something else wants goes to Node, at once or after a look", async () => {
-    const looks = [() => true, async () => true, () => Promise.reject(new Error("no answer"))];
-    for (const isForOthers of looks) {
-      await using here = await door({ isForOthers });
+    const wanted = () => {};
+    for (const found of [wanted, Promise.resolve(wanted), undefined]) {
+      await using here = await door({ ahead: () => found ?? Promise.reject(new Error("no answer")) });
       const { socket, until } = await opened(here.server);
       socket.write(get("/run/1"));
       await until("ok");
@@ -150,16 +153,35 @@ describe("a connection", () => {
     }
   });
 
+  test("a request that is passed on stays, at once or after a look", async () => {
+    const passes = plainly(() => {});
+    for (const found of [passes, Promise.resolve(passes)]) {
+      await using here = await door({ ahead: () => found });
+      const { socket, until } = await opened(here.server);
+      socket.write("DELETE /pass HTTP/1.1\r\nHost: x\r\n\r\n");
+      await until("ok");
+      expect(here.seen).toEqual(["plain /pass"]);
+    }
+  });
+
+  test("one that might be and is not goes to Node", async () => {
+    await using here = await door();
+    const { socket, until } = await opened(here.server);
+    socket.write(get("/pass"));
+    await until("ok");
+    expect(here.seen).toEqual(["node /pass"]);
+  });
+
   test("what comes while it is looked up whose a request is waits behind it", async () => {
-    const look = Promise.withResolvers<boolean>();
-    await using here = await door({ isForOthers: () => look.promise });
+    const look = Promise.withResolvers<undefined>();
+    await using here = await door({ ahead: () => look.promise });
     const { socket, heard } = await opened(here.server);
     socket.write(get("/run/1"));
     for (let i = 0; i < 5; i++) await turn();
     socket.write(get("/run/2"));
     for (let i = 0; i < 5; i++) await turn();
     expect(here.seen).toEqual([]);
-    look.resolve(false);
+    look.resolve(undefined);
     while (count(heard(), "HTTP/1.1 200") < 2) await turn();
     expect(here.seen[0]).toBe("plain /run/1");
   });

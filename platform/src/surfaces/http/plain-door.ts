@@ -12,8 +12,12 @@ import type { Found } from "./router.ts";
 export interface PlainDoorParts {
   /** The route of a request that may be answered here, or undefined to leave it to Node. */
   routeOf(head: PlainHead): Found | undefined;
-  /** Whether something comes before the routes for this request. Then it is left to Node. */
-  isForOthers(request: PlainRequest): boolean | Promise<boolean>;
+  /** Whether requests with this head may be passed on to another program, and have no route of their own. */
+  mayPass(head: PlainHead): boolean;
+  /** What comes before the routes for this request. If it is not plain, the request is left to Node. */
+  ahead(request: PlainRequest): Answering | undefined | Promise<Answering | undefined>;
+  /** Node gets the request, and with it what was found ahead of the routes. */
+  leaves(request: PlainRequest, ahead: Answering): void;
   /** How long a connection may bring nothing between two requests. */
   idleMs: number;
   /** How often connections are looked at. One that brings nothing at first has this long, or up to twice as long. */
@@ -22,15 +26,13 @@ export interface PlainDoorParts {
   failed: Failed;
 }
 
-const plainAnswers = new WeakSet<Answering>();
-
 /** Marks an answer that uses no more of a request and its response than `plain-exchange.ts` has. */
 export function plainly(answer: Answering): Answering {
-  plainAnswers.add(answer);
+  answer.isPlain = true;
   return answer;
 }
 
-export const isPlain = (answer: Answering) => plainAnswers.has(answer);
+const NO_PARAMS = {};
 
 /**
  * Node reads each request through an HTTP parser and a stream and writes each answer through another, for 18 of the 40 microseconds that
@@ -75,8 +77,19 @@ export class PlainDoor implements Manner {
     return this.#parts.routeOf(head);
   }
 
-  isForOthers(request: PlainRequest): boolean | Promise<boolean> {
-    return this.#parts.isForOthers(request);
+  mayPass(head: PlainHead): boolean {
+    return this.#parts.mayPass(head);
+  }
+
+  ahead(request: PlainRequest): Answering | undefined | Promise<Answering | undefined> {
+    return this.#parts.ahead(request);
+  }
+
+  /** Whether the request can be answered here with what was found ahead of the routes, if anything was. */
+  isHere(request: PlainRequest, ahead: Answering | undefined): boolean {
+    if (ahead?.isPlain) request.route = { answer: ahead, params: NO_PARAMS };
+    else if (ahead) this.#parts.leaves(request, ahead);
+    return ahead ? ahead.isPlain === true : request.route !== undefined;
   }
 
   /** Begins the request at the end of this turn. */
@@ -159,6 +172,7 @@ class PlainConnection {
   #lastBytes: Buffer | undefined;
   #lastHead: PlainHead | undefined;
   #lastRoute: Found | undefined;
+  #lastMayPass = false;
   /** The request that has come, until it is begun. */
   #request: PlainRequest | undefined;
   #response: PlainResponse | undefined;
@@ -190,21 +204,21 @@ class PlainConnection {
 
   readonly #data = (bytes: Buffer): void => {
     const request = this.isBusy ? undefined : this.#requestIn(bytes);
-    const isForOthers = !request || this.#door.isForOthers(request);
-    if (isForOthers === true) {
-      this.#handOver(bytes);
-      return;
-    }
+    if (!request) return this.#handOver(bytes);
+    const ahead = this.#door.ahead(request);
+    if (ahead instanceof Promise) return this.#lookUp(request, ahead, bytes);
+    if (!this.#door.isHere(request, ahead)) return this.#handOver(bytes);
     this.isNew = false;
     this.#request = request;
-    if (isForOthers === false) this.#door.came(this);
-    else this.#lookUp(isForOthers, bytes);
+    // Whoever gets a request that is passed on waits for it. Others write to the same disk.
+    if (ahead) this.begin();
+    else this.#door.came(this);
   };
 
   #requestIn(bytes: Buffer): PlainRequest | undefined {
     const head = this.#headOf(bytes);
     const route = this.#lastRoute;
-    if (!head || !route || bytes.length !== head.length + head.bodyLength) return undefined;
+    if (!head || !(route || this.#lastMayPass) || bytes.length !== head.length + head.bodyLength) return undefined;
     return new PlainRequest(this.socket, head, bytes.subarray(head.length), route);
   }
 
@@ -218,24 +232,27 @@ class PlainConnection {
     this.#lastBytes = Buffer.from(bytes.subarray(0, head.length));
     this.#lastHead = head;
     this.#lastRoute = this.#door.routeOf(head);
+    this.#lastMayPass = this.#door.mayPass(head);
     return head;
   }
 
   /** Nothing more is read until it is known whose the request is. */
-  #lookUp(isForOthers: Promise<boolean>, bytes: Buffer): void {
+  #lookUp(request: PlainRequest, ahead: Promise<Answering | undefined>, bytes: Buffer): void {
     const { socket } = this;
-    const decided = (isTheirs: boolean) => {
+    const decided = (isHere: boolean) => {
       if (socket.destroyed) return;
-      if (isTheirs) {
-        this.#request = undefined;
-        this.#handOver(bytes);
-      } else {
+      if (isHere) {
         this.begin();
         socket.resume();
+      } else {
+        this.#request = undefined;
+        this.#handOver(bytes);
       }
     };
+    this.isNew = false;
+    this.#request = request;
     socket.pause();
-    isForOthers.then(decided, () => decided(true));
+    ahead.then((found) => decided(this.#door.isHere(request, found)), () => decided(false));
   }
 
   /** Behind a request in progress, Node's server lets the next one wait until this one is answered. */

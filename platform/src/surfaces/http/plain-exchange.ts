@@ -8,16 +8,21 @@ import type { Found } from "./router.ts";
 /** Node makes two streams for each request, which cost more than everything else about a small one. */
 export class PlainRequest {
   readonly socket: Socket;
+  /** The same object for as long as a connection repeats its head. */
+  readonly head: PlainHead;
   readonly method: PlainHead["method"];
   readonly url: string;
   readonly headers: PlainHead["headers"];
   readonly httpVersion = "1.1";
   readonly complete = true;
-  readonly route: Found;
+  /** What answers it. */
+  route: Found | undefined;
   #body: Buffer | null;
 
-  constructor(socket: Socket, { method, url, headers }: PlainHead, body: Buffer, route: Found) {
+  constructor(socket: Socket, head: PlainHead, body: Buffer, route: Found | undefined) {
+    const { method, url, headers } = head;
     this.socket = socket;
+    this.head = head;
     this.method = method;
     this.url = url;
     this.headers = headers;
@@ -29,8 +34,8 @@ export class PlainRequest {
     return this.socket.destroyed;
   }
 
-  get rawHeaders(): string[] {
-    return Object.entries(this.headers).flat();
+  get rawHeaders(): readonly string[] {
+    return this.head.rawHeaders;
   }
 
   /** The whole body, once. */
@@ -63,6 +68,32 @@ export interface Manner {
 }
 
 type Body = string | Uint8Array | undefined;
+type Headers = OutgoingHttpHeaders | readonly string[];
+
+/** Headers of another program's answer as they are sent. */
+export interface PassedLines {
+  text: string;
+  /** The length that they announce. */
+  length: number | undefined;
+  /** Whether they say when the answer was made. */
+  isDated: boolean;
+}
+
+/** Throws if a name or a value is not valid, or if they would frame the answer in two ways. `headers` has names and values in turn. */
+export function passedLines(headers: readonly string[]): PassedLines {
+  const lines: PassedLines = { text: "", length: undefined, isDated: false };
+  for (let i = 0; i < headers.length; i += 2) {
+    const [name, value] = [headers[i]!, headers[i + 1]!];
+    validateHeaderName(name);
+    validateHeaderValue(name, value);
+    const lower = OWN.test(name) ? name.toLowerCase() : "";
+    if (lower === "date") lines.isDated = true;
+    else if (lower === "content-length" && lines.length === undefined && /^\d{1,15}$/.test(value)) lines.length = Number(value);
+    else if (lower !== "") throw new Error(`'${name}' is not for a program to set so`);
+    lines.text += `${name}: ${value}\r\n`;
+  }
+  return lines;
+}
 
 /** Names that were found to be valid. All come from this program, so they are few. */
 const validNames = new Set<string>();
@@ -84,6 +115,8 @@ export class PlainResponse extends EventEmitter {
   #isChunked = false;
   #isLast = false;
   #isCorked = false;
+  /** The connection takes no more for now. */
+  #isFull = false;
 
   constructor(req: PlainRequest, manner: Manner) {
     super();
@@ -92,23 +125,33 @@ export class PlainResponse extends EventEmitter {
     this.#manner = manner;
   }
 
-  writeHead(status: number, given: string | OutgoingHttpHeaders, more?: OutgoingHttpHeaders): this {
+  writeHead(status: number, given: string | Headers, more?: Headers): this {
     if (this.headersSent) throw new Error("the head of this answer was written before");
-    this.#begin(status, typeof given === "string" ? (more ?? {}) : given);
-    return this;
+    const headers = typeof given === "string" ? (more ?? {}) : given;
+    if (Array.isArray(headers)) return this.passHead(status, passedLines(headers), typeof given === "string" ? given : "");
+    let text = lineOf(status);
+    for (const name in headers) text += linesOf(name, (headers as OutgoingHttpHeaders)[name]);
+    const { "Content-Length": length, Connection: connection } = headers as OutgoingHttpHeaders;
+    this.#isLast = connection === "close";
+    return this.#begin(status, text, length === undefined ? undefined : Number(length), false);
   }
 
-  #begin(status: number, headers: OutgoingHttpHeaders): void {
-    let text = lineOf(status);
-    for (const name in headers) text += linesOf(name, headers[name]);
-    const { "Content-Length": length, Connection: connection } = headers;
-    this.#length = length === undefined ? undefined : Number(length);
-    this.#isLast = connection === "close";
+  /** Begins an answer with lines that were checked before. */
+  passHead(status: number, { text, length, isDated }: PassedLines, phrase: string, own = ""): this {
+    if (this.headersSent) throw new Error("the head of this answer was written before");
+    const line = phrase === "" ? lineOf(status) : `HTTP/1.1 ${status} ${phrase}\r\n`;
+    return this.#begin(status, line + text + own, length, isDated);
+  }
+
+  #begin(status: number, lines: string, length: number | undefined, isDated: boolean): this {
+    this.#length = length;
     this.#isChunked = length === undefined && status !== 204 && status !== 304;
-    if (this.#isChunked) text += "Transfer-Encoding: chunked\r\n";
+    const framing = this.#isChunked ? "Transfer-Encoding: chunked\r\n" : "";
+    const date = isDated ? "" : `Date: ${this.#manner.date()}\r\n`;
     this.statusCode = status;
-    this.#head = `${text}Date: ${this.#manner.date()}\r\n${this.#isLast ? "\r\n" : this.#manner.kept}`;
+    this.#head = `${lines}${framing}${date}${this.#isLast ? "\r\n" : this.#manner.kept}`;
     this.headersSent = true;
+    return this;
   }
 
   flushHeaders(): void {
@@ -117,17 +160,27 @@ export class PlainResponse extends EventEmitter {
 
   write(chunk: string | Uint8Array): boolean {
     if (this.writableEnded || chunk.length === 0) return true;
-    if (!this.headersSent) this.#begin(this.statusCode, {});
-    return this.#put(this.#isChunked ? chunked(chunk) : chunk);
+    if (!this.headersSent) this.writeHead(this.statusCode, {});
+    const takesMore = this.#put(this.#isChunked ? chunked(chunk) : chunk);
+    if (!takesMore && !this.#isFull) {
+      this.#isFull = true;
+      this.socket.once("drain", () => {
+        this.#isFull = false;
+        this.emit("drain");
+      });
+    }
+    return takesMore;
   }
 
-  end(body?: Body): this {
+  /** A text in `latin1` has one byte for each character. */
+  end(body?: Body, encoding?: "latin1"): this {
     if (this.writableEnded) return this;
-    if (!this.headersSent) this.#begin(this.statusCode, { "Content-Length": body ? Buffer.byteLength(body) : 0 });
+    if (!this.headersSent) this.writeHead(this.statusCode, { "Content-Length": body ? Buffer.byteLength(body) : 0 });
     if (this.#isChunked) {
-      if (body && body.length > 0) this.#put(chunked(body));
+      const bytes = encoding && typeof body === "string" ? Buffer.from(body, encoding) : body;
+      if (bytes && bytes.length > 0) this.#put(chunked(bytes));
       this.#put("0\r\n\r\n");
-    } else if (this.#head !== "" || body) this.#put(body);
+    } else if (this.#head !== "" || body) this.#put(body, encoding);
     this.writableEnded = true;
     if (this.#isCorked) this.socket.uncork();
     if (this.#isLast) this.socket.destroySoon();
@@ -163,7 +216,7 @@ export class PlainResponse extends EventEmitter {
   }
 
   /** Writes the head with the first part of the body. */
-  #put(part: Body): boolean {
+  #put(part: Body, encoding?: "latin1"): boolean {
     const head = this.#head;
     this.#head = "";
     const { socket } = this;
@@ -178,7 +231,7 @@ export class PlainResponse extends EventEmitter {
       return isRoomLeft;
     }
     // A text of one byte for each character need not be encoded.
-    return socket.write(head + part, this.#length === part.length ? "latin1" : "utf8");
+    return socket.write(head + part, encoding ?? (this.#length === part.length ? "latin1" : "utf8"));
   }
 }
 

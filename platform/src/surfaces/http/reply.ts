@@ -9,7 +9,11 @@ export type Request = IncomingMessage & { url: string; method: string };
 export type Params = Record<string, string>;
 
 /** Answers a request, whichever router brought it. */
-export type Answering = (request: Request, reply: Reply, params: Params) => unknown;
+export interface Answering {
+  (request: Request, reply: Reply, params: Params): unknown;
+  /** It also answers a request that Node has not read (`plain-door.ts`). */
+  isPlain?: true;
+}
 
 export class Reply {
   readonly raw: ServerResponse;

@@ -10,7 +10,7 @@ import { ambiguityOf } from "./ambiguous.ts";
 import { waitsForContinue } from "./body.ts";
 import type { Doorkeeper } from "./doorkeeper.ts";
 import { Lingering } from "./linger.ts";
-import { isPlain, PlainDoor } from "./plain-door.ts";
+import { PlainDoor } from "./plain-door.ts";
 import { PlainRequest } from "./plain-exchange.ts";
 import { problemJson } from "./problem-json.ts";
 import { sendRefusal } from "./refusal.ts";
@@ -44,6 +44,8 @@ export interface ServerParts {
 export interface Ahead {
   /** Returns what answers the request, or undefined to leave it to the routes. It returns a promise if it has to read the store. */
   find(request: Credentials): Answering | undefined | Promise<Answering | undefined>;
+  /** Whether requests to this address are passed on to a program that is not ours. */
+  mayPass?(url: string, host: string | undefined): boolean;
   /** Whether to take the request off HTTP and hand its connection to `upgrade`. */
   mayUpgrade(request: Request): boolean;
   upgrade(request: Request, socket: Duplex, head: Buffer): void;
@@ -52,6 +54,7 @@ export interface Ahead {
 /** Combines two of them: the second sees what the first does not want. */
 export const inTurn = (first: Ahead, second: Ahead): Ahead => ({
   find: (request) => first.find(request) ?? second.find(request),
+  mayPass: (url, host) => first.mayPass?.(url, host) === true || second.mayPass?.(url, host) === true,
   mayUpgrade: (request) => first.mayUpgrade(request) || second.mayUpgrade(request),
   upgrade: (request, socket, head) => (first.mayUpgrade(request) ? first : second).upgrade(request, socket, head),
 });
@@ -105,8 +108,8 @@ function openServer({ router, ahead, unknown, doorkeeper, clock, log }: ServerPa
     if (refusal) return refuse(response, refusal);
     // Open connections may still bring requests while the server is closing.
     if (!server.listening) return refuse(response, closing());
-    // Nothing was found ahead of the routes for a plain request.
-    if (request instanceof PlainRequest) return answered(request.route.answer, request, response, request.route.params);
+    // It was looked up before.
+    if (request instanceof PlainRequest) return answered(request.route!.answer, request, response, request.route!.params);
     const before = foundBefore.get(request.socket);
     if (before) foundBefore.delete(request.socket);
     const found = before ?? ahead?.find(request);
@@ -119,17 +122,14 @@ function openServer({ router, ahead, unknown, doorkeeper, clock, log }: ServerPa
   new PlainDoor(server, {
     routeOf({ method, url }) {
       const route = router.find(method, url);
-      return isPlain(route.answer) ? route : undefined;
+      return route.answer.isPlain ? route : undefined;
     },
-    isForOthers(request) {
-      const found = ahead?.find(request as PlainRequest & Credentials);
-      if (found === undefined) return false;
-      const isFound = (answer?: Answering) => {
-        if (answer) foundBefore.set(request.socket, answer);
-        return answer !== undefined;
-      };
-      return found instanceof Promise ? found.then(isFound, (why) => isFound(unknown(why))) : isFound(found);
+    mayPass: ({ url, headers }) => ahead?.mayPass?.(url, headers.host) === true,
+    ahead(request) {
+      const found = ahead?.find(request);
+      return found instanceof Promise ? found.catch((why) => unknown(why)) : found;
     },
+    leaves: ({ socket }, found) => foundBefore.set(socket, found),
     idleMs: KEEP_ALIVE_MS,
     checkMs: CHECK_MS,
     clock: realClock,

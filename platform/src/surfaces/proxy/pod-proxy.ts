@@ -5,6 +5,7 @@ import type { Caller } from "../../kernel/caller.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Problem } from "../../kernel/problem.ts";
 import type { Pipeline } from "../http/pipeline.ts";
+import { plainly } from "../http/plain-door.ts";
 import { problemStatuses } from "../http/problem-json.ts";
 import type { Refused, Statuses } from "../http/refusal.ts";
 import type { Answering, Reply, Request } from "../http/reply.ts";
@@ -47,7 +48,11 @@ export class PodProxy implements Ahead {
     const address = this.#addressOf(asked);
     if (!address) return undefined;
     if (address.link !== undefined) return (request, reply) => this.#open(address, request, reply);
-    return (request, reply) => this.#serve(address, request, reply, forward);
+    return plainly((request, reply) => this.#serve(address, request, reply, forward));
+  }
+
+  mayPass(url: string, host: string | undefined): boolean {
+    return podAddressOf(url, host, this.#parts.domain) !== undefined;
   }
 
   mayUpgrade(request: Request): boolean {

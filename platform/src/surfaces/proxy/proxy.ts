@@ -15,6 +15,7 @@ import type { EndpointItem, EndpointService } from "../../resources/endpoints/se
 import { refuseTooLarge } from "../http/body.ts";
 import { ClientGone } from "../http/gone.ts";
 import type { Pipeline } from "../http/pipeline.ts";
+import { plainly } from "../http/plain-door.ts";
 import type { Answering, Reply, Request } from "../http/reply.ts";
 import type { Ahead } from "../http/server.ts";
 import type { Credentials, Surface } from "../http/surface.ts";
@@ -71,6 +72,10 @@ export class EndpointProxy implements Ahead {
     return this.#ifBalanced(type, address, request);
   }
 
+  mayPass(url: string, host: string | undefined): boolean {
+    return addressOf(url, host, this.#parts.domain) !== undefined;
+  }
+
   /** This is also true for endpoints of other types. They are refused over HTTP later. */
   mayUpgrade(request: Request): boolean {
     return isWebSocket(request) && this.#addressOf(request) !== undefined;
@@ -87,7 +92,7 @@ export class EndpointProxy implements Ahead {
   }
 
   #answering(address: Address, known?: Known): Answering {
-    return (request, reply) => this.#serve(address, request, reply, forward, known);
+    return plainly((request, reply) => this.#serve(address, request, reply, forward, known));
   }
 
   #ifBalanced(type: EndpointType | undefined, address: Address, request: Credentials) {
