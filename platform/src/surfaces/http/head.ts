@@ -15,10 +15,14 @@ export function writeHead(
   phrase = "",
 ): void {
   try {
-    if (phrase !== "" && PHRASE.test(phrase)) response.writeHead(status, phrase, headers as string[]);
+    const shown = shownPhrase(phrase);
+    if (shown !== "") response.writeHead(status, shown, headers as string[]);
     else response.writeHead(status, headers as string[]);
   } catch (error) {
     response.statusMessage = "";
     throw error;
   }
 }
+
+/** An empty phrase means the usual one of the status. */
+export const shownPhrase = (phrase = ""): string => (phrase !== "" && PHRASE.test(phrase) ? phrase : "");

@@ -139,7 +139,7 @@ export class PlainResponse extends EventEmitter {
   /** Begins an answer with lines that were checked before. */
   passHead(status: number, { text, length, isDated }: PassedLines, phrase: string, own = ""): this {
     if (this.headersSent) throw new Error("the head of this answer was written before");
-    const line = phrase === "" ? lineOf(status) : `HTTP/1.1 ${status} ${phrase}\r\n`;
+    const line = `HTTP/1.1 ${status} ${phrase || STATUS_CODES[status] || "unknown"}\r\n`;
     return this.#begin(status, line + text + own, length, isDated);
   }
 
@@ -254,7 +254,7 @@ function lineOf(status: number): string {
 const OWN_SPELLING = /^(?:Content-Length|Connection)$/;
 const OWN = /^(?:content-length|connection|transfer-encoding|keep-alive|date)$/i;
 
-function linesOf(name: string, value: OutgoingHttpHeaders[string]): string {
+export function linesOf(name: string, value: OutgoingHttpHeaders[string]): string {
   if (!validNames.has(name)) {
     validateHeaderName(name);
     if (OWN.test(name) && !OWN_SPELLING.test(name)) throw new Error(`'${name}' is not for a handler to set so`);

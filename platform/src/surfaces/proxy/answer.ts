@@ -1,8 +1,9 @@
 /** Passes the head of a worker's answer to the caller if HTTP allows it, and otherwise refuses with what was wrong. */
 import type { ServerResponse } from "node:http";
-import { writeHead } from "../http/head.ts";
+import { shownPhrase, writeHead } from "../http/head.ts";
+import { linesOf, type PassedLines, PlainResponse, passedLines } from "../http/plain-exchange.ts";
 import type { Form } from "./address.ts";
-import { type RawHeaders, responseHeaders } from "./headers.ts";
+import { isReplaced, type KeptHeaders, keptHeaders, type RawHeaders, responseHeaders } from "./headers.ts";
 import { odd, type Receiver, tooMuch } from "./receiver.ts";
 
 /** The most interim responses before an answer (RFC 9110, 15.2). None of them is passed on. */
@@ -35,12 +36,39 @@ export function beginAnswer({ response, receiver, form, own }: AnswerTo, answere
   // Only chunked bodies are decoded here, and this header is not passed on. A body in another encoding would reach the caller unreadable.
   if (coding !== undefined && !/^chunked$/i.test(coding)) throw odd(receiver, "its transfer encoding is unknown");
   if (length > receiver.limits.bodyBytes && response.req.method !== "HEAD") throw tooMuch(receiver);
-  const kept = responseHeaders(headers, form, own);
   try {
+    if (response instanceof PlainResponse) return beginPlainly(response, form, own, answered);
+    const kept = responseHeaders(headers, form, own);
     writeHead(response, status, status === NO_CONTENT ? withoutLength(kept) : kept, phrase);
   } catch (error) {
     throw odd(receiver, (error as Error).message, error);
   }
+}
+
+interface Passed extends KeptHeaders {
+  form: Form;
+  phrase: string;
+  lines: PassedLines;
+}
+
+/** A head that came before on a connection is the same object, and is not filtered and checked again. */
+const passedBefore = new WeakMap<RawHeaders, Passed>();
+
+function beginPlainly(response: PlainResponse, form: Form, own: AnswerTo["own"], answered: Answered): void {
+  let passed = passedBefore.get(answered.headers);
+  if (passed?.form !== form) {
+    passed = passedOn(form, answered);
+    passedBefore.set(answered.headers, passed);
+  }
+  let ours = "";
+  for (const name in own) if (!isReplaced(name, passed)) ours += linesOf(name, String(own[name]));
+  response.passHead(answered.status, passed.lines, passed.phrase, ours);
+}
+
+function passedOn(form: Form, { status, phrase, headers }: Answered): Passed {
+  const filtered = keptHeaders(headers, form);
+  const lines = passedLines(status === NO_CONTENT ? withoutLength(filtered.kept) : filtered.kept);
+  return { ...filtered, form, phrase: shownPhrase(phrase), lines };
 }
 
 /** Counts interim responses. Throws at one that no request of ours can get, and when there are too many. */

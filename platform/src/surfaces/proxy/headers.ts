@@ -138,31 +138,44 @@ function holds(text: string, key: string | undefined): boolean {
 /** A list may be spread over several header lines (RFC 9110, 5.3). */
 const joined = (before: string | undefined, value: string) => (before ? `${before}, ${value}` : value);
 
-/** `own` are the headers that Millrace adds to this answer. */
-export function responseHeaders(raw: readonly string[], form: Form, own: Record<string, unknown>): RawHeaders {
+/** What is passed on of a worker's headers, and which of ours it replaces. */
+export interface KeptHeaders {
+  kept: RawHeaders;
+  /** The worker gave a request id. */
+  isNamed: boolean;
+  /** The worker said which pages may read its answer. */
+  isOpened: boolean;
+}
+
+export function keptHeaders(raw: readonly string[], form: Form): KeptHeaders {
   const dropped = namesInConnection(raw);
   const kept: RawHeaders = [];
-  let named = false;
-  let opened = false;
+  let isNamed = false;
+  let isOpened = false;
   for (let i = 0; i < raw.length; i += 2) {
     const name = raw[i]!.toLowerCase();
     const value = raw[i + 1]!;
     const kind = OF_ANSWERS.get(name);
     if (kind === "dropped" || dropped?.has(name)) continue;
     if (form === "path" && (kind === "for the origin" || kind === "a cookie")) continue;
-    if (kind === "a name") named = true;
-    if (kind === "an opening") opened = true;
+    if (kind === "a name") isNamed = true;
+    if (kind === "an opening") isOpened = true;
     if (kind === "a cookie") keepSetCookie(kept, value);
     else kept.push(raw[i]!, value);
   }
-  for (const name in own) {
-    // A worker's own request id wins, since people ask the worker about it. A worker's own CORS headers win too.
-    if (named && name === "X-Request-Id") continue;
-    if (opened && name.startsWith("Access-Control-")) continue;
-    kept.push(name, String(own[name]));
-  }
   if (form === "path") kept.push("Content-Security-Policy", SANDBOX);
-  return kept;
+  return { kept, isNamed, isOpened };
+}
+
+/** A worker's own request id wins, since people ask the worker about it. A worker's own CORS headers win too. */
+export const isReplaced = (name: string, { isNamed, isOpened }: KeptHeaders) =>
+  (isNamed && name === "X-Request-Id") || (isOpened && name.startsWith("Access-Control-"));
+
+/** `own` are the headers that Millrace adds to this answer. */
+export function responseHeaders(raw: readonly string[], form: Form, own: Record<string, unknown>): RawHeaders {
+  const headers = keptHeaders(raw, form);
+  for (const name in own) if (!isReplaced(name, headers)) headers.kept.push(name, String(own[name]));
+  return headers.kept;
 }
 
 /** `Connection: close, x-mine` makes `x-mine` a header of this connection only. There may be several `Connection` headers. */

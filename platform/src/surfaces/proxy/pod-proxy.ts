@@ -6,13 +6,15 @@ import type { Clock } from "../../kernel/clock.ts";
 import type { Problem } from "../../kernel/problem.ts";
 import type { Pipeline } from "../http/pipeline.ts";
 import { plainly } from "../http/plain-door.ts";
+import { PlainRequest } from "../http/plain-exchange.ts";
+import type { PlainHead } from "../http/plain-head.ts";
 import { problemStatuses } from "../http/problem-json.ts";
 import type { Refused, Statuses } from "../http/refusal.ts";
 import type { Answering, Reply, Request } from "../http/reply.ts";
 import type { Ahead } from "../http/server.ts";
 import type { Credentials, Surface } from "../http/surface.ts";
 import { forward, type Passing, wasNotSent } from "./forward.ts";
-import { requestHeaders } from "./headers.ts";
+import { type RawHeaders, requestHeaders } from "./headers.ts";
 import type { PodAccess } from "./pod-access.ts";
 import { type PodAddress, podAddressOf } from "./pod-address.ts";
 import type { PodPorts } from "./pod-ports.ts";
@@ -134,7 +136,20 @@ function receiverOf(pod: string, port: number, backend: Reached): Receiver {
   return { called: `port ${port} of Pod ${pod}`, backend, gone, limits: LIMITS };
 }
 
-function headersOf({ prefix }: PodAddress, { rawHeaders, socket }: Request) {
+/** A connection that repeats its head has the same headers for the program each time. */
+const headersBefore = new WeakMap<PlainHead, RawHeaders>();
+
+function headersOf(address: PodAddress, request: Request): RawHeaders {
+  if (!(request instanceof PlainRequest)) return newHeaders(address, request);
+  let headers = headersBefore.get(request.head);
+  if (!headers) {
+    headers = newHeaders(address, request);
+    headersBefore.set(request.head, headers);
+  }
+  return headers;
+}
+
+function newHeaders({ prefix }: PodAddress, { rawHeaders, socket }: Request): RawHeaders {
   return requestHeaders(rawHeaders, { remote: socket.remoteAddress, key: "", keepsAuthorization: true, prefix });
 }
 

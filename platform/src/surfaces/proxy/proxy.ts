@@ -16,13 +16,15 @@ import { refuseTooLarge } from "../http/body.ts";
 import { ClientGone } from "../http/gone.ts";
 import type { Pipeline } from "../http/pipeline.ts";
 import { plainly } from "../http/plain-door.ts";
+import { PlainRequest } from "../http/plain-exchange.ts";
+import type { PlainHead } from "../http/plain-head.ts";
 import type { Answering, Reply, Request } from "../http/reply.ts";
 import type { Ahead } from "../http/server.ts";
 import type { Credentials, Surface } from "../http/surface.ts";
 import { keyOf } from "../invoke/surface.ts";
-import { type Address, addressOf } from "./address.ts";
+import { type Address, addressOf, type Form } from "./address.ts";
 import { forward, isNodeAway, type Passing, wasNotSent } from "./forward.ts";
-import { requestHeaders, WORKER_HEADERS, withoutKey } from "./headers.ts";
+import { type RawHeaders, requestHeaders, WORKER_HEADERS, withoutKey } from "./headers.ts";
 import type { Limits, Receiver } from "./receiver.ts";
 import { isWebSocket } from "./tunnel.ts";
 import { Upgrades } from "./upgrades.ts";
@@ -169,7 +171,7 @@ export class EndpointProxy implements Ahead {
       reply,
       isCounted: pass === forward,
     };
-    const { target, form, headers } = way(address, env, request);
+    const { target, form, headers } = wayOf(address, env, request);
     return this.#untilAccepted(seeking, (slot) => {
       for (const name of WORKER_HEADERS) reply.header(name, slot.backend.worker);
       const receiver = new WorkerReceiver(slot);
@@ -269,11 +271,34 @@ function admitted(caller: Caller, { endpoint, form }: Address, doc: KeptEndpoint
   });
 }
 
-function way({ target, form, prefix }: Address, env: KeptEndpoint["env"], { rawHeaders, headers, socket }: Request) {
-  const key = headers.authorization === undefined ? undefined : keyOf(headers.authorization);
+/** What the worker gets of a request beside its body. */
+interface Way {
+  target: string;
+  form: Form;
+  headers: RawHeaders;
+  keepsAuthorization: boolean;
+}
+
+/** A connection that repeats its head has the same way each time: the head holds the address, the key and all headers. */
+const waysBefore = new WeakMap<PlainHead, Way>();
+
+function wayOf(address: Address, env: KeptEndpoint["env"], request: Request): Way {
   const keepsAuthorization = env[KEEPS_AUTHORIZATION] === "true";
+  if (!(request instanceof PlainRequest)) return newWay(address, keepsAuthorization, request);
+  let way = waysBefore.get(request.head);
+  if (way?.keepsAuthorization !== keepsAuthorization) {
+    way = newWay(address, keepsAuthorization, request);
+    waysBefore.set(request.head, way);
+  }
+  return way;
+}
+
+function newWay({ target, form, prefix }: Address, keepsAuthorization: boolean, request: Request): Way {
+  const { rawHeaders, headers, socket } = request;
+  const key = headers.authorization === undefined ? undefined : keyOf(headers.authorization);
   const sender = { remote: socket.remoteAddress, key, keepsAuthorization, prefix };
-  return { target: withoutKey(target, key), form, headers: requestHeaders(rawHeaders, sender) };
+  const forWorker = requestHeaders(rawHeaders, sender);
+  return { target: withoutKey(target, key), form, headers: forWorker, keepsAuthorization };
 }
 
 function affinityIn({ headers }: Request): string | undefined {

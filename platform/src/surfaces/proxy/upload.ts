@@ -4,6 +4,7 @@ import type { Duplex } from "node:stream";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Problem } from "../../kernel/problem.ts";
 import { announcedLength, hasBody, tooLarge, watchOf } from "../http/body.ts";
+import { PlainRequest } from "../http/plain-exchange.ts";
 import type { RawHeaders } from "./headers.ts";
 
 /** A text is written without another copy. Longer bodies are not turned into text. */
@@ -56,7 +57,21 @@ export function send(worker: Duplex, uploading: Uploading, told: Uploaded): Uplo
 }
 
 /** The worker gets our own length header, since we send the body. */
-function headOf({ request, target, headers }: Uploading, framing: string): string {
+function headOf(uploading: Uploading, framing: string): string {
+  const { request, headers } = uploading;
+  if (!(request instanceof PlainRequest)) return `${beginningOf(uploading)}${framing}\r\n`;
+  let beginning = begunBefore.get(headers);
+  if (beginning === undefined) {
+    beginning = beginningOf(uploading);
+    begunBefore.set(headers, beginning);
+  }
+  return `${beginning}${framing}\r\n`;
+}
+
+/** A connection that repeats its head has the same headers for the worker each time. */
+const begunBefore = new WeakMap<RawHeaders, string>();
+
+function beginningOf({ request, target, headers }: Uploading): string {
   let text = `${request.method} ${target} HTTP/1.1\r\n`;
   let hasHost = false;
   for (let i = 0; i < headers.length; i += 2) {
@@ -65,7 +80,7 @@ function headOf({ request, target, headers }: Uploading, framing: string): strin
     if (name.length === 4 && name.toLowerCase() === "host") hasHost = true;
     text += `${name}: ${headers[i + 1]}\r\n`;
   }
-  return `${text}${hasHost ? "" : "Host: worker\r\n"}Connection: keep-alive\r\n${framing}\r\n`;
+  return `${text}${hasHost ? "" : "Host: worker\r\n"}Connection: keep-alive\r\n`;
 }
 
 /** Sends a body as it arrives and counts its bytes, since a chunked body announces no length. */
