@@ -30,13 +30,19 @@ export interface BalancedOptions {
   corsOrigins?: string;
   env?: Record<string, string>;
   requestCount?: number;
+  /** Whether requests of `ask` are read at the plain door or by Node's parser. */
+  readBy?: ReadBy;
 }
+
+export type ReadBy = "the plain door" | "Node";
+export const READ_BY: readonly ReadBy[] = ["the plain door", "Node"];
 
 export async function setupBalanced({
   domain,
   corsOrigins,
   env,
   requestCount = 4,
+  readBy = "the plain door",
 }: BalancedOptions = {}): Promise<BalancedWorld> {
   const world = await setup({ domain, corsOrigins });
   const body = {
@@ -47,14 +53,20 @@ export async function setupBalanced({
     scaling: { type: "REQUEST_COUNT", requestCount },
     ...(env ? { env } : {}),
   };
-  const created = await world.call("POST", "/v2/serverless", { body });
+  // A connection that has brought a request to Node stays there, so it is not used again.
+  const created = await world.call("POST", "/v2/serverless", { body, headers: { connection: "close" } });
   if (created.status !== 201) throw new Error(`the endpoint was not made: ${created.text}`);
   const endpoint = created.json.id as string;
   const servers: Server[] = [];
   return {
     ...world,
     endpoint,
-    ask: (method, path, options) => world.call(method, `/v2/${endpoint}${path}`, options),
+    ask: (method, path, options) =>
+      world.call(method, `/v2/${endpoint}${path}`, {
+        ...options,
+        // This header is passed on to nobody, and is not plain.
+        headers: { ...(readBy === "Node" && { te: "trailers" }), ...options?.headers },
+      }),
     begin(method, path, headers = []) {
       const socket = connect(Number(new URL(world.url).port), "127.0.0.1");
       const lines = [`${method} /v2/${endpoint}${path} HTTP/1.1`, "Host: h", `Authorization: ${world.key}`, ...headers];

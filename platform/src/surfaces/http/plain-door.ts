@@ -204,16 +204,20 @@ class PlainConnection {
 
   readonly #data = (bytes: Buffer): void => {
     const request = this.isBusy ? undefined : this.#requestIn(bytes);
-    if (!request) return this.#handOver(bytes);
-    const ahead = this.#door.ahead(request);
-    if (ahead instanceof Promise) return this.#lookUp(request, ahead, bytes);
-    if (!this.#door.isHere(request, ahead)) return this.#handOver(bytes);
+    const ahead = request && this.#door.ahead(request);
+    if (request && ahead instanceof Promise) this.#lookUp(request, ahead, bytes);
+    else if (request && this.#door.isHere(request, ahead as Answering | undefined))
+      this.#take(request, ahead !== undefined);
+    else this.#handOver(bytes);
+  };
+
+  /** Whoever gets a request that is passed on waits for it. All others share the turn with those that come in it. */
+  #take(request: PlainRequest, isPassedOn: boolean): void {
     this.isNew = false;
     this.#request = request;
-    // Whoever gets a request that is passed on waits for it. Others write to the same disk.
-    if (ahead) this.begin();
+    if (isPassedOn) this.begin();
     else this.#door.came(this);
-  };
+  }
 
   #requestIn(bytes: Buffer): PlainRequest | undefined {
     const head = this.#headOf(bytes);
@@ -252,7 +256,10 @@ class PlainConnection {
     this.isNew = false;
     this.#request = request;
     socket.pause();
-    ahead.then((found) => decided(this.#door.isHere(request, found)), () => decided(false));
+    ahead.then(
+      (found) => decided(this.#door.isHere(request, found)),
+      () => decided(false),
+    );
   }
 
   /** Behind a request in progress, Node's server lets the next one wait until this one is answered. */

@@ -68,7 +68,6 @@ export interface Manner {
 }
 
 type Body = string | Uint8Array | undefined;
-type Headers = OutgoingHttpHeaders | readonly string[];
 
 /** Headers of another program's answer as they are sent. */
 export interface PassedLines {
@@ -88,7 +87,8 @@ export function passedLines(headers: readonly string[]): PassedLines {
     validateHeaderValue(name, value);
     const lower = OWN.test(name) ? name.toLowerCase() : "";
     if (lower === "date") lines.isDated = true;
-    else if (lower === "content-length" && lines.length === undefined && /^\d{1,15}$/.test(value)) lines.length = Number(value);
+    else if (lower === "content-length" && lines.length === undefined && /^\d{1,15}$/.test(value))
+      lines.length = Number(value);
     else if (lower !== "") throw new Error(`'${name}' is not for a program to set so`);
     lines.text += `${name}: ${value}\r\n`;
   }
@@ -125,25 +125,26 @@ export class PlainResponse extends EventEmitter {
     this.#manner = manner;
   }
 
-  writeHead(status: number, given: string | Headers, more?: Headers): this {
-    if (this.headersSent) throw new Error("the head of this answer was written before");
-    const headers = typeof given === "string" ? (more ?? {}) : given;
-    if (Array.isArray(headers)) return this.passHead(status, passedLines(headers), typeof given === "string" ? given : "");
+  writeHead(status: number, given: string | OutgoingHttpHeaders, more?: OutgoingHttpHeaders): this {
+    return this.#ownHead(status, typeof given === "string" ? (more ?? {}) : given);
+  }
+
+  #ownHead(status: number, headers: OutgoingHttpHeaders): this {
     let text = lineOf(status);
-    for (const name in headers) text += linesOf(name, (headers as OutgoingHttpHeaders)[name]);
-    const { "Content-Length": length, Connection: connection } = headers as OutgoingHttpHeaders;
+    for (const name in headers) text += linesOf(name, headers[name]);
+    const { "Content-Length": length, Connection: connection } = headers;
     this.#isLast = connection === "close";
     return this.#begin(status, text, length === undefined ? undefined : Number(length), false);
   }
 
   /** Begins an answer with lines that were checked before. */
   passHead(status: number, { text, length, isDated }: PassedLines, phrase: string, own = ""): this {
-    if (this.headersSent) throw new Error("the head of this answer was written before");
     const line = `HTTP/1.1 ${status} ${phrase || STATUS_CODES[status] || "unknown"}\r\n`;
     return this.#begin(status, line + text + own, length, isDated);
   }
 
   #begin(status: number, lines: string, length: number | undefined, isDated: boolean): this {
+    if (this.headersSent) throw new Error("the head of this answer was written before");
     this.#length = length;
     this.#isChunked = length === undefined && status !== 204 && status !== 304;
     const framing = this.#isChunked ? "Transfer-Encoding: chunked\r\n" : "";
@@ -160,8 +161,8 @@ export class PlainResponse extends EventEmitter {
 
   write(chunk: string | Uint8Array): boolean {
     if (this.writableEnded || chunk.length === 0) return true;
-    if (!this.headersSent) this.writeHead(this.statusCode, {});
-    const takesMore = this.#put(this.#isChunked ? chunked(chunk) : chunk);
+    if (!this.headersSent) this.#ownHead(this.statusCode, {});
+    const takesMore = this.#isChunked ? this.#putChunk(chunk) : this.#put(chunk);
     if (!takesMore && !this.#isFull) {
       this.#isFull = true;
       this.socket.once("drain", () => {
@@ -175,11 +176,11 @@ export class PlainResponse extends EventEmitter {
   /** A text in `latin1` has one byte for each character. */
   end(body?: Body, encoding?: "latin1"): this {
     if (this.writableEnded) return this;
-    if (!this.headersSent) this.writeHead(this.statusCode, { "Content-Length": body ? Buffer.byteLength(body) : 0 });
+    if (!this.headersSent) this.#ownHead(this.statusCode, { "Content-Length": body ? Buffer.byteLength(body) : 0 });
     if (this.#isChunked) {
       const bytes = encoding && typeof body === "string" ? Buffer.from(body, encoding) : body;
-      if (bytes && bytes.length > 0) this.#put(chunked(bytes));
-      this.#put("0\r\n\r\n");
+      if (bytes && bytes.length > 0) this.#putChunk(bytes);
+      this.#put("0\r\n\r\n", "latin1");
     } else if (this.#head !== "" || body) this.#put(body, encoding);
     this.writableEnded = true;
     if (this.#isCorked) this.socket.uncork();
@@ -215,6 +216,17 @@ export class PlainResponse extends EventEmitter {
     this.closed();
   }
 
+  /** The bytes of the chunk are not copied. */
+  #putChunk(part: string | Uint8Array): boolean {
+    const { socket } = this;
+    socket.cork();
+    this.#put(`${Buffer.byteLength(part).toString(16)}\r\n`, "latin1");
+    this.#put(part);
+    const takesMore = this.#put("\r\n", "latin1");
+    socket.uncork();
+    return takesMore;
+  }
+
   /** Writes the head with the first part of the body. */
   #put(part: Body, encoding?: "latin1"): boolean {
     const head = this.#head;
@@ -233,11 +245,6 @@ export class PlainResponse extends EventEmitter {
     // A text of one byte for each character need not be encoded.
     return socket.write(head + part, encoding ?? (this.#length === part.length ? "latin1" : "utf8"));
   }
-}
-
-function chunked(part: string | Uint8Array): string | Uint8Array {
-  if (typeof part === "string") return `${Buffer.byteLength(part).toString(16)}\r\n${part}\r\n`;
-  return Buffer.concat([Buffer.from(`${part.length.toString(16)}\r\n`), part, Buffer.from("\r\n")]);
 }
 
 function lineOf(status: number): string {

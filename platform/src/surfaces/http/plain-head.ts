@@ -20,7 +20,8 @@ const END = Buffer.from("\r\n\r\n");
  * A token, a colon, and visible characters, in each line. Nothing in it can be read in two ways, so it takes one pass, however it ends.
  * Bytes beyond ASCII, folded lines, bare line feeds and other versions or methods are not plain.
  */
-const PLAIN = /^(GET|POST|PUT|PATCH|DELETE) (\/[\x21-\x7e]*) HTTP\/1\.1\r\n(?:[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[\t\x20-\x7e]*\r\n)+$/;
+const PLAIN =
+  /^(GET|POST|PUT|PATCH|DELETE) (\/[\x21-\x7e]*) HTTP\/1\.1\r\n(?:[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[\t\x20-\x7e]*\r\n)+$/;
 
 /** These say how the message is framed, or ask something of the connection. */
 const NOT_PLAIN: ReadonlySet<string> = new Set([

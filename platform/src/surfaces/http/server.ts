@@ -109,7 +109,8 @@ function openServer({ router, ahead, unknown, doorkeeper, clock, log }: ServerPa
     // Open connections may still bring requests while the server is closing.
     if (!server.listening) return refuse(response, closing());
     // It was looked up before.
-    if (request instanceof PlainRequest) return answered(request.route!.answer, request, response, request.route!.params);
+    if (request instanceof PlainRequest)
+      return answered(request.route!.answer, request, response, request.route!.params);
     const before = foundBefore.get(request.socket);
     if (before) foundBefore.delete(request.socket);
     const found = before ?? ahead?.find(request);

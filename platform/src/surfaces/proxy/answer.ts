@@ -31,18 +31,23 @@ export interface AnswerTo {
 
 /** If it throws the refusal, nothing has been written. */
 export function beginAnswer({ response, receiver, form, own }: AnswerTo, answered: Answered): void {
-  const { status, phrase, headers, coding, length } = answered;
+  const { status, coding, length } = answered;
   if (status < 200 || status > 599) throw odd(receiver, `its status is ${status}`);
   // Only chunked bodies are decoded here, and this header is not passed on. A body in another encoding would reach the caller unreadable.
   if (coding !== undefined && !/^chunked$/i.test(coding)) throw odd(receiver, "its transfer encoding is unknown");
   if (length > receiver.limits.bodyBytes && response.req.method !== "HEAD") throw tooMuch(receiver);
   try {
-    if (response instanceof PlainResponse) return beginPlainly(response, form, own, answered);
-    const kept = responseHeaders(headers, form, own);
-    writeHead(response, status, status === NO_CONTENT ? withoutLength(kept) : kept, phrase);
+    if (response instanceof PlainResponse) beginPlainly(response, form, own, answered);
+    else beginByNode(response, form, own, answered);
   } catch (error) {
     throw odd(receiver, (error as Error).message, error);
   }
+}
+
+function beginByNode(response: ServerResponse, form: Form, own: AnswerTo["own"], answered: Answered): void {
+  const { status, phrase, headers } = answered;
+  const kept = responseHeaders(headers, form, own);
+  writeHead(response, status, status === NO_CONTENT ? withoutLength(kept) : kept, phrase);
 }
 
 interface Passed extends KeptHeaders {
