@@ -12,8 +12,6 @@ import type { Found } from "./router.ts";
 export interface PlainDoorParts {
   /** The route of a request that may be answered here, or undefined to leave it to Node. */
   routeOf(head: PlainHead): Found | undefined;
-  /** Whether requests with this head may be passed on to another program, and have no route of their own. */
-  mayPass(head: PlainHead): boolean;
   /** What comes before the routes for this request. If it is not plain, the request is left to Node. */
   ahead(request: PlainRequest): Answering | undefined | Promise<Answering | undefined>;
   /** Node gets the request, and with it what was found ahead of the routes. */
@@ -73,23 +71,15 @@ export class PlainDoor implements Manner {
     return this.#date;
   }
 
-  routeOf(head: PlainHead): Found | undefined {
-    return this.#parts.routeOf(head);
-  }
-
-  mayPass(head: PlainHead): boolean {
-    return this.#parts.mayPass(head);
-  }
-
   ahead(request: PlainRequest): Answering | undefined | Promise<Answering | undefined> {
     return this.#parts.ahead(request);
   }
 
-  /** Whether the request can be answered here with what was found ahead of the routes, if anything was. */
+  /** Whether the request can be answered here, by what was found ahead of the routes or else by its route. */
   isHere(request: PlainRequest, ahead: Answering | undefined): boolean {
-    if (ahead?.isPlain) request.route = { answer: ahead, params: NO_PARAMS };
-    else if (ahead) this.#parts.leaves(request, ahead);
-    return ahead ? ahead.isPlain === true : request.route !== undefined;
+    if (ahead && !ahead.isPlain) this.#parts.leaves(request, ahead);
+    else request.route = ahead ? { answer: ahead, params: NO_PARAMS } : this.#parts.routeOf(request.head);
+    return request.route !== undefined;
   }
 
   /** Begins the request at the end of this turn. */
@@ -168,11 +158,7 @@ class NothingCame extends Error {
 class PlainConnection {
   readonly #door: PlainDoor;
   readonly socket: Socket;
-  /** The head that came last, as bytes and as it was understood. Most clients repeat it, and then it is not read again. */
-  #lastBytes: Buffer | undefined;
   #lastHead: PlainHead | undefined;
-  #lastRoute: Found | undefined;
-  #lastMayPass = false;
   /** The request that has come, until it is begun. */
   #request: PlainRequest | undefined;
   #response: PlainResponse | undefined;
@@ -220,24 +206,10 @@ class PlainConnection {
   }
 
   #requestIn(bytes: Buffer): PlainRequest | undefined {
-    const head = this.#headOf(bytes);
-    const route = this.#lastRoute;
-    if (!head || !(route || this.#lastMayPass) || bytes.length !== head.length + head.bodyLength) return undefined;
-    return new PlainRequest(this.socket, head, bytes.subarray(head.length), route);
-  }
-
-  #headOf(bytes: Buffer): PlainHead | undefined {
-    const last = this.#lastBytes;
-    if (last && bytes.length >= last.length && bytes.compare(last, 0, last.length, 0, last.length) === 0)
-      return this.#lastHead;
-    const head = readPlainHead(bytes);
-    if (!head) return undefined;
-    // A copy, since a part of what was received would keep all of it in memory.
-    this.#lastBytes = Buffer.from(bytes.subarray(0, head.length));
+    const head = readPlainHead(bytes, this.#lastHead);
+    if (!head || bytes.length !== head.text.length + head.bodyLength) return undefined;
     this.#lastHead = head;
-    this.#lastRoute = this.#door.routeOf(head);
-    this.#lastMayPass = this.#door.mayPass(head);
-    return head;
+    return new PlainRequest(this.socket, head, bytes.subarray(head.text.length));
   }
 
   /** Nothing more is read until it is known whose the request is. */

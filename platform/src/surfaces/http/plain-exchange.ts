@@ -16,17 +16,16 @@ export class PlainRequest {
   readonly httpVersion = "1.1";
   readonly complete = true;
   /** What answers it. */
-  route: Found | undefined;
+  route: Found | undefined = undefined;
   #body: Buffer | null;
 
-  constructor(socket: Socket, head: PlainHead, body: Buffer, route: Found | undefined) {
+  constructor(socket: Socket, head: PlainHead, body: Buffer) {
     const { method, url, headers } = head;
     this.socket = socket;
     this.head = head;
     this.method = method;
     this.url = url;
     this.headers = headers;
-    this.route = route;
     this.#body = body.length > 0 ? body : null;
   }
 

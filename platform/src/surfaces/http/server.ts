@@ -44,8 +44,6 @@ export interface ServerParts {
 export interface Ahead {
   /** Returns what answers the request, or undefined to leave it to the routes. It returns a promise if it has to read the store. */
   find(request: Credentials): Answering | undefined | Promise<Answering | undefined>;
-  /** Whether requests to this address are passed on to a program that is not ours. */
-  mayPass?(url: string, host: string | undefined): boolean;
   /** Whether to take the request off HTTP and hand its connection to `upgrade`. */
   mayUpgrade(request: Request): boolean;
   upgrade(request: Request, socket: Duplex, head: Buffer): void;
@@ -54,7 +52,6 @@ export interface Ahead {
 /** Combines two of them: the second sees what the first does not want. */
 export const inTurn = (first: Ahead, second: Ahead): Ahead => ({
   find: (request) => first.find(request) ?? second.find(request),
-  mayPass: (url, host) => first.mayPass?.(url, host) === true || second.mayPass?.(url, host) === true,
   mayUpgrade: (request) => first.mayUpgrade(request) || second.mayUpgrade(request),
   upgrade: (request, socket, head) => (first.mayUpgrade(request) ? first : second).upgrade(request, socket, head),
 });
@@ -121,11 +118,14 @@ function openServer({ router, ahead, unknown, doorkeeper, clock, log }: ServerPa
     found.then(go, (why) => go(unknown(why)));
   };
   new PlainDoor(server, {
-    routeOf({ method, url }) {
-      const route = router.find(method, url);
-      return route.answer.isPlain ? route : undefined;
+    routeOf(head) {
+      if (head.made instanceof PlainRoute) return head.made;
+      const { answer, params } = router.find(head.method, head.url);
+      if (!answer.isPlain) return undefined;
+      const route = new PlainRoute(answer, params);
+      head.made = route;
+      return route;
     },
-    mayPass: ({ url, headers }) => ahead?.mayPass?.(url, headers.host) === true,
     ahead(request) {
       const found = ahead?.find(request);
       return found instanceof Promise ? found.catch((why) => unknown(why)) : found;
@@ -162,6 +162,17 @@ function openServer({ router, ahead, unknown, doorkeeper, clock, log }: ServerPa
     server.emit("request", request, response);
   });
   return server;
+}
+
+/** The route of a head, which is not looked up again while a connection repeats it. */
+class PlainRoute {
+  readonly answer: Answering;
+  readonly params: Params;
+
+  constructor(answer: Answering, params: Params) {
+    this.answer = answer;
+    this.params = params;
+  }
 }
 
 const expectsTooMuch = new WeakSet<Request>();

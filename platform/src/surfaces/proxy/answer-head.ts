@@ -15,6 +15,8 @@ export interface AnswerHead {
   coding: string | undefined;
   /** Whether the connection can be used again. For HTTP/1.0 it cannot. */
   isLasting: boolean;
+  /** What was made of it for a caller. A worker that repeats its head brings the same object again. */
+  made: object | undefined;
 }
 
 /** Servers announce after how many seconds they close an idle connection. A connection that may close while in use is not kept. */
@@ -37,6 +39,7 @@ export function parseAnswerHead(text: string): AnswerHead {
     length: 0,
     coding: undefined,
     isLasting: minor === 1,
+    made: undefined,
   };
   for (let at = lineEnd + 2; at < text.length; ) {
     const end = endOfLine(text, at);

@@ -19,6 +19,8 @@ export interface Answered {
   coding: string | undefined;
   /** The announced length, or 0. */
   length: number;
+  /** What was made of it before, if it is repeated. */
+  made?: object | undefined;
 }
 
 export interface AnswerTo {
@@ -50,30 +52,36 @@ function beginByNode(response: ServerResponse, form: Form, own: AnswerTo["own"],
   writeHead(response, status, status === NO_CONTENT ? withoutLength(kept) : kept, phrase);
 }
 
-interface Passed extends KeptHeaders {
-  form: Form;
-  phrase: string;
-  lines: PassedLines;
+/** A worker's head as it is passed on. */
+class PassedHead {
+  readonly form: Form;
+  readonly filtered: KeptHeaders;
+  readonly phrase: string;
+  readonly lines: PassedLines;
+
+  constructor(form: Form, { status, phrase, headers }: Answered) {
+    this.form = form;
+    this.filtered = keptHeaders(headers, form);
+    this.phrase = shownPhrase(phrase);
+    const { kept } = this.filtered;
+    this.lines = passedLines(status === NO_CONTENT ? withoutLength(kept) : kept);
+  }
 }
 
-/** A head that came before on a connection is the same object, and is not filtered and checked again. */
-const passedBefore = new WeakMap<RawHeaders, Passed>();
+/** A head that is repeated is not filtered and checked again. */
+function passedHead(form: Form, answered: Answered): PassedHead {
+  const { made } = answered;
+  if (made instanceof PassedHead && made.form === form) return made;
+  const passed = new PassedHead(form, answered);
+  answered.made = passed;
+  return passed;
+}
 
 function beginPlainly(response: PlainResponse, form: Form, own: AnswerTo["own"], answered: Answered): void {
-  let passed = passedBefore.get(answered.headers);
-  if (passed?.form !== form) {
-    passed = passedOn(form, answered);
-    passedBefore.set(answered.headers, passed);
-  }
+  const { filtered, phrase, lines } = passedHead(form, answered);
   let ours = "";
-  for (const name in own) if (!isReplaced(name, passed)) ours += linesOf(name, String(own[name]));
-  response.passHead(answered.status, passed.lines, passed.phrase, ours);
-}
-
-function passedOn(form: Form, { status, phrase, headers }: Answered): Passed {
-  const filtered = keptHeaders(headers, form);
-  const lines = passedLines(status === NO_CONTENT ? withoutLength(filtered.kept) : filtered.kept);
-  return { ...filtered, form, phrase: shownPhrase(phrase), lines };
+  for (const name in own) if (!isReplaced(name, filtered)) ours += linesOf(name, String(own[name]));
+  response.passHead(answered.status, lines, phrase, ours);
 }
 
 /** Counts interim responses. Throws at one that no request of ours can get, and when there are too many. */

@@ -7,21 +7,20 @@ import { StallWatch } from "../http/stall-watch.ts";
 import { type AnswerTo, beginAnswer, passOver } from "./answer.ts";
 import type { AnswerHead } from "./answer-head.ts";
 import { type Asker, type Connection, connectionsTo, DialRefused } from "./connections.ts";
-import type { RawHeaders } from "./headers.ts";
 import { type Receiver, tooMuch, tooSlow } from "./receiver.ts";
+import type { SentHead } from "./sent-head.ts";
 import { isHere, send, type Upload, type Uploaded } from "./upload.ts";
 
 export interface Passing extends AnswerTo {
   request: IncomingMessage;
-  target: string;
-  headers: RawHeaders;
+  sent: SentHead;
   clock: Clock;
 }
 
 /** Resolves when the whole answer has been written. Rejects with the problem if it failed, perhaps in the middle of the answer. */
 export function forward(passing: Passing): Promise<void> {
-  const { request, response, target } = passing;
-  if (NOT_IN_TARGET.test(target)) return Promise.reject(problem("unreadable", "the path of the request is none"));
+  const { request, response, sent } = passing;
+  if (!sent.isValid) return Promise.reject(problem("unreadable", "the path of the request is none"));
   if (waitsForContinue.delete(request)) response.writeContinue();
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const forwarding = new Forwarding(passing, resolve, reject);
@@ -30,9 +29,6 @@ export function forward(passing: Passing): Promise<void> {
   else queueMicrotask(() => forwarding.begin());
   return promise;
 }
-
-/** Characters that would end or split the request line. */
-const NOT_IN_TARGET = /[^\x21-\x7e\x80-\xff]/;
 
 /** Up to this length, a body is written in one text with its head. */
 const IN_ONE_TEXT = 16 * 1024;
@@ -129,10 +125,10 @@ class Forwarding implements Asker, Uploaded {
   }
 
   #send(connection: Connection): void {
-    const { request, target, headers, clock, receiver } = this.#passing;
+    const { request, sent, clock, receiver } = this.#passing;
     this.#connection = connection;
     connection.ask(this, request.method);
-    const uploading = { request, target, headers, clock, limit: receiver.limits.bodyBytes };
+    const uploading = { request, sent, clock, limit: receiver.limits.bodyBytes };
     this.#upload = send(connection.stream, uploading, this);
   }
 

@@ -7,18 +7,18 @@ import type { Problem } from "../../kernel/problem.ts";
 import type { Pipeline } from "../http/pipeline.ts";
 import { plainly } from "../http/plain-door.ts";
 import { PlainRequest } from "../http/plain-exchange.ts";
-import type { PlainHead } from "../http/plain-head.ts";
 import { problemStatuses } from "../http/problem-json.ts";
 import type { Refused, Statuses } from "../http/refusal.ts";
 import type { Answering, Reply, Request } from "../http/reply.ts";
 import type { Ahead } from "../http/server.ts";
 import type { Credentials, Surface } from "../http/surface.ts";
 import { forward, type Passing, wasNotSent } from "./forward.ts";
-import { type RawHeaders, requestHeaders } from "./headers.ts";
+import { requestHeaders } from "./headers.ts";
 import type { PodAccess } from "./pod-access.ts";
 import { type PodAddress, podAddressOf } from "./pod-address.ts";
 import type { PodPorts } from "./pod-ports.ts";
 import type { Limits, Reached, Receiver } from "./receiver.ts";
+import { SentHead } from "./sent-head.ts";
 import { isWebSocket } from "./tunnel.ts";
 import { Upgrades } from "./upgrades.ts";
 
@@ -53,10 +53,6 @@ export class PodProxy implements Ahead {
     return plainly((request, reply) => this.#serve(address, request, reply, forward));
   }
 
-  mayPass(url: string, host: string | undefined): boolean {
-    return podAddressOf(url, host, this.#parts.domain) !== undefined;
-  }
-
   mayUpgrade(request: Request): boolean {
     return isWebSocket(request) && this.#addressOf(request) !== undefined;
   }
@@ -84,8 +80,7 @@ export class PodProxy implements Ahead {
     const surface = surfaceOf(() => access.callerAt(address, request));
     return pipeline.answer(surface, request, reply, async (caller) => {
       using _ = used(address.pod);
-      const { target, form } = address;
-      const passing = { target, form, headers: headersOf(address, request), request, response: reply.raw, clock };
+      const passing = { sent: sentHead(address, request), form: address.form, request, response: reply.raw, clock };
       await this.#reach(caller, address, (receiver) => pass({ ...passing, receiver, own: reply.headers }));
       return reply;
     });
@@ -136,21 +131,19 @@ function receiverOf(pod: string, port: number, backend: Reached): Receiver {
   return { called: `port ${port} of Pod ${pod}`, backend, gone, limits: LIMITS };
 }
 
-/** A connection that repeats its head has the same headers for the program each time. */
-const headersBefore = new WeakMap<PlainHead, RawHeaders>();
-
-function headersOf(address: PodAddress, request: Request): RawHeaders {
-  if (!(request instanceof PlainRequest)) return newHeaders(address, request);
-  let headers = headersBefore.get(request.head);
-  if (!headers) {
-    headers = newHeaders(address, request);
-    headersBefore.set(request.head, headers);
-  }
-  return headers;
+/** A connection that repeats its head has the same one for the program each time. */
+function sentHead(address: PodAddress, request: Request): SentHead {
+  if (!(request instanceof PlainRequest)) return newHead(address, request);
+  const { head } = request;
+  if (head.made instanceof SentHead) return head.made;
+  const made = newHead(address, request);
+  head.made = made;
+  return made;
 }
 
-function newHeaders({ prefix }: PodAddress, { rawHeaders, socket }: Request): RawHeaders {
-  return requestHeaders(rawHeaders, { remote: socket.remoteAddress, key: "", keepsAuthorization: true, prefix });
+function newHead({ target, prefix }: PodAddress, { method, rawHeaders, socket }: Request): SentHead {
+  const sender = { remote: socket.remoteAddress, key: "", keepsAuthorization: true, prefix };
+  return new SentHead(method, target, requestHeaders(rawHeaders, sender));
 }
 
 function surfaceOf(authenticate: Surface["authenticate"]): Surface {

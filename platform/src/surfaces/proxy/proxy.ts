@@ -17,15 +17,15 @@ import { ClientGone } from "../http/gone.ts";
 import type { Pipeline } from "../http/pipeline.ts";
 import { plainly } from "../http/plain-door.ts";
 import { PlainRequest } from "../http/plain-exchange.ts";
-import type { PlainHead } from "../http/plain-head.ts";
 import type { Answering, Reply, Request } from "../http/reply.ts";
 import type { Ahead } from "../http/server.ts";
 import type { Credentials, Surface } from "../http/surface.ts";
 import { keyOf } from "../invoke/surface.ts";
-import { type Address, addressOf, type Form } from "./address.ts";
+import { type Address, addressOf } from "./address.ts";
 import { forward, isNodeAway, type Passing, wasNotSent } from "./forward.ts";
-import { type RawHeaders, requestHeaders, WORKER_HEADERS, withoutKey } from "./headers.ts";
+import { requestHeaders, WORKER_HEADERS, withoutKey } from "./headers.ts";
 import type { Limits, Receiver } from "./receiver.ts";
+import { SentHead } from "./sent-head.ts";
 import { isWebSocket } from "./tunnel.ts";
 import { Upgrades } from "./upgrades.ts";
 
@@ -72,10 +72,6 @@ export class EndpointProxy implements Ahead {
     const type = this.#parts.endpoints.typeOf(address.endpoint);
     if (type instanceof Promise) return type.then((type) => this.#ifBalanced(type, address, request));
     return this.#ifBalanced(type, address, request);
-  }
-
-  mayPass(url: string, host: string | undefined): boolean {
-    return addressOf(url, host, this.#parts.domain) !== undefined;
   }
 
   /** This is also true for endpoints of other types. They are refused over HTTP later. */
@@ -171,11 +167,11 @@ export class EndpointProxy implements Ahead {
       reply,
       isCounted: pass === forward,
     };
-    const { target, form, headers } = wayOf(address, env, request);
+    const sent = workerHead(address, env, request);
     return this.#untilAccepted(seeking, (slot) => {
       for (const name of WORKER_HEADERS) reply.header(name, slot.backend.worker);
       const receiver = new WorkerReceiver(slot);
-      return pass({ receiver, target, form, headers, request, response: reply.raw, own: reply.headers, clock });
+      return pass({ receiver, sent, form: address.form, request, response: reply.raw, own: reply.headers, clock });
     });
   }
 
@@ -271,34 +267,23 @@ function admitted(caller: Caller, { endpoint, form }: Address, doc: KeptEndpoint
   });
 }
 
-/** What the worker gets of a request beside its body. */
-interface Way {
-  target: string;
-  form: Form;
-  headers: RawHeaders;
-  keepsAuthorization: boolean;
+/** The head for the worker. One with the caller's `Authorization` is another than one without. */
+class WorkerHead extends SentHead {
+  keepsAuthorization = false;
 }
 
-/** A connection that repeats its head has the same way each time: the head holds the address, the key and all headers. */
-const waysBefore = new WeakMap<PlainHead, Way>();
-
-function wayOf(address: Address, env: KeptEndpoint["env"], request: Request): Way {
+/** A connection that repeats its head has the same one for the worker each time: it holds the address, the key and all headers. */
+function workerHead(address: Address, env: KeptEndpoint["env"], request: Request): WorkerHead {
   const keepsAuthorization = env[KEEPS_AUTHORIZATION] === "true";
-  if (!(request instanceof PlainRequest)) return newWay(address, keepsAuthorization, request);
-  let way = waysBefore.get(request.head);
-  if (way?.keepsAuthorization !== keepsAuthorization) {
-    way = newWay(address, keepsAuthorization, request);
-    waysBefore.set(request.head, way);
-  }
-  return way;
-}
-
-function newWay({ target, form, prefix }: Address, keepsAuthorization: boolean, request: Request): Way {
-  const { rawHeaders, headers, socket } = request;
+  const before = request instanceof PlainRequest ? request.head.made : undefined;
+  if (before instanceof WorkerHead && before.keepsAuthorization === keepsAuthorization) return before;
+  const { rawHeaders, headers, socket, method } = request;
   const key = headers.authorization === undefined ? undefined : keyOf(headers.authorization);
-  const sender = { remote: socket.remoteAddress, key, keepsAuthorization, prefix };
-  const forWorker = requestHeaders(rawHeaders, sender);
-  return { target: withoutKey(target, key), form, headers: forWorker, keepsAuthorization };
+  const sender = { remote: socket.remoteAddress, key, keepsAuthorization, prefix: address.prefix };
+  const made = new WorkerHead(method, withoutKey(address.target, key), requestHeaders(rawHeaders, sender));
+  made.keepsAuthorization = keepsAuthorization;
+  if (request instanceof PlainRequest) request.head.made = made;
+  return made;
 }
 
 function affinityIn({ headers }: Request): string | undefined {

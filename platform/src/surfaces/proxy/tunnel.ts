@@ -75,7 +75,7 @@ export async function tunnel(upgrading: Upgrading): Promise<void> {
 
 /** `rest` holds the bytes after the worker's consent. If it is absent, the worker refused. */
 function asked(
-  { receiver, target, headers }: Upgrading,
+  { receiver, sent: { target, headers } }: Upgrading,
   worker: Duplex,
 ): Promise<{ answer: IncomingMessage; rest?: Buffer }> {
   const { promise, resolve, reject } = Promise.withResolvers<{ answer: IncomingMessage; rest?: Buffer }>();

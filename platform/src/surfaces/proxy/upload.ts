@@ -4,8 +4,7 @@ import type { Duplex } from "node:stream";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Problem } from "../../kernel/problem.ts";
 import { announcedLength, hasBody, tooLarge, watchOf } from "../http/body.ts";
-import { PlainRequest } from "../http/plain-exchange.ts";
-import type { RawHeaders } from "./headers.ts";
+import type { SentHead } from "./sent-head.ts";
 
 /** A text is written without another copy. Longer bodies are not turned into text. */
 const IN_ONE_TEXT = 16 * 1024;
@@ -15,8 +14,7 @@ const EXPECT_BODY = new Set(["POST", "PUT", "PATCH", "QUERY", "PROPFIND", "PROPP
 
 export interface Uploading {
   request: IncomingMessage;
-  target: string;
-  headers: RawHeaders;
+  sent: SentHead;
   clock: Clock;
   /** The longest body, in bytes. */
   limit: number;
@@ -56,32 +54,7 @@ export function send(worker: Duplex, uploading: Uploading, told: Uploaded): Uplo
   return undefined;
 }
 
-/** The worker gets our own length header, since we send the body. */
-function headOf(uploading: Uploading, framing: string): string {
-  const { request, headers } = uploading;
-  if (!(request instanceof PlainRequest)) return `${beginningOf(uploading)}${framing}\r\n`;
-  let beginning = begunBefore.get(headers);
-  if (beginning === undefined) {
-    beginning = beginningOf(uploading);
-    begunBefore.set(headers, beginning);
-  }
-  return `${beginning}${framing}\r\n`;
-}
-
-/** A connection that repeats its head has the same headers for the worker each time. */
-const begunBefore = new WeakMap<RawHeaders, string>();
-
-function beginningOf({ request, target, headers }: Uploading): string {
-  let text = `${request.method} ${target} HTTP/1.1\r\n`;
-  let hasHost = false;
-  for (let i = 0; i < headers.length; i += 2) {
-    const name = headers[i]!;
-    if (name.length === 14 && name.toLowerCase() === "content-length") continue;
-    if (name.length === 4 && name.toLowerCase() === "host") hasHost = true;
-    text += `${name}: ${headers[i + 1]}\r\n`;
-  }
-  return `${text}${hasHost ? "" : "Host: worker\r\n"}Connection: keep-alive\r\n`;
-}
+const headOf = ({ sent }: Uploading, framing: string): string => `${sent.text}${framing}\r\n`;
 
 /** Sends a body as it arrives and counts its bytes, since a chunked body announces no length. */
 export class Upload {
