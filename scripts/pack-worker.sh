@@ -8,10 +8,10 @@ if [ ! -x "$root/node_modules/.bin/tsc" ]; then
   exit 1
 fi
 for node in "$root"/node_modules/node-linux-*/bin/node; do
-  [ ! -x "$node" ] || exec "$node" "$root/scripts/pack-worker.ts" "$@"
+  [ ! -x "$node" ] || exec "$node" "$root/scripts/pack-libraries.ts" "$@"
 done
 node=$(command -v node) && [ "$("$node" -p 'process.versions.node.split(".")[0]')" -ge 24 ] || {
   echo "pack-worker: needs Node 24 or later: run 'npm install' in $root (it brings Node 24 on Linux) or install it" >&2
   exit 1
 }
-exec "$node" "$root/scripts/pack-worker.ts" "$@"
+exec "$node" "$root/scripts/pack-libraries.ts" "$@"

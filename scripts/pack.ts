@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { bundle } from "./build.ts";
 import { consoleInto } from "./build-console.ts";
+import { packEmulator, packWorker } from "./pack-libraries.ts";
 
 const execute = promisify(execFile);
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -76,4 +77,8 @@ async function manifest() {
   };
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) console.log(await pack(process.argv[2] ?? "."));
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const folder = process.argv[2] ?? ".";
+  for (const tarball of await Promise.all([pack(folder), packWorker(folder), packEmulator(folder)]))
+    console.log(tarball);
+}

@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { launcher, root, startServer, temporaryFolder } from "../../platform/tests/process.ts";
 import { call } from "../../platform/tests/world.ts";
-import { start } from "./main.ts";
+import { type Emulator, start } from "./main.ts";
 
 const run = promisify(execFile);
 const python = join(root, "emulator/python");
@@ -45,7 +45,7 @@ test("a state that was saved is where the next emulator goes on, and several run
   await using folder = await temporaryFolder();
   const state = join(folder.path, "shop.state");
   await using first = await start();
-  const endpoints = async ({ url, key }: typeof first) =>
+  const endpoints = async ({ url, key }: Emulator) =>
     (await call(url, "GET", "/v2/serverless", { key })).json.endpoints.map(({ name }: { name: string }) => name);
   const cpu = [{ id: "cpu3c", vcpuCount: 2 }];
   await call(first.url, "POST", "/v2/serverless", { key: first.key, body: { name: "shop", image: "a:1", cpu } });

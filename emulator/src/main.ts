@@ -3,15 +3,16 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
 interface EmulatorOptions {
   /** A file that the state is loaded from if it exists, and saved to by `stop()`. */
   state?: string;
-  /** The program; by default `millrace` of this checkout, or else the one on the path. */
+  /** The program; by default `millrace` of this checkout, of the package that npm installed, or else the one on the path. */
   program?: string;
   /** Further flags of `millrace serve`. */
   args?: readonly string[];
@@ -32,7 +33,8 @@ const CHECKOUT = fileURLToPath(new URL("../../millrace", import.meta.url));
 
 export async function start({ state, program, args = [] }: EmulatorOptions = {}): Promise<Emulator> {
   const data = await mkdtemp(join(tmpdir(), "millrace-emulator-"));
-  const command = program ?? (existsSync(CHECKOUT) ? CHECKOUT : "millrace");
+  const command =
+    program ?? [CHECKOUT, installed()].find((path) => path !== undefined && existsSync(path)) ?? "millrace";
   const flags = ["serve", "--emulate", "--data", data, "--port", "0", "--log-level", "warn"];
   const child = spawn(command, [...flags, ...(state === undefined ? [] : ["--state", state]), ...args], {
     stdio: ["ignore", "pipe", "pipe"],
@@ -48,23 +50,32 @@ export async function start({ state, program, args = [] }: EmulatorOptions = {})
   }
 }
 
-/** Resolves with the address once the server says it. What it says before it fails is in the error. */
-function listening(child: ChildProcess): Promise<string> {
-  const { promise, resolve, reject } = Promise.withResolvers<string>();
-  let errors = "";
-  child.stderr!.setEncoding("utf8").on("data", (text: string) => {
-    errors = (errors + text).slice(-4000);
-  });
-  createInterface(child.stdout!).on("line", (line) => {
-    const url = /^listening on (\S+)$/.exec(line)?.[1];
-    if (url) resolve(url);
-  });
-  child.once("error", reject);
-  child.once("exit", (code) => reject(new Error(`the emulator ended with ${code} before it listened: ${errors}`)));
-  return promise;
+/** The launcher of the package `millrace`, which this one depends on. */
+function installed(): string | undefined {
+  try {
+    return join(dirname(createRequire(import.meta.url).resolve("millrace/package.json")), "millrace");
+  } catch {
+    return undefined;
+  }
 }
 
-class Emulator implements AsyncDisposable {
+/** Resolves with the address once the server says it. What it says before it fails is in the error. */
+function listening(child: ChildProcess): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let errors = "";
+    child.stderr!.setEncoding("utf8").on("data", (text: string) => {
+      errors = (errors + text).slice(-4000);
+    });
+    createInterface(child.stdout!).on("line", (line) => {
+      const url = /^listening on (\S+)$/.exec(line)?.[1];
+      if (url) resolve(url);
+    });
+    child.once("error", reject);
+    child.once("exit", (code) => reject(new Error(`the emulator ended with ${code} before it listened: ${errors}`)));
+  });
+}
+
+export class Emulator implements AsyncDisposable {
   /** Where the server is, such as `http://127.0.0.1:40123`. */
   readonly url: string;
   /** The owner's API key. */

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { temporaryFolder } from "../../platform/tests/process.ts";
-import { packWorker } from "../../scripts/pack-worker.ts";
+import { packWorker } from "../../scripts/pack-libraries.ts";
 
 const execute = promisify(execFile);
 

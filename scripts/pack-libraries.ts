@@ -1,4 +1,4 @@
-/** Packs the worker library for npm: plain JavaScript with types, because Node strips no types below node_modules. */
+/** Packs the libraries for npm, for workers and for test suites: plain JavaScript with types, because Node strips no types below node_modules. */
 import { execFile } from "node:child_process";
 import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -9,13 +9,21 @@ import { promisify } from "node:util";
 const execute = promisify(execFile);
 const root = fileURLToPath(new URL("..", import.meta.url));
 
+/** Each is a folder of the repository. */
+type Library = "worker" | "emulator";
+
+export const packWorker = (folder: string) => packLibrary("worker", folder);
+
+/** Its program is the package `millrace` of the same version. */
+export const packEmulator = (folder: string) => packLibrary("emulator", folder);
+
 /** Writes the tarball into `folder` and returns its path. */
-export async function packWorker(folder: string): Promise<string> {
-  const stage = await mkdtemp(join(tmpdir(), "millrace-worker-"));
+async function packLibrary(library: Library, folder: string): Promise<string> {
+  const stage = await mkdtemp(join(tmpdir(), `millrace-${library}-`));
   try {
-    await compile(stage);
-    await writeFile(join(stage, "package.json"), JSON.stringify(await manifest(), null, 2));
-    for (const name of ["worker/README.md", "LICENSE"])
+    await compile(library, stage);
+    await writeFile(join(stage, "package.json"), JSON.stringify(await manifest(library), null, 2));
+    for (const name of [`${library}/README.md`, "LICENSE"])
       await cp(join(root, name), join(stage, name.split("/").at(-1)!));
     const { stdout } = await execute("npm", ["pack", "--json", "--pack-destination", resolve(folder)], { cwd: stage });
     return join(resolve(folder), JSON.parse(stdout)[0].filename);
@@ -24,7 +32,7 @@ export async function packWorker(folder: string): Promise<string> {
   }
 }
 
-async function compile(stage: string): Promise<void> {
+async function compile(library: Library, stage: string): Promise<void> {
   const options = {
     extends: join(root, "tsconfig.json"),
     compilerOptions: {
@@ -33,12 +41,12 @@ async function compile(stage: string): Promise<void> {
       declaration: true,
       allowImportingTsExtensions: false,
       rewriteRelativeImportExtensions: true,
-      rootDir: join(root, "worker/src"),
+      rootDir: join(root, library, "src"),
       outDir: join(stage, "dist"),
       typeRoots: [join(root, "node_modules/@types")],
     },
     include: [],
-    files: [join(root, "worker/src/main.ts")],
+    files: [join(root, library, "src/main.ts")],
   };
   const project = join(stage, "tsconfig.json");
   await writeFile(project, JSON.stringify(options));
@@ -47,9 +55,10 @@ async function compile(stage: string): Promise<void> {
   await rm(project);
 }
 
-async function manifest() {
-  const { exports: _, files: __, ...rest } = JSON.parse(await readFile(join(root, "worker/package.json"), "utf8"));
-  return { ...rest, exports: { ".": { types: "./dist/main.d.ts", default: "./dist/main.js" } }, files: ["dist"] };
+async function manifest(library: Library) {
+  const { exports: _, files: __, ...rest } = JSON.parse(await readFile(join(root, library, "package.json"), "utf8"));
+  const built = { exports: { ".": { types: "./dist/main.d.ts", default: "./dist/main.js" } }, files: ["dist"] };
+  return { ...rest, ...built, ...(library === "emulator" && { dependencies: { millrace: rest.version } }) };
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) console.log(await packWorker(process.argv[2] ?? "."));
