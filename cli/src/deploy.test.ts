@@ -12,7 +12,7 @@ import { deployCommand } from "./deploy.ts";
 const IMAGE = "registry.example/team/resnet:2";
 
 /** Deploys while time passes on the fake machine. `program` plays each worker that was started. */
-async function deploy(world: FleetWorld, words: string[], program: (world: FleetWorld) => void = answer) {
+async function deploy(world: FleetWorld, words: string[], program: (world: FleetWorld) => unknown = answer) {
   const { shell, out } = shellFor({ MILLRACE_URL: world.url, MILLRACE_API_KEY: world.key });
   const command = deployCommand({ ...shell, clock: world.clock }).exitOverride();
   let isOver = false;
@@ -22,7 +22,7 @@ async function deploy(world: FleetWorld, words: string[], program: (world: Fleet
   const passing = (async () => {
     while (!isOver) {
       await world.pass(1);
-      if (!isOver) program(world);
+      if (!isOver) await program(world);
     }
   })();
   try {
@@ -46,6 +46,19 @@ test("an image becomes an endpoint, and its first worker is waited for, which do
   expect(out).toContain(`created resnet (${endpoint.id}), release 1\n`);
   expect(out).toMatch(/worker \w+ is ready after [\d.]+ s\n/);
   expect(out.trimEnd().endsWith(`${world.url}/v2/${endpoint.id}`)).toBe(true);
+});
+
+test("the proof changes no number of workers, and leaves no job behind, so that a killed deployment leaves nothing", async () => {
+  await using world = await setupFleet();
+  const seen = new Set<number>();
+  await deploy(world, [IMAGE], async (at) => {
+    seen.add((await endpointNamed(at, "resnet"))?.workers.min ?? 0);
+    answer(at);
+  });
+  expect([...seen]).toEqual([0]);
+  const { id } = await endpointNamed(world, "resnet");
+  const { requests } = (await world.call("GET", `/v2/${id}/requests`)).json;
+  expect(requests.map(({ status }: { status: string }) => status)).toEqual(["CANCELLED"]);
 });
 
 test("the same name again is a new release of the same endpoint, and fields that are not named stay", async () => {

@@ -69,17 +69,18 @@ export function deployCommand(shell: Shell): Command {
 /** A deployment is good once a worker runs. */
 async function prove(
   api: ApiClient,
-  { id, workers }: Endpoint,
+  endpoint: Endpoint,
   { wait, within }: Options,
   shell: Shell,
   say: (text: string) => void,
 ): Promise<void> {
+  const { workers } = endpoint;
   if (workers.max === 0) say("it is paused: the most workers are 0");
   if (workers.max === 0 || !wait) return;
   const { clock } = shell;
   const begun = clock.monotonic();
   const waiting = { api, clock, signal: shell.interrupted(), say, withinMs: within * 1000 };
-  const worker = await firstWorker({ ...waiting, endpoint: id, min: workers.min });
+  const worker = await firstWorker({ ...waiting, endpoint });
   say(`worker ${worker.id} is ready after ${((clock.monotonic() - begun) / 1000).toFixed(1)} s`);
 }
 

@@ -1,6 +1,7 @@
 /** Shows the logs of an endpoint's workers as they are written, and why the endpoint's jobs wait. */
-import { type Clock, sleep } from "@millrace/platform/kernel/clock.ts";
+import { type Clock, sleep, timestamp } from "@millrace/platform/kernel/clock.ts";
 import { floating } from "@millrace/platform/kernel/floating.ts";
+import { requestPath } from "@millrace/platform/kernel/request-path.ts";
 import type { AccountEvent } from "@millrace/platform/resources/events/model.ts";
 import type { Worker } from "@millrace/platform/resources/workers/model.ts";
 import { workerOperations } from "@millrace/platform/resources/workers/operations.ts";
@@ -10,10 +11,11 @@ import { type Screen, shortId } from "./screen.ts";
 interface LogEvent {
   line: string;
   source: "container" | "system";
+  /** Null for a line about the stream itself. */
+  workerId: string | null;
 }
 
 interface Followed {
-  abort: AbortController;
   /** The lines of a boot that is not shown, because the boots before it failed. */
   held: LogEvent[] | undefined;
 }
@@ -49,6 +51,7 @@ export class WorkersFollowed implements AsyncDisposable {
   constructor(options: FollowingOptions) {
     this.#options = options;
     floating(this.#follow(), () => {});
+    floating(this.#read(timestamp(options.clock.now())), () => {});
   }
 
   /** Resolves when a worker is ready for the first time. */
@@ -101,11 +104,8 @@ export class WorkersFollowed implements AsyncDisposable {
     const workers = await this.#list();
     for (const worker of workers) this.#see(worker);
     const listed = new Set(workers.map(({ id }) => id));
-    for (const [id, { abort }] of this.#followed) {
-      if (listed.has(id)) continue;
-      this.#followed.delete(id);
-      clock.after(LAST_LINES_MS, () => abort.abort());
-    }
+    for (const id of this.#followed.keys())
+      if (!listed.has(id)) clock.after(LAST_LINES_MS, () => this.#followed.delete(id));
   }
 
   #see(worker: Worker): void {
@@ -127,22 +127,37 @@ export class WorkersFollowed implements AsyncDisposable {
     this.#ready.resolve();
   }
 
-  #begin(id: string): void {
-    if (this.#followed.has(id)) return;
-    const followed: Followed = { abort: new AbortController(), held: this.#failures > 0 ? [] : undefined };
+  #begin(id: string): Followed {
+    const followed = this.#followed.get(id) ?? { held: this.#failures > 0 ? [] : undefined };
     this.#followed.set(id, followed);
-    floating(this.#read(id, followed), () => {});
+    return followed;
   }
 
-  async #read(id: string, followed: Followed): Promise<void> {
-    const { client, endpoint, screen } = this.#options;
-    const signal = AbortSignal.any([followed.abort.signal, this.#ended.signal]);
-    const path = `/v2/serverless/${endpoint}/workers/${id}/logs?tail=1000`;
-    for await (const { data } of client.events(path, { signal })) {
-      const event = data as LogEvent;
-      if (followed.held) followed.held = [...followed.held, event].slice(-HELD_LINES);
-      else screen.worker(id, event.line, event.source);
+  /** The lines of all workers come in one stream. After a break it goes on behind the last line. */
+  async #read(since: string): Promise<void> {
+    const { client, clock, endpoint } = this.#options;
+    const { signal } = this.#ended;
+    const path = requestPath(workerOperations.getEndpointLogs.path, { params: { id: endpoint }, query: { since } });
+    for (let lastEventId: string | undefined; !signal.aborted; ) {
+      try {
+        for await (const { id, data } of client.events(path, { signal, lastEventId })) {
+          lastEventId = id ?? lastEventId;
+          this.#line(data as LogEvent);
+        }
+      } catch {
+        // The server ends, or the stream broke. It is opened again while the session lasts.
+      }
+      if (!signal.aborted) await sleep(clock, AGAIN_MS);
     }
+  }
+
+  #line(event: LogEvent): void {
+    const { workerId, line, source } = event;
+    const { screen } = this.#options;
+    const followed = workerId === null ? undefined : this.#begin(workerId);
+    if (workerId === null) screen.note(line);
+    else if (followed?.held) followed.held = [...followed.held, event].slice(-HELD_LINES);
+    else screen.worker(workerId, line, source);
   }
 
   /** A boot that became ready after failures is worth all of its lines. */
