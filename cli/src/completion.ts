@@ -8,9 +8,11 @@ import type { Verb } from "./verb.ts";
 
 /** Each script asks this program, with the words so far, and gets one candidate a line. */
 const SCRIPTS: Record<string, string> = {
+  // Bash puts a candidate on the line as it is, and a name may hold what the shell would run.
   bash: `_millrace() {
-  local IFS=$'\\n'
-  COMPREPLY=($("\${COMP_WORDS[0]}" complete-words -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null))
+  local at
+  mapfile -t COMPREPLY < <("\${COMP_WORDS[0]}" complete-words -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+  for at in "\${!COMPREPLY[@]}"; do printf -v "COMPREPLY[at]" %q "\${COMPREPLY[at]}"; done
 }
 complete -o default -F _millrace millrace ./millrace`,
   zsh: `#compdef millrace
@@ -75,7 +77,9 @@ async function things(shell: Shell, verb: string): Promise<string[]> {
   try {
     const api = await ApiClient.open({}, shell.env);
     const found = await Promise.all((ABOUT[verb] ?? [verb]).map((name) => recordsOf(api, name)));
-    return [...new Set(found.flat().flatMap(({ id, name }) => (name ? [name, id] : [id])))];
+    const words = found.flat().flatMap(({ id, name }) => (name ? [name, id] : [id]));
+    // A name with a line break would be two candidates, and other control characters would reach the terminal.
+    return [...new Set(words.filter((word) => !/[\p{Cc}\p{Cf}]/u.test(word)))];
   } catch {
     return [];
   }

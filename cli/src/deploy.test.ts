@@ -61,6 +61,18 @@ test("the proof changes no number of workers, and leaves no job behind, so that 
   expect(requests.map(({ status }: { status: string }) => status)).toEqual(["CANCELLED"]);
 });
 
+test("a number of GPUs alone means any type, and a later number keeps the types", async () => {
+  await using world = await setupFleet();
+  await deploy(world, [IMAGE, "--gpu", "2", "--no-wait"]);
+  const { gpu } = await endpointNamed(world, "resnet");
+  expect(gpu).toMatchObject({ count: 2, pools: expect.arrayContaining(["AMPERE_24", "ADA_24"]) });
+  await world.call("PATCH", `/v2/serverless/${(await endpointNamed(world, "resnet")).id}`, {
+    body: { gpu: { pools: ["ADA_24"] } },
+  });
+  await deploy(world, [IMAGE, "--gpu", "4", "--no-wait"]);
+  expect((await endpointNamed(world, "resnet")).gpu).toMatchObject({ count: 4, pools: ["ADA_24"] });
+});
+
 test("the same name again is a new release of the same endpoint, and fields that are not named stay", async () => {
   await using world = await setupFleet();
   await deploy(world, [IMAGE, "--env", "MODEL=small", "--no-wait"]);

@@ -5,6 +5,7 @@ import { Endpoint } from "@millrace/platform/resources/endpoints/model.ts";
 import { endpointOperations } from "@millrace/platform/resources/endpoints/operations.ts";
 import { workerOperations } from "@millrace/platform/resources/workers/operations.ts";
 import { Command } from "commander";
+import { anyGpu } from "./any-gpu.ts";
 import { ApiClient } from "./api.ts";
 import { configSchema, type DeployConfig, type EndpointFields, readDeployConfig } from "./deploy/config.ts";
 import { firstWorker } from "./deploy/rollout.ts";
@@ -54,8 +55,9 @@ export function deployCommand(shell: Shell): Command {
     .action(async (named: string | undefined, options: Options) => {
       if (options.schema) return writeLine(shell.stdout, JSON.stringify(configSchema(), null, 2));
       const say = (text: string) => options.json || writeLine(shell.stdout, text);
-      const fields = await fieldsFor(named, options, shell, say);
+      const given = await fieldsFor(named, options, shell, say);
       const api = await ApiClient.open(options, shell.env);
+      const fields = await withGpuType(api, given);
       const { endpoint, isNew } = await apply(api, fields);
       const { id, name } = endpoint;
       const release = await releaseOf(api, id);
@@ -130,6 +132,14 @@ function imageFields(image: string): EndpointFields {
   const name = image.split("/").at(-1)!.split(/[:@]/)[0];
   if (!name) throw wrongUse(`'${image}' is neither a folder here nor an image`);
   return { name, image };
+}
+
+/** A number of GPUs alone means any type, unless a template or the endpoint that exists says which. */
+async function withGpuType(api: ApiClient, fields: EndpointFields): Promise<EndpointFields> {
+  const gpu = fields.gpu as Record<string, unknown> | undefined;
+  if (!gpu || gpu.pools || gpu.id) return fields;
+  const known = await findByName(api, fields.name);
+  return known?.gpu ? fields : { ...fields, gpu: { ...(await anyGpu(api)), ...gpu } };
 }
 
 async function apply(api: ApiClient, body: EndpointFields) {

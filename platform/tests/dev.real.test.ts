@@ -35,14 +35,15 @@ interface Dev extends AsyncDisposable {
   call(method: string, path: string, body?: object): ReturnType<typeof call>;
 }
 
-async function dev(files: Record<string, string>): Promise<Dev> {
+async function dev(files: Record<string, string>, ...flags: string[]): Promise<Dev> {
   const [project, data] = [await temporaryFolder(), await temporaryFolder()];
   for (const [name, text] of Object.entries(files)) {
     await mkdir(join(project.path, name, ".."), { recursive: true });
     await writeFile(join(project.path, name), text);
   }
   await chmod(project.path, 0o755);
-  const args = ["dev", project.path, "--data", data.path, "--port", "0"];
+  const own = flags.map((flag) => flag.replace("FOLDER", project.path));
+  const args = ["dev", project.path, "--data", data.path, "--port", "0", ...own];
   const { PATH = "" } = process.env;
   const child: ChildProcess = spawn(launcher, args, { env: { PATH, HOME: tmpdir(), MILLRACE_DOCKER: "off" } });
   const exited = once(child, "exit");
@@ -113,4 +114,25 @@ test("the Python handler of the documentation runs as it is", async () => {
 test("the TypeScript handler of the documentation runs without an installation", async () => {
   await using at = await dev({ "handler.ts": await shown("ts"), "test_input.json": await shown("json") });
   await at.shows('"hello": "mill"');
+});
+
+test("--gpu, --env-file and --env reach the handler, and --env comes before the file", async () => {
+  const seen = "({ model: process.env.MODEL, level: process.env.LEVEL, quoted: process.env.QUOTED })";
+  await using at = await dev(
+    {
+      "handler.ts": `import { start } from "millrace-worker";\nstart({ handler: () => ${seen} });\n`,
+      "settings.env": '# a comment\nMODEL=small\nLEVEL=info\nQUOTED="a b"\n',
+      "test_input.json": "{}",
+    },
+    ...["--gpu", "2", "--env-file", "FOLDER/settings.env", "--env", "LEVEL=debug"],
+  );
+  await at.shows("test_input.json: COMPLETED");
+  const done = await at.call("POST", "/v2/ENDPOINT/runsync?wait=60000", { input: {} });
+  expect(done.json).toMatchObject({ status: "COMPLETED", output: { model: "small", level: "debug", quoted: "a b" } });
+  const { endpoints } = (await at.call("GET", "/v2/serverless")).json;
+  expect(endpoints).toMatchObject([{ gpu: { count: 2 }, env: { MODEL: "small", LEVEL: "debug" } }]);
+  const { workers } = (await at.call("GET", `/v2/serverless/${endpoints[0].id}/workers`)).json;
+  expect(workers[0]).toMatchObject({ gpuCount: 2 });
+  expect(await at.end()).toBe(0);
+  expect(await remainsOf(at.folder)).toEqual([]);
 });

@@ -2,6 +2,7 @@
 import type { Clock } from "@millrace/platform/kernel/clock.ts";
 import { floating } from "@millrace/platform/kernel/floating.ts";
 import { endpointOperations } from "@millrace/platform/resources/endpoints/operations.ts";
+import { anyGpu } from "../any-gpu.ts";
 import { ApiClient } from "../api.ts";
 import type { EndpointFields } from "../deploy/config.ts";
 import type { Shell } from "../shell.ts";
@@ -104,7 +105,7 @@ export class DevSession implements AsyncDisposable {
   async #makeEndpoint(client: ApiClient): Promise<string> {
     const { endpoints } = await client.call(endpointOperations.listEndpoints);
     const { name, folder } = this.#project;
-    const gpu = (this.#config.gpu as object | undefined) ?? (this.#options.gpu && {});
+    const gpu = (this.#config.gpu as object | undefined) ?? (this.#options.gpu && (await anyGpu(client)));
     const known = endpoints.find((one) => one.name === name && (one.gpu === undefined) === !gpu);
     // An endpoint cannot change from processors to GPUs, and two with the same handler would confuse.
     for (const other of endpoints)
