@@ -1,7 +1,7 @@
 /** Millrace as tools: what an agent finds, what its calls do, and what it reads when one is refused. */
 import { createInterface } from "node:readline";
 import { expect, test } from "vitest";
-import { shellFor } from "../../platform/tests/cli-shell.ts";
+import { shellFor, written } from "../../platform/tests/cli-shell.ts";
 import { setup, type World } from "../../platform/tests/world.ts";
 import { mcpCommand } from "./mcp.ts";
 
@@ -119,4 +119,90 @@ test("run_job returns a job that still waits with its reason", async () => {
   await world.clock.armed(SILENCE_MS);
   await world.clock.advance(SILENCE_MS);
   expect((await read).text).toBe("Nothing was written yet.");
+});
+
+test("ids that lead elsewhere, and inputs of another form, are refused before anything is sent", async () => {
+  await using world = await setup();
+  await using agent = await agentOf(world);
+  await world.call("POST", "/v2/templates", { body: { name: "kept", image: "busybox" } });
+  const refused = async (name: string, given: object) => {
+    const { isError, text } = await agent.call(name, given);
+    expect([name, given, isError]).toEqual([name, given, true]);
+    return text;
+  };
+  for (const id of [".", "..", "", "x".repeat(513), 5, null, ["a"], { toString: "x" }])
+    await refused("deleteTemplate", { id });
+  // They would be the paths of a list, of another resource, and of nothing.
+  for (const id of ["../pods", "..%2Fpods", "%2e%2e", "a/../..", "a?x=1", "a#b", "\u0000", "\r\nHost: b"])
+    expect(await refused("getTemplate", { id })).toMatch(/Reason code: (not-found|invalid|unknown-path)|not found/i);
+  for (const query of ["limit=1", ["limit"], { limit: { $gt: 0 } }, { cursor: [{}] }])
+    await refused("listTemplates", { query });
+  for (const body of [null, 5, "text", [], { __proto__: null, name: {} }]) await refused("createTemplate", { body });
+  await refused("read_logs", { podId: ".." });
+  await refused("toString", {});
+  await refused("__proto__", {});
+  expect(JSON.parse((await agent.call("listTemplates")).text).templates).toHaveLength(1);
+});
+
+test("an agent of another account finds nothing of the first", async () => {
+  await using world = await setup();
+  const { id } = (await world.call("POST", "/v2/templates", { body: { name: "mine", image: "busybox" } })).json;
+  await using stranger = await agentOf({ ...world, key: await world.strangersKey() });
+  expect(JSON.parse((await stranger.call("listTemplates")).text).templates).toEqual([]);
+  for (const tool of ["getTemplate", "deleteTemplate"])
+    expect(await stranger.call(tool, { id })).toMatchObject({
+      isError: true,
+      text: expect.stringContaining("not found"),
+    });
+  expect((await world.call("GET", `/v2/templates/${id}`)).status).toBe(200);
+});
+
+/** Starts the command without the first greeting, and sends lines as they are. */
+function rawAgent(world: World) {
+  const { shell, stdin, out } = shellFor({ MILLRACE_URL: world.url, MILLRACE_API_KEY: world.key });
+  const ended = mcpCommand(shell)
+    .exitOverride()
+    .parseAsync(["node", "millrace"])
+    .then(
+      () => undefined,
+      (error: Error) => error,
+    );
+  return { stdin, out, ended };
+}
+
+test("lines that are no JSON-RPC are passed over, and the next question is answered", async () => {
+  await using world = await setup();
+  const { stdin, out, ended } = rawAgent(world);
+  const odd = [
+    "{",
+    "null",
+    "[]",
+    "5",
+    '"x"',
+    '{"jsonrpc":"1.0","id":1,"method":"x"}',
+    '{"jsonrpc":"2.0","id":{},"method":5}',
+  ];
+  for (const line of [...odd, "[".repeat(100_000), '{"__proto__":{"id":1}}', "\u0000\uffff"]) stdin.write(`${line}\n`);
+  const clientInfo = { name: "a", version: "1" };
+  const params = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo };
+  stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id: 7, method: "initialize", params })}\n`);
+  stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id: 8, method: "no/such", params: {} })}\n`);
+  await written(out, '"id":8');
+  stdin.end();
+  expect(await ended).toBeUndefined();
+  const answers = out()
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  expect(answers.find(({ id }) => id === 7).result.serverInfo.name).toBe("millrace");
+  expect(answers.find(({ id }) => id === 8).error.code).toBe(-32601);
+});
+
+test("a message without an end is cut off, and the program ends with the reason", async () => {
+  await using world = await setup();
+  const { stdin, ended } = rawAgent(world);
+  const block = "x".repeat(1 << 20);
+  for (let sent = 0; sent < 12; sent++) stdin.write(block);
+  expect((await ended)?.message).toContain("the agent was hung up on");
+  stdin.destroy();
 });

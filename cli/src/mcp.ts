@@ -1,5 +1,4 @@
 /** `millrace mcp`: Millrace as tools for agents and editors, over the Model Context Protocol on standard input and output. */
-import { once } from "node:events";
 import { Server } from "@modelcontextprotocol/server";
 import { StdioServerTransport } from "@modelcontextprotocol/server/stdio";
 import { Command, Option } from "commander";
@@ -11,6 +10,7 @@ import { ownTools } from "./mcp/own-tools.ts";
 import type { Around, Tool } from "./mcp/tool.ts";
 import { type TargetOptions, withTarget } from "./profiles.ts";
 import type { Shell } from "./shell.ts";
+import { VERSION } from "./version.ts";
 
 const INSTRUCTIONS =
   "Millrace runs Pods and serverless endpoints on machines that its owner has. Records that wait or failed carry a reason code: " +
@@ -42,7 +42,7 @@ async function serveTools(
   const client = await ApiClient.open(target, env);
   const tools = [...ownTools, ...derivedTools(only)].filter(({ isReading }) => isReading || !readOnly);
   const server = new Server(
-    { name: "millrace", version: "0.1.0" },
+    { name: "millrace", version: VERSION },
     { capabilities: { tools: {} }, instructions: INSTRUCTIONS },
   );
   server.setRequestHandler("tools/list", () => ({ tools: tools.map(shown) }));
@@ -53,10 +53,22 @@ async function serveTools(
       params.arguments ?? {},
     ),
   );
-  const gone = once(stdin, "end");
+  const over = Promise.withResolvers<void>();
+  let fault: Error | undefined;
+  server.onerror = (error) => {
+    fault = error;
+  };
+  // A message that is too long closes the connection. Nothing would answer any more, so the program ends too.
+  server.onclose = () => over.resolve();
+  let isGone = false;
+  stdin.once("end", () => {
+    isGone = true;
+    over.resolve();
+  });
   await server.connect(new StdioServerTransport(stdin, stdout));
-  await gone;
+  await over.promise;
   await server.close();
+  if (!isGone) throw new Failure(`the agent was hung up on: ${fault?.message ?? "the connection closed"}`);
 }
 
 const shown = ({ name, title, description, inputSchema, isReading, isDestroying }: Tool) => ({

@@ -1,9 +1,10 @@
 /** The emulator as a test suite uses it, from Node and from Python, with the code of its documentation. */
 import { execFile } from "node:child_process";
-import { readFile, writeFile } from "node:fs/promises";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { launcher, root, startServer, temporaryFolder } from "../../platform/tests/process.ts";
 import { call } from "../../platform/tests/world.ts";
@@ -68,6 +69,68 @@ test("a limit on requests is met as often as it was asked for, and what does not
   expect((await call(url, "GET", "/v2/pods", { key })).status).toBe(200);
   await expect(millrace.advance("soon")).rejects.toThrow("must be a time such as 90s");
   await expect(millrace.clear("none")).rejects.toThrow("404");
+});
+
+test("only the installation's owner moves time, asks for faults and saves; files that are no state stay", async () => {
+  await using folder = await temporaryFolder();
+  const data = join(folder.path, "data");
+  await using server = await startServer(data, { args: ["--emulate"] });
+  const owner = (await readFile(join(data, "api-key"), "utf8")).trim();
+  await run(launcher, ["accounts", "create", "team", "--data", data]);
+  const created = await run(launcher, [
+    ...["keys", "create", "--scopes", "all", "--account", "team"],
+    "--data",
+    data,
+    "--json",
+  ]);
+  const { key } = JSON.parse(created.stdout);
+  const notes = join(folder.path, "notes");
+  await writeFile(notes, "mine");
+  const asks: [string, string, object?][] = [
+    ["GET", "/emulator/clock"],
+    ["POST", "/emulator/clock", { advance: "30d" }],
+    ["POST", "/emulator/faults", { kind: "rate-limit" }],
+    ["DELETE", "/emulator/faults"],
+    ["POST", "/emulator/state", { file: join(folder.path, "stolen") }],
+  ];
+  for (const [method, path, body] of asks)
+    expect([path, (await server.call(method, path, { key, body })).status]).toEqual([path, 403]);
+  const save = (file: unknown) => server.call("POST", "/emulator/state", { key: owner, body: { file } });
+  for (const file of [notes, folder.path, "/dev/full", "/proc/nothing/here", `${notes}/below`])
+    expect([file, (await save(file)).status]).toEqual([file, 400]);
+  for (const file of ["relative", "", 5, `/${"x".repeat(5000)}`]) expect((await save(file)).status).toBe(422);
+  expect(await readFile(notes, "utf8")).toBe("mine");
+  const moved = await server.call("POST", "/emulator/clock", { key: owner, body: { advance: "3661d" } });
+  expect(moved.status).toBe(400);
+  for (const advance of ["-1d", "1e9d", "NaNd", "1d; 1d", "9".repeat(41)])
+    expect((await server.call("POST", "/emulator/clock", { key: owner, body: { advance } })).status).toBeGreaterThan(
+      399,
+    );
+  expect(await server.end("SIGTERM")).toBe(0);
+});
+
+test("a state that is none, or that names files elsewhere, is refused at the start", async () => {
+  await using folder = await temporaryFolder();
+  const file = join(folder.path, "odd.state");
+  const states: unknown[] = [
+    ...[null, 5, [], { millraceState: 2 }, { millraceState: 1, now: "soon", files: {} }],
+    ...[
+      { millraceState: 1, now: 0, files: null },
+      { millraceState: 1, now: 0, files: { "api-key": 5 } },
+    ],
+    ...[
+      { millraceState: 1, now: 0, files: { "../../escaped": "aGk=" } },
+      { millraceState: 1, now: 1e300, files: {} },
+    ],
+  ];
+  for (const state of states) {
+    await writeFile(file, gzipSync(JSON.stringify(state)));
+    await expect(start({ state: file }), JSON.stringify(state)).rejects.toThrow("is no state of an emulator");
+  }
+  await writeFile(file, "no gzip");
+  await expect(start({ state: file })).rejects.toThrow("is no state of an emulator");
+  await expect(start({ state: "/dev/zero" })).rejects.toThrow("is no state of an emulator");
+  expect(await readdir(folder.path)).toEqual(["odd.state"]);
 });
 
 test("a server without --emulate knows nothing of it", async () => {

@@ -65,15 +65,31 @@ function toolOf(name: string, operation: Callable): Tool {
     call: ({ client }, given) =>
       client.call(operation, {
         params: Object.fromEntries(params.map((param) => [param, textIn(given, param)])),
-        query: given.query as Record<string, unknown> | undefined,
+        query: queryIn(given),
         ...(body && { body: given.body ?? {} }),
       }),
   };
 }
 
-/** A missing id would make another path: that of the list. */
+function queryIn({ query }: Record<string, unknown>): Record<string, unknown> | undefined {
+  if (query === undefined || query === null) return undefined;
+  if (typeof query !== "object" || Array.isArray(query)) throw wrongUse("'query' must be an object.");
+  const odd = Object.entries(query).find(
+    ([, value]) => typeof value === "object" && value !== null && !isPlainList(value),
+  );
+  if (odd) throw wrongUse(`'query.${odd[0].slice(0, 100)}' must be a text, a number, a boolean or a list of them.`);
+  return query as Record<string, unknown>;
+}
+
+const isPlainList = (value: unknown) => Array.isArray(value) && value.every((one) => typeof one !== "object");
+
+const LONGEST_TEXT = 512;
+
+/** A missing id would make another path, that of the list, and dots would lead to the folder above. */
 export function textIn(given: Record<string, unknown>, name: string): string {
-  const value = given[name];
+  const value = Object.hasOwn(given, name) ? given[name] : undefined;
   if (typeof value !== "string" || value === "") throw wrongUse(`'${name}' is missing: give it as a text.`);
+  if (value.length > LONGEST_TEXT || value === "." || value === "..")
+    throw wrongUse(`'${name}' is no id: give one as a list shows it.`);
   return value;
 }

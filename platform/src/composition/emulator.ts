@@ -11,7 +11,7 @@ import { realRandom } from "../kernel/random.ts";
 import { closed, dateTime, name, oneOf, t } from "../kernel/schema.ts";
 import type { Ahead } from "../surfaces/http/server.ts";
 import type { Credentials } from "../surfaces/http/surface.ts";
-import { loadState, saveState } from "./emulator-state.ts";
+import { LAST_MS, loadState, saveState } from "./emulator-state.ts";
 import type { ThisMachine } from "./this-machine.ts";
 
 const common = { tag: "Emulator", narrowed: "refused", who: "installation" } as const;
@@ -83,13 +83,17 @@ export async function openEmulation({ data, state }: { data: string; state?: str
   const shown = () => ({ now: timestamp(clock.now()) });
   const save = async (file = state) => {
     if (file === undefined) throw problem("rule-broken", "Name a file: the emulator was started without --state.");
-    await saveState(data, file, clock.now());
+    await saveState(data, file, clock.now()).catch((error: Error) => {
+      throw problem("rule-broken", `The state cannot be saved: ${error.message}`, { cause: error });
+    });
     return file;
   };
   const resources = answered(emulatorOperations, {
     getEmulatorClock: async () => shown(),
     async advanceEmulatorClock({ body }) {
-      await clock.advance(durationOf(body.advance));
+      const ms = durationOf(body.advance);
+      if (clock.now() + ms > LAST_MS) throw problem("rule-broken", "Time ends with the year 9999.");
+      await clock.advance(ms);
       return shown();
     },
     listEmulatorFaults: async () => ({ faults: faults.list() }),

@@ -220,3 +220,50 @@ test.each([["soon"], ["2026-01-01T00:00:00Z/w1"], ["2026-01-01T00:00:00Z/w1.x"],
     expect([status, json.errors[0]]).toEqual([422, expect.stringContaining("$.Last-Event-ID: must be")]);
   },
 );
+
+test("another account gets none of it, by the endpoint or by an id that names its workers", async () => {
+  const { world, write, ids } = await setup();
+  await using _ = world;
+  write(ids[0], "a secret of the first account");
+  const key = await world.strangersKey();
+  expect((await world.call("GET", pathOf(world), { key })).status).toBe(404);
+  const body = { name: "theirs", image: "host:/app", cpu: [{ id: "cpu3c", vcpuCount: 2 }] };
+  const { status, json } = await world.call("POST", "/v2/serverless", { key, body: { ...body, image: "busybox:1" } });
+  expect(status).toBe(201);
+  const path = `/v2/serverless/${json.id}/logs?follow=false`;
+  const headers = { "last-event-id": `2020-01-01T00:00:00Z/${ids.map((id) => `${id}.0`).join(",")}` };
+  const seen = await world.call("GET", path, { key, headers });
+  expect([seen.status, seen.text]).toEqual([200, ""]);
+});
+
+test.each([
+  ["../../x.1"],
+  ["%2e%2e%2fx.1"],
+  ["a/b.1"],
+  [`${"w".repeat(101)}.1`],
+  ["w.9999999999999999"],
+  ["w.-1"],
+  [Array.from({ length: 101 }, (_, n) => `w${n}.1`).join(",")],
+])("an id with %s in it is refused with its form", async (positions) => {
+  const { world } = await setup(1);
+  await using _ = world;
+  const headers = { "last-event-id": `2026-01-01T00:00:00Z/${positions}` };
+  const { status, json } = await world.call("GET", pathOf(world), { headers });
+  // What is behind a second slash is no part of the id.
+  if (positions === "a/b.1") expect(status).toBe(422);
+  else expect([status, json.errors]).toEqual([422, [expect.stringContaining("$.Last-Event-ID: must be")]]);
+});
+
+test.each([
+  "tail=5001",
+  "tail=-1",
+  "tail=1e9",
+  "since=soon",
+  "source=secrets",
+  "follow=maybe",
+  `since=${"9".repeat(4000)}`,
+])("the query %s is refused", async (query) => {
+  const { world } = await setup(1);
+  await using _ = world;
+  expect((await world.call("GET", pathOf(world, `?${query}`))).status).toBe(422);
+});
