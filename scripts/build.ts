@@ -5,7 +5,7 @@ import { basename, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
-import { joined } from "./build/join.ts";
+import { inGroups, joined } from "./build/join.ts";
 import { builtinsAsUsed, filesBeside, noPlaceOfItsOwn, requiredLate } from "./build/plugins.ts";
 import { PROGRAMS } from "./build/programs.ts";
 
@@ -44,11 +44,19 @@ async function buildProgram(source: string, folder: string, as: string): Promise
   const name = basename(source, ".ts");
   const names = { entryFileNames: "[name].cjs", chunkFileNames: "[name]-[hash].cjs" };
   const { output } = await build.generate({ format: "cjs", comments: false, ...names });
-  const code = Buffer.from(inLatin1(joined(output.filter((part) => part.type === "chunk"))), "latin1");
-  const digest = createHash("sha256").update(code).digest("hex").slice(0, 16);
-  await writeFile(join(folder, `${name}-code.cjs`), code);
-  const given = [name, digest].map((text) => JSON.stringify(text)).join(", ");
-  await writeFile(join(folder, `${name}.cjs`), `require("./load.cjs")(${given}, require);\n`);
+  const parts = output.filter((part) => part.type === "chunk");
+  const { first, late } = inGroups(parts);
+  const given: Record<string, string> = { [name]: await writeCode(name, joined(first, parts)) };
+  // The command line does not read the server's code, unless it starts one.
+  if (late.length > 0) given[`${name}-late`] = await writeCode(`${name}-late`, joined(late, parts));
+  await writeFile(join(folder, `${name}.cjs`), `require("./load.cjs")(${JSON.stringify(given)}, require);\n`);
+
+  /** Resolves with the digest, by which what is kept of the code is found. */
+  async function writeCode(file: string, text: string): Promise<string> {
+    const code = Buffer.from(inLatin1(text), "latin1");
+    await writeFile(join(folder, `${file}-code.cjs`), code);
+    return createHash("sha256").update(code).digest("hex").slice(0, 16);
+  }
 }
 
 /** The engine keeps a text with one byte for each character, if it has no others. */

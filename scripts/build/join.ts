@@ -3,13 +3,45 @@
 interface Part {
   fileName: string;
   code: string;
+  isEntry: boolean;
   /** The files that it requires before anything else. */
   imports: readonly string[];
+  dynamicImports: readonly string[];
 }
 
-export function joined(parts: readonly Part[]): string {
-  refuseCircles(parts);
-  const changing = new Set(parts.filter(({ code }) => code.includes(EVALUATED_LATE)).map(({ fileName }) => fileName));
+/** Longer files are for few commands. */
+const LONG = 100_000;
+
+/**
+ * The files in two groups. The first has what the entry imports, and what is imported late from there: each command and what most of them
+ * use. All others, such as the server, are read when one of them is needed.
+ */
+export function inGroups<P extends Part>(parts: readonly P[]): { first: P[]; late: P[] } {
+  const byName = new Map(parts.map((part) => [part.fileName, part]));
+  const first = new Set<P>();
+  const reach = (names: readonly string[], mayBeLong: boolean) => {
+    for (const part of names.flatMap((name) => byName.get(name) ?? [])) {
+      if (first.has(part) || (part.code.length > LONG && !mayBeLong)) continue;
+      first.add(part);
+      reach(part.imports, mayBeLong);
+    }
+  };
+  const entries = parts.filter(({ isEntry }) => isEntry);
+  reach(
+    entries.map(({ fileName }) => fileName),
+    true,
+  );
+  reach(
+    [...first].flatMap(({ dynamicImports }) => dynamicImports),
+    false,
+  );
+  return { first: [...first], late: parts.filter((part) => !first.has(part)) };
+}
+
+/** One text of these files. `all` are the files of the whole program. */
+export function joined(parts: readonly Part[], all: readonly Part[]): string {
+  refuseCircles(all);
+  const changing = new Set(all.filter(({ code }) => code.includes(EVALUATED_LATE)).map(({ fileName }) => fileName));
   const functions = parts.map(
     ({ fileName, code }) =>
       `${JSON.stringify(`./${fileName}`)}(exports, require, __dirname) {"use strict";\n${withConstants(code, changing)}\n}`,

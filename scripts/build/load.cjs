@@ -7,31 +7,50 @@ const { join } = require("node:path");
 const { constants, Script } = require("node:vm");
 const { isMainThread } = require("node:worker_threads");
 
-module.exports = (name, digest, require) => {
+/** Each command runs other functions, so each has files of its own. */
+const verb = isMainThread && /^[a-z-]{1,20}$/.test(process.argv[2] ?? "") ? `-${process.argv[2]}` : "";
+
+/** `digests` has the program's name and, if it has a second file for later, that one's name, each with the digest of its code. */
+module.exports = (digests, require) => {
+  const [first, late] = Object.entries(digests);
+  const scripts = [];
+  const open = (file) => file && partsOf(...file, scripts);
+  const parts = [open(first)];
+  const find = (name) => {
+    const part = parts.find((known) => name in known);
+    if (part || !name.startsWith("./") || parts.length > 1 || !late) return part?.[name];
+    parts.push(open(late));
+    return find(name);
+  };
+  if (isMainThread) keepOnce(scripts);
+  evaluate(find, `./${first[0]}.cjs`, require);
+  if (!isMainThread) keep(scripts);
+};
+
+/** The functions in a file of code. If it was compiled anew, it is added to `scripts`. */
+function partsOf(name, digest, scripts) {
   const filename = join(__dirname, `${name}-code.cjs`);
   // Node has made this folder. Its name depends on the version of the engine and on the user.
   const folder = getCompileCacheDir();
-  const kept = folder && join(folder, `${name}-${digest}`);
+  const kept = folder && join(folder, `${name}-${digest}${verb}`);
   const cachedData = kept && readIfThere(kept);
   const script = new Script(readFileSync(filename, "latin1"), {
     filename,
     cachedData,
     importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
   });
-  const isKept = !kept || (cachedData !== undefined && !script.cachedDataRejected);
-  if (!isKept && isMainThread) keepOnce(script, kept);
-  evaluate(script.runInThisContext(), `./${name}.cjs`, require);
-  if (!isKept && !isMainThread) keep(script, kept);
-};
+  if (kept && (cachedData === undefined || script.cachedDataRejected)) scripts.push([script, kept]);
+  return script.runInThisContext();
+}
 
 /** Evaluates a part of the program, and each part that it requires when it does so for the first time. */
-function evaluate(parts, first, require) {
+function evaluate(find, first, require) {
   const evaluated = new Map();
   const requirePart = (name) => {
-    const part = parts[name];
-    if (!part) return require(name);
     const known = evaluated.get(name);
     if (known) return known;
+    const part = find(name);
+    if (!part) return require(name);
     const exports = {};
     evaluated.set(name, exports);
     part(exports, requirePart, __dirname);
@@ -48,27 +67,27 @@ function readIfThere(file) {
   }
 }
 
-/** A server says when its start is over, since the engine later drops code that only a start needs. Other programs keep it at their end. */
-function keepOnce(script, file) {
-  let isDone = false;
-  const once = () => {
-    if (!isDone) keep(script, file);
-    isDone = true;
-  };
-  subscribe("millrace:started", once);
-  process.once("exit", once);
+/**
+ * A server says when its start is over, since the engine later drops code that only a start needs. Other programs keep it at their end,
+ * unless they failed: mistyped commands leave no files.
+ */
+function keepOnce(scripts) {
+  subscribe("millrace:started", () => keep(scripts));
+  process.once("exit", (code) => code === 0 && keep(scripts));
 }
 
-/** The file is on the disk before it has its name, so that no crash leaves a part of it. Without it, only the next start is slower. */
-function keep(script, file) {
-  try {
-    const draft = `${file}.${process.pid}`;
-    const descriptor = openSync(draft, "w", 0o600);
-    writeSync(descriptor, script.createCachedData());
-    fsyncSync(descriptor);
-    closeSync(descriptor);
-    renameSync(draft, file);
-  } catch {
-    // The folder may be read-only, or the disk full.
+/** A file is on the disk before it has its name, so that no crash leaves a part of it. Without it, only the next start is slower. */
+function keep(scripts) {
+  for (const [script, file] of scripts.splice(0)) {
+    try {
+      const draft = `${file}.${process.pid}`;
+      const descriptor = openSync(draft, "w", 0o600);
+      writeSync(descriptor, script.createCachedData());
+      fsyncSync(descriptor);
+      closeSync(descriptor);
+      renameSync(draft, file);
+    } catch {
+      // The folder may be read-only, or the disk full.
+    }
   }
 }
