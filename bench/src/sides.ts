@@ -86,10 +86,14 @@ async function jobSide(row: JobRow, options: SideOptions): Promise<Side> {
   const running = await startMillrace(data, { root, fromSource, ...given });
   if (worker) await running.startWorker(worker);
   const load = await SlicedLoad.open(running[target]);
+  // A server soon closes a connection on which nothing came, and the other side may take long to start.
+  await load.run(CONNECTIONS);
+  // PostgreSQL works in processes that it starts, one for each connection.
+  const pids = () => running.pids().flatMap((pid) => (databases ? [pid, ...childrenOf(pid)] : [pid]));
   return {
     pid: running.server.pid,
     slice: (count) =>
-      measured(running.pids(), count, async () => {
+      measured(pids(), count, async () => {
         await load.run(count);
         if (drains) await drained(running);
       }),

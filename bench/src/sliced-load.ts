@@ -11,6 +11,8 @@ export class SlicedLoad {
   readonly #expects: string | undefined;
   #left = 0;
   #underWay = 0;
+  /** A connection was closed, which may happen between two slices. */
+  #broken: Error | undefined;
   #over: () => void = () => {};
   #failed: (error: Error) => void = () => {};
 
@@ -35,6 +37,7 @@ export class SlicedLoad {
   /** Sends this many requests and resolves when all are answered. Slices of equal work are comparable however fast the machine is now. */
   run(count: number): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
+    if (this.#broken) return Promise.reject(this.#broken);
     this.#left = count;
     this.#over = resolve;
     this.#failed = reject;
@@ -55,7 +58,10 @@ export class SlicedLoad {
   #serve(socket: Socket): void {
     let received: Buffer | undefined;
     socket.on("error", (error) => this.#failed(error));
-    socket.on("close", () => this.#failed(new Error("the server closed a connection")));
+    socket.on("close", () => {
+      this.#broken = new Error("the server closed a connection");
+      this.#failed(this.#broken);
+    });
     socket.on("data", (chunk: Buffer) => {
       received = received ? Buffer.concat([received, chunk]) : chunk;
       if (!isWhole(received)) return;

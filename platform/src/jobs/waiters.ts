@@ -101,9 +101,11 @@ export class Waiters implements AsyncDisposable {
   forget(wait: JobWait): void {
     const { id, endpoint, stopListening } = wait;
     stopListening?.();
-    const left = this.#waiting.get(id)?.filter((other) => other !== wait);
-    if (left?.length) this.#waiting.set(id, left);
-    else this.#waiting.delete(id);
+    const waits = this.#waiting.get(id);
+    const place = waits?.indexOf(wait) ?? -1;
+    if (waits && place >= 0) waits.splice(place, 1);
+    // The list is empty by now: a map keeps removed entries in memory for longer than one would think (see docs/performance.md).
+    if (waits?.length === 0) this.#waiting.delete(id);
     const heard = this.#endpoints.get(endpoint);
     if (!heard || --heard.waits > 0) return;
     this.#endpoints.delete(endpoint);
@@ -139,7 +141,7 @@ export class Waiters implements AsyncDisposable {
   }
 
   #end(id: string, ended: Ended | undefined): void {
-    for (const wait of this.#waiting.get(id) ?? []) wait.end(ended);
+    for (const wait of [...(this.#waiting.get(id) ?? [])]) wait.end(ended);
   }
 
   #hearOf(endpoint: string): { waits: number } {

@@ -76,6 +76,9 @@ class SharedDelay {
     else this.#first = one.next;
     if (one.next) one.next.before = one.before;
     else this.#last = one.before;
+    // A dead one that the garbage collector takes for old would keep all that came after it, and what they wait for.
+    one.before = undefined;
+    one.next = undefined;
     if (!this.#first && delays.size > IDLE_DELAYS) this.#end();
   }
 

@@ -18,7 +18,7 @@ export interface PlainDoorParts {
   leaves(request: PlainRequest, ahead: Answering): void;
   /** How long a connection may bring nothing between two requests. */
   idleMs: number;
-  /** How often connections are looked at. One that brings nothing at first has this long, or up to twice as long. */
+  /** How often connections are looked at. One that brings nothing at first is left to Node after one or two times, to give up on. */
   checkMs: number;
   clock: Clock;
   failed: Failed;
@@ -115,13 +115,6 @@ export class PlainDoor implements Manner {
     for (const connection of arrived) connection.begin();
   };
 
-  /** What the client sends from now on is discarded. */
-  #giveUp(connection: PlainConnection): void {
-    this.#connections.delete(connection);
-    connection.leave();
-    this.#server.emit("clientError", new NothingCame(), connection.socket);
-  }
-
   /** Node does not know these connections, so what it does for its own is done here for them. */
   #closeWith(server: Server): void {
     const { idleMs, checkMs, clock, failed } = this.#parts;
@@ -141,18 +134,13 @@ export class PlainDoor implements Manner {
       for (const connection of this.#connections) {
         const { isBusy, isNew, heardIn, socket } = connection;
         const idle = isBusy ? 0 : this.round - heardIn;
-        if (isNew && idle > 1) this.#giveUp(connection);
+        if (isNew && idle > 1) connection.handOver(NOTHING);
         else if (idle > idleRounds) socket.destroy();
       }
     };
     const checking = every(clock, { name: "close connections that bring nothing", everyMs: checkMs }, check, failed);
     server.once("close", () => void checking[Symbol.asyncDispose]());
   }
-}
-
-/** Has the code of Node's own error for it. */
-class NothingCame extends Error {
-  readonly code = "ERR_HTTP_REQUEST_TIMEOUT";
 }
 
 class PlainConnection {
@@ -194,7 +182,7 @@ class PlainConnection {
     if (request && ahead instanceof Promise) this.#lookUp(request, ahead, bytes);
     else if (request && this.#door.isHere(request, ahead as Answering | undefined))
       this.#take(request, ahead !== undefined);
-    else this.#handOver(bytes);
+    else this.handOver(bytes);
   };
 
   /** Whoever gets a request that is passed on waits for it. All others share the turn with those that come in it. */
@@ -222,7 +210,7 @@ class PlainConnection {
         socket.resume();
       } else {
         this.#request = undefined;
-        this.#handOver(bytes);
+        this.handOver(bytes);
       }
     };
     this.isNew = false;
@@ -235,18 +223,12 @@ class PlainConnection {
   }
 
   /** Behind a request in progress, Node's server lets the next one wait until this one is answered. */
-  #handOver(bytes: Buffer): void {
+  handOver(bytes: Buffer): void {
     this.begin();
     this.#isNodes = true;
-    this.leave();
-    this.socket.off("error", ignored);
+    this.socket.off("data", this.#data).off("end", this.#end).off("error", ignored);
     if (!this.#response) this.socket.off("close", this.#closed);
     this.#door.handOver(this, bytes);
-  }
-
-  /** Reads nothing more here. */
-  leave(): void {
-    this.socket.off("data", this.#data).off("end", this.#end);
   }
 
   readonly #answered = (): void => {
@@ -267,4 +249,5 @@ class PlainConnection {
   };
 }
 
+const NOTHING = Buffer.alloc(0);
 const ignored = () => {};

@@ -101,13 +101,13 @@ function openServer({ router, ahead, unknown, doorkeeper, clock, log }: ServerPa
     answered(answer, request, response, params);
   };
   const answer = (request: Request, response: ServerResponse) => {
-    const refusal = refusalAtOnce(request);
+    // A plain request has none of the faults for which others are refused, and was looked up before.
+    const plain = request instanceof PlainRequest ? request.route : undefined;
+    const refusal = plain ? undefined : refusalAtOnce(request);
     if (refusal) return refuse(response, refusal);
     // Open connections may still bring requests while the server is closing.
     if (!server.listening) return refuse(response, closing());
-    // It was looked up before.
-    if (request instanceof PlainRequest)
-      return answered(request.route!.answer, request, response, request.route!.params);
+    if (plain) return answered(plain.answer, request, response, plain.params);
     const before = foundBefore.get(request.socket);
     if (before) foundBefore.delete(request.socket);
     const found = before ?? ahead?.find(request);
