@@ -19,7 +19,12 @@ export interface Bash extends AsyncDisposable {
 const HANGS_MS = 90_000;
 /** A refused request fails its block, and a failed command ends it. Each answer ends its line, so that the next one begins another. */
 const PRELUDE = `
-curl() { command curl --silent --show-error --fail-with-body --max-time 60 "$@"; local code=$?; echo; return $code; }
+curl() {
+  local fail=--fail-with-body
+  case " $* " in *" -sf "*) fail= ;; esac
+  command curl --silent --show-error $fail --max-time 60 "$@"
+  local code=$?; echo; return $code
+}
 set -o pipefail -o errtrace
 trap 'echo "failed: $BASH_COMMAND" >&2; failed=1; [ "$BASH_SUBSHELL" = 0 ] && return 1 2>/dev/null' ERR
 endless() {
