@@ -1,7 +1,8 @@
 /** Instances are translated into container requests, and containers back into instances. */
 import { expect, test } from "vitest";
 import type { InstanceSpec } from "../../ports/compute/compute.ts";
-import { type Container, type ContainerPlace, containerRequest, instanceOf, statusOf } from "./container.ts";
+import { statusOf } from "../machine/exit-status.ts";
+import { type Container, type ContainerPlace, containerRequest, instanceOf } from "./container.ts";
 import { registryOf } from "./image-lookup.ts";
 
 const spec: InstanceSpec = {

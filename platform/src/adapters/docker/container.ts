@@ -1,10 +1,10 @@
 /** Translates an instance into the request that creates its container, and a container back into an instance. */
-import { constants } from "node:os";
 import { parseTimestamp } from "../../kernel/clock.ts";
 import type { Exit, Gpu, Instance, InstanceKind, InstanceSpec, InstanceState } from "../../ports/compute/compute.ts";
 import { groupKey } from "../../ports/compute/groups.ts";
 import type { Published } from "../../ports/compute/publish.ts";
 import type { MountedFolder } from "../../ports/compute/volumes.ts";
+import { statusOf } from "../machine/exit-status.ts";
 
 /** The labels hold everything about an instance that must outlive this process. The engine keeps them with the container. */
 export const label = {
@@ -239,14 +239,6 @@ function exitOf(state: Container["State"], memory: number, startedAt: number): E
       cause: "out-of-memory",
     };
   return { ...statusOf(state.ExitCode), at, ...(state.Error !== "" && { reason: state.Error }) };
-}
-
-const signalNames = new Map(Object.entries(constants.signals).map(([name, number]) => [number, name]));
-
-/** The engine reports a shell's exit status, in which 128 + n stands for signal n. */
-export function statusOf(status: number): Pick<Exit, "code" | "signal"> {
-  const signal = signalNames.get((status - 128) as never);
-  return signal === undefined ? { code: status } : { code: null, signal };
 }
 
 /** The engine writes a time in the year 1 where there is none. */

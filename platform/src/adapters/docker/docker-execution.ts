@@ -7,7 +7,7 @@ import { floating } from "../../kernel/floating.ts";
 import { checkSize, type Execution, HANG_UP_MS, type TerminalSize, writeTo } from "../../ports/compute/execution.ts";
 import type { Exit } from "../../ports/compute/exit.ts";
 import { ExecRefused } from "../../ports/compute/refusal.ts";
-import { statusOf } from "./container.ts";
+import { statusOf } from "../machine/exit-status.ts";
 import { type EngineApi, EngineRefused, isNotFound } from "./engine-api.ts";
 
 /** The fields of the engine's description of an exec that the driver reads. */

@@ -3,10 +3,10 @@ import type { IncomingMessage } from "node:http";
 import { type Clock, parseTimestamp } from "../../kernel/clock.ts";
 import { pause } from "../../kernel/wait.ts";
 import type { Output } from "../../ports/compute/compute.ts";
+import { DOCKER_PIECE_BYTES, LogLines, type Message } from "../machine/log-lines.ts";
 import { type Container, isOf } from "./container.ts";
 import type { FoundEngine } from "./engine.ts";
 import { EngineRefused, isConflict, isNotFound } from "./engine-api.ts";
-import { DOCKER_PIECE_BYTES, LogLines, type Message } from "./log-lines.ts";
 
 /** How soon to ask again when the engine is away, or has ended an answer although the container still runs. */
 const RETRY_MS = 200;

@@ -2,7 +2,8 @@
 import type { Clock } from "../../kernel/clock.ts";
 import { OneAtATime } from "../../kernel/one-at-a-time.ts";
 import type { Instance } from "../../ports/compute/compute.ts";
-import { instanceOf, label, statusOf } from "./container.ts";
+import { statusOf } from "../machine/exit-status.ts";
+import { instanceOf, label } from "./container.ts";
 import type { Containers } from "./containers.ts";
 import type { EngineEvent } from "./engine-events.ts";
 import { asLost, type Seen, StateBook } from "./state-book.ts";

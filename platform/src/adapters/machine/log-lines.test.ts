@@ -2,8 +2,8 @@
 import { describe, expect, test } from "vitest";
 import { SeededRandom } from "../../kernel/random.ts";
 import { LONGEST_LINE } from "../../ports/compute/compute.ts";
+import { nanoseconds } from "../docker/log-reader.ts";
 import { DOCKER_PIECE_BYTES, LogLines, type Message } from "./log-lines.ts";
-import { nanoseconds } from "./log-reader.ts";
 
 const OUT = 1;
 const ERR = 2;
