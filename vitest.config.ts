@@ -14,6 +14,10 @@ const WALKS = [
   "platform/src/machines/*.test.ts",
   "platform/src/resources/{pods,clusters,volumes,workers,terminals}/**/*.test.ts",
 ];
+const KUBERNETES_TESTS = [
+  "platform/src/adapters/kubernetes/*.real.test.ts",
+  "platform/tests/kubernetes-*.real.test.ts",
+];
 const DOCKER_TESTS = ["platform/src/adapters/docker/*.real.test.ts", "platform/tests/docker-*.real.test.ts"];
 
 /** Only what hangs takes so long, also on a machine that does much else. Less than what the test command takes for a sign that a stage hangs. */
@@ -28,9 +32,10 @@ const real = {
   ...hanging,
 };
 
-// Seven projects: `fast` needs nothing installed and takes minutes; `cluster` is a part of it on another machine; `simulation` runs many seeded worlds of the job engine, which takes half
+// Eight projects: `fast` needs nothing installed and takes minutes; `cluster` is a part of it on another machine; `simulation` runs many seeded worlds of the job engine, which takes half
 // of one; `apart` changes modules, which must be its own; `promises` starts real servers and needs no root; `real` starts PostgreSQL and
-// other real parts, and needs root for most of them; `docker` starts a Docker engine, see scripts/test-docker.sh.
+// other real parts, and needs root for most of them; `docker` starts a Docker engine, see scripts/test-docker.sh;
+// `kubernetes` needs a cluster, see scripts/test-kubernetes.sh.
 export default defineConfig({
   test: {
     sequence: { sequencer: LongestFirst },
@@ -88,7 +93,7 @@ export default defineConfig({
             "{worker,emulator}/src/**/*.real.test.ts",
             "console/tests/*.real.test.ts",
           ],
-          exclude: [...DOCKER_TESTS, ...PROMISES],
+          exclude: [...DOCKER_TESTS, ...KUBERNETES_TESTS, ...PROMISES],
           globalSetup: ["platform/tests/real-postgres.ts"],
           ...real,
         },
@@ -100,6 +105,16 @@ export default defineConfig({
           globalSetup: ["platform/tests/real-docker.ts"],
           // One file is mostly waiting for the engine while another computes; a third makes every start of a container slower.
           maxWorkers: 2,
+          ...hanging,
+        },
+      },
+      {
+        test: {
+          name: "kubernetes",
+          include: KUBERNETES_TESTS,
+          globalSetup: ["platform/tests/real-kubernetes.ts"],
+          maxWorkers: 1,
+          maxConcurrency: 5,
           ...hanging,
         },
       },

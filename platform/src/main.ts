@@ -1,4 +1,4 @@
-/** The composition root: picks adapters and starts. Only it and `composition/{storage,installation,this-machine}.ts` know adapters. */
+/** The composition root: picks adapters and starts. Only it and some files of `composition` know adapters. */
 
 import type { AddressInfo } from "node:net";
 import pino from "pino";

@@ -110,20 +110,29 @@ function readUntilReady(engine: ChildProcess): Promise<void> {
   });
 }
 
-/** Makes an image from this machine's files: BusyBox, and Node with its libraries unless a shell is enough. */
-export async function importImage({ docker }: GivenEngine, name: string, { node = true } = {}): Promise<void> {
+/** Makes an image from this machine's files. */
+export async function importImage(
+  { docker }: GivenEngine,
+  name: string,
+  options: { node?: boolean } = {},
+): Promise<void> {
   await using files = new AsyncDisposableStack();
-  const folder = await mkdtemp(join(tmpdir(), "millrace-image-"));
-  files.defer(() => rm(folder, { recursive: true }));
-  await mkdir(join(folder, "bin"));
-  await cp(await realpath("/bin/busybox"), join(folder, "bin/busybox"));
-  for (const applet of ["sh", "sleep", "stty", "cat", "wget", "nc"])
-    await symlink("busybox", join(folder, "bin", applet));
-  if (node) await addNode(folder);
+  const folder = files.use(await imageFolder(options)).path;
   const archive = `${folder}.tar`;
   files.defer(() => rm(archive));
   await run("tar", ["-C", folder, "-cf", archive, "."]);
   await docker("import", "--change", 'ENTRYPOINT ["/bin/node"]', archive, name);
+}
+
+/** A folder with the contents of an image: BusyBox, and Node with its libraries unless a shell is enough. It is removed with the object. */
+export async function imageFolder({ node = true } = {}) {
+  const path = await mkdtemp(join(tmpdir(), "millrace-image-"));
+  await mkdir(join(path, "bin"));
+  await cp(await realpath("/bin/busybox"), join(path, "bin/busybox"));
+  for (const applet of ["sh", "sleep", "stty", "cat", "wget", "nc"])
+    await symlink("busybox", join(path, "bin", applet));
+  if (node) await addNode(path);
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true }) };
 }
 
 async function addNode(folder: string): Promise<void> {

@@ -35,10 +35,10 @@ const MANIFEST = "application/vnd.docker.distribution.manifest.v2+json";
 const REPOSITORY = "private/image";
 const digestOf = (bytes: Buffer) => `sha256:${createHash("sha256").update(bytes).digest("hex")}`;
 
-/** A registry that accepts the credential, or everyone. */
-export async function startRegistry({ isPublic = false } = {}): Promise<ImageRegistry> {
+/** A registry that accepts the credential, or everyone. It listens on the loopback, or at the address that is given. */
+export async function startRegistry({ isPublic = false, at = "" } = {}): Promise<ImageRegistry> {
   const folder = await mkdtemp(join(tmpdir(), "millrace-registry-"));
-  const address = `127.0.0.1:${await freePort()}`;
+  const address = at || `127.0.0.1:${await freePort()}`;
   await writeFile(join(folder, "htpasswd"), HTPASSWD);
   await writeFile(join(folder, "config.json"), JSON.stringify(configOf(folder, address, isPublic)));
   let server: ChildProcess | undefined;

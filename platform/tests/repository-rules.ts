@@ -46,7 +46,9 @@ const ADAPTER = /^platform\/src\/(adapters\/|ports\/[^/]+\/(memory|fake)-)/;
 /** The files that choose adapters. */
 const CHOOSING = [
   "main",
-  ...["storage", "installation", "this-machine", "emulator", "emulator-state"].map((name) => `composition/${name}`),
+  ...["storage", "installation", "this-machine", "kubernetes-machine", "emulator", "emulator-state"].map(
+    (name) => `composition/${name}`,
+  ),
 ].map((name) => `${PLATFORM}${name}.ts`);
 
 /** Only the files that choose adapters, other adapters and tests may import adapters. */

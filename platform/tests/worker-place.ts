@@ -37,13 +37,21 @@ export interface ServerPlaceOptions {
   /** The program that its endpoints run. */
   program: { cmd: string[] } & Record<string, unknown>;
   env?: Record<string, string>;
+  /** Flags of the server. */
+  args?: string[];
   /** The hook of the test itself, if tests run at the same time. */
   onFailure: (show: () => void) => void;
 }
 
-export async function serverPlace({ program, env, onFailure }: ServerPlaceOptions): Promise<ServerPlace> {
+export async function serverPlace({
+  program,
+  env,
+  args: given = [],
+  onFailure,
+}: ServerPlaceOptions): Promise<ServerPlace> {
   const folder = await temporaryFolder();
-  const start = (...args: string[]) => startServer(folder.path, { args, env: { MILLRACE_COMPUTE: "host", ...env } });
+  const start = (...args: string[]) =>
+    startServer(folder.path, { args: [...given, ...args], env: { MILLRACE_COMPUTE: "host", ...env } });
   let server = await start();
   onFailure(() => console.log(server.log()));
   const key = await ownerKey(folder.path);

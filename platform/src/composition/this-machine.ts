@@ -21,6 +21,7 @@ import type { Accounts } from "../resources/account/accounts.ts";
 import type { RefusesImage } from "../resources/endpoints/images.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { App } from "./app.ts";
+import { openKubernetesMachine } from "./kubernetes-machine.ts";
 import { isLoopback, nodeUrlOf, outerAddress, publicIpIn, urlOf } from "./server-address.ts";
 import type { Surroundings } from "./services.ts";
 
@@ -51,7 +52,12 @@ export async function openMachine(
   const id = await lastingId(settings, "machine-id", parts.random);
   const refusesHost = hostPolicy(settings, { isOwners, isIsolated: () => host?.isolation.isWhole ?? true });
   const refusesImage = imagePolicy({ refusesHost, refusesFolder: host && ((...asked) => host.refuses(...asked)) });
-  if (!host) return { machines: [], refusesImage, openLinks: async () => {} };
+  const openLinks = async () => {};
+  if (settings.compute === "kubernetes") {
+    const around = { site: siteOf(settings), refusal, opened };
+    return { machines: [await openKubernetesMachine(settings, parts, around)], refusesImage, openLinks };
+  }
+  if (!host) return { machines: [], refusesImage, openLinks };
   const drivers = await driversWith(host, settings, id, accounts, { ...parts, isOwners }, opened);
   let hostUrl = "";
   let containerUrl: () => Promise<string> = () => Promise.reject(new Error("the server does not listen yet"));
@@ -96,7 +102,7 @@ export async function openHost(
   { clock, random, log, failed }: Surroundings,
   isOwners: IsOwners,
 ): Promise<HostCompute | undefined> {
-  if (settings.compute === "none") return undefined;
+  if (settings.compute !== "host") return undefined;
   return HostCompute.open({
     folder: join(settings.data, "instances"),
     volumes: join(settings.data, "volumes"),

@@ -2,6 +2,7 @@
 import { parseRanges } from "../kernel/addresses.ts";
 import { parseOrigins } from "../kernel/origins.ts";
 import { DEFAULT_DATA_FOLDER } from "./data-folder.ts";
+import { kubernetesSettings } from "./kubernetes-settings.ts";
 import { limitSettings } from "./limit-settings.ts";
 import { logSettings } from "./log-settings.ts";
 import {
@@ -215,8 +216,9 @@ export const settingTable = {
     variable: "MILLRACE_COMPUTE",
     value: "KIND",
     default: "host",
-    about: "host starts workers on this machine; none leaves that to other servers, or to you by hand",
-    read: oneOf(["host", "none"]),
+    about:
+      "host starts workers on this machine; kubernetes starts them on a cluster (docs/kubernetes.md); none leaves that to other servers, or to you by hand",
+    read: oneOf(["host", "kubernetes", "none"]),
   },
   gpus: {
     flag: "gpus",
@@ -370,5 +372,6 @@ export const settingTable = {
     about: "secret that signs webhooks; default: they are not signed",
     read: text,
   },
+  ...kubernetesSettings,
   ...logSettings,
 } satisfies Record<string, Setting>;

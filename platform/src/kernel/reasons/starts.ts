@@ -25,6 +25,10 @@ export const startReasons = {
     "The machine has no port left to publish.",
     "Publish fewer ports, or ask the operator for more.",
   ),
+  "quota-refused": told(
+    "A quota of the Kubernetes namespace refuses it.",
+    "End something else, or ask the operator for a larger quota.",
+  ),
   "network-unavailable": told("The machine cannot give it the network that it needs.", "Ask the operator."),
   "volume-missing": told("A volume that it mounts does not exist.", "Mount another volume, or make it again."),
   "volume-invalid": told("A volume cannot be mounted there.", "Change the mount path."),

@@ -120,7 +120,8 @@ export function execConformance(name: string, open: () => Promise<OpenedCompute>
       const deaf = await instance.exec([{ write: "up\n" }, { stayUntilAsked: 0 }]);
       await heard(deaf, "up");
       let isTaken = false;
-      deaf.stdin.write(Buffer.alloc(16 * MB), () => {
+      // More than what the connections on the way to a cluster hold.
+      deaf.stdin.write(Buffer.alloc(64 * MB), () => {
         isTaken = true;
       });
       await instance.run([]);

@@ -91,7 +91,7 @@ export function imagesConformance(name: string, open: () => Promise<OpenedComput
         [after, "second"],
       ] as const) {
         const id = world.id();
-        await startOn(compute, id, { ...world.spec([]), ...registry.program(exact, line) });
+        await startOn(compute, id, { ...world.spec([]), ...registry.program(exact, line), credential });
         expect((await linesOf(compute, id)).lines).toEqual([line]);
       }
     });

@@ -26,8 +26,12 @@ export function statsConformance(name: string, open: () => Promise<OpenedCompute
 
     test("processor time since its start, which only grows, in the next process of the server too", async (context) => {
       await using instance = await openInstance(context, [{ burnMs: 300 }]);
-      const first = await instance.stats();
-      expect(first.cpuMs).toBeGreaterThanOrEqual(300);
+      // Some drivers measure only now and then.
+      let first: Stats;
+      do {
+        await setImmediate();
+        first = await instance.stats();
+      } while ((first.cpuMs ?? 0) < 300);
       expect(first.cpuMs).toBeLessThan(60_000);
       await instance.world.reopen();
       const second = await instance.stats();
@@ -37,8 +41,12 @@ export function statsConformance(name: string, open: () => Promise<OpenedCompute
 
     test("memory, and how much of it there may be", async (context) => {
       await using instance = await openInstance(context, [{ takeMemoryMb: 64 }]);
-      const { memoryBytes, memoryLimitBytes } = await instance.stats();
-      expect(memoryBytes).toBeGreaterThanOrEqual(64 * MB);
+      let stats: Stats;
+      do {
+        await setImmediate();
+        stats = await instance.stats();
+      } while ((stats.memoryBytes ?? 0) < 64 * MB);
+      const { memoryBytes, memoryLimitBytes } = stats;
       expect(memoryBytes).toBeLessThan(200 * MB);
       expect(memoryLimitBytes).toBe(256 * MB);
     });
@@ -53,8 +61,8 @@ export function statsConformance(name: string, open: () => Promise<OpenedCompute
       do {
         await setImmediate();
         stats = await instance.stats();
-      } while (stats.diskBytes === undefined);
-      expect(stats.diskBytes).toBeGreaterThanOrEqual(16 * MB);
+        // A value may be up to a minute old.
+      } while (stats.diskBytes === undefined || stats.diskBytes < 16 * MB);
       expect(stats.diskBytes).toBeLessThan(32 * MB);
     });
 

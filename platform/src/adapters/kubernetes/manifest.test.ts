@@ -1,0 +1,120 @@
+/** The objects that make an instance. */
+import { expect, test } from "vitest";
+import type { InstanceSpec } from "../../ports/compute/compute.ts";
+import { quantity } from "./kube-objects.ts";
+import { environmentSecret, type PodPlace, podManifest, portsService, pullSecret } from "./manifest.ts";
+import { groupPolicy, instancesPolicy } from "./policies.ts";
+
+const spec: InstanceSpec = {
+  kind: "pod",
+  account: "account",
+  owner: "p1",
+  image: "r.example/x@sha256:1",
+  entrypoint: [],
+  cmd: ["say", "$(HOME) $HOME"],
+  env: { TOKEN: "secret" },
+  limits: { vcpu: 2, memoryMb: 512, diskGb: 5 },
+  ports: [80],
+};
+const place: PodPlace = {
+  installation: "one",
+  namespace: "millrace",
+  cpuShare: 0.5,
+  gpuResource: "nvidia.com/gpu",
+  gpuLabel: "nvidia.com/gpu.product",
+  gpuProducts: ["NVIDIA-L4"],
+  volumes: { persistentVolumeClaim: { claimName: "volumes" } },
+  published: [],
+  fellows: [],
+  namesImage: "busybox",
+  isOperators: false,
+  lostS: 30,
+};
+
+test("a program has no privileges, no token of the cluster and no variables that others can read", () => {
+  const made = podManifest("i1", spec, place);
+  expect(made.spec).toMatchObject({
+    restartPolicy: "Never",
+    automountServiceAccountToken: false,
+    enableServiceLinks: false,
+    securityContext: { seccompProfile: { type: "RuntimeDefault" } },
+  });
+  const [main] = made.spec.containers;
+  expect(main!.securityContext).toEqual({
+    privileged: false,
+    allowPrivilegeEscalation: false,
+    capabilities: { drop: ["NET_RAW", "MKNOD"] },
+  });
+  expect(JSON.stringify(made)).not.toContain('secret"');
+  expect(environmentSecret("i1", spec, place).data).toEqual({ TOKEN: Buffer.from("secret").toString("base64") });
+});
+
+test("it gets its limits, and requests the share of the processors that the operator set", () => {
+  const [main] = podManifest("i1", spec, place).spec.containers;
+  expect(main!.resources).toEqual({
+    limits: { cpu: "2000m", memory: "512Mi", "ephemeral-storage": "5120Mi" },
+    requests: { cpu: "1000m", memory: "512Mi", "ephemeral-storage": "5120Mi" },
+  });
+});
+
+test("Kubernetes replaces nothing in its command", () => {
+  expect(podManifest("i1", spec, place).spec.containers[0]!.args).toEqual(["say", "$$(HOME) $HOME"]);
+});
+
+test("GPUs are asked for by resource and product, on the node that was chosen", () => {
+  const made = podManifest("i1", { ...spec, gpu: { type: "NVIDIA L4", count: 2 }, box: "node-a" }, place);
+  expect(made.spec.containers[0]!.resources.limits).toMatchObject({ "nvidia.com/gpu": "2" });
+  expect(made.spec.affinity?.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms).toEqual([
+    {
+      matchFields: [{ key: "metadata.name", operator: "In", values: ["node-a"] }],
+      matchExpressions: [{ key: "nvidia.com/gpu.product", operator: "In", values: ["NVIDIA-L4"] }],
+    },
+  ]);
+});
+
+test("volumes are folders of the shared storage", () => {
+  const made = podManifest("i1", { ...spec, mounts: [{ volume: "v1", path: "/workspace" }] }, place);
+  expect(made.spec.containers[0]!.volumeMounts).toContainEqual({
+    name: "volumes",
+    mountPath: "/workspace",
+    subPath: "v1",
+  });
+  expect(made.spec.volumes).toContainEqual({ name: "volumes", persistentVolumeClaim: { claimName: "volumes" } });
+});
+
+test("a registry's login is a pull secret for that registry", () => {
+  const secret = pullSecret("i1", spec, { username: "u", password: "p" }, place);
+  const { auths } = JSON.parse(Buffer.from(secret.data[".dockerconfigjson"], "base64").toString());
+  expect(auths).toEqual({ "r.example": { username: "u", password: "p", auth: Buffer.from("u:p").toString("base64") } });
+});
+
+test("a published port is a Service of the wanted type", () => {
+  const { spec: made } = portsService("i1", [{ port: 80, outside: 30_080 }], place, "NodePort");
+  expect(made).toMatchObject({ type: "NodePort", ports: [{ port: 80, targetPort: 80, nodePort: 30_080 }] });
+});
+
+test("instances reach the internet and no private address but those that are named; members reach their group", () => {
+  const egress = { reachable: ["10.1.0.0/16" as const], doors: [{ address: "10.0.0.5", port: 7420 }], nameServers: [] };
+  const text = JSON.stringify(instancesPolicy(place, egress, []));
+  for (const part of [
+    '"cidr":"0.0.0.0/0","except":["0.0.0.0/8","10.0.0.0/8"',
+    '"10.1.0.0/16"',
+    '"10.0.0.5/32"',
+    '"ingress":[]',
+  ])
+    expect(text).toContain(part);
+  const members = { podSelector: { matchLabels: { "millrace.dev/group": "key" } } };
+  expect(groupPolicy(place, "key").spec).toMatchObject({ ...members, ingress: [{ from: [members] }] });
+});
+
+test.each([
+  ["500m", 0.5],
+  ["2", 2],
+  ["1Gi", 2 ** 30],
+  ["24682416Ki", 24682416 * 1024],
+  ["1e3", 1000],
+  [undefined, 0],
+  ["x", 0],
+])("the quantity %s is %d", (text, value) => {
+  expect(quantity(text)).toBe(value);
+});

@@ -1,0 +1,233 @@
+/** Translates an instance into the Kubernetes objects that make it: a Pod, Secrets, and a Service for its published ports. */
+import type { InstanceSpec, RegistryCredential } from "../../ports/compute/compute.ts";
+import { groupKey } from "../../ports/compute/groups.ts";
+import { parseReference } from "../../ports/compute/image-reference.ts";
+import type { Published } from "../../ports/compute/publish.ts";
+import { FINALIZER, hashOf, label, MAIN, NAMES, note, podName } from "./kube-objects.ts";
+
+/** What the cluster and the operator give to each instance. */
+export interface PodPlace {
+  installation: string;
+  namespace: string;
+  /** The share of its processors that an instance is promised. It may use all of them while they are free. */
+  cpuShare: number;
+  /** The resource name of GPUs, and the label with their product. */
+  gpuResource: string;
+  gpuLabel: string;
+  /** Labels' values that mean the wanted type. */
+  gpuProducts: readonly string[];
+  /** Where volumes are: a source that all nodes can mount. */
+  volumes?: Record<string, unknown> | undefined;
+  published: readonly Published[];
+  /** The members of its group that run now. */
+  fellows: readonly { address: string; names: readonly string[] }[];
+  namesImage: string;
+  /** The operator's images are on the nodes, and are fetched from nowhere. */
+  isOperators: boolean;
+  /** Seconds after which a Pod on a lost node is given up. */
+  lostS: number;
+  runtimeClass?: string | undefined;
+  priorityClass?: string | undefined;
+}
+
+/** The longest that a program may take to end after it was asked to. A stop with less grace ends it sooner. */
+const GRACE_S = 60;
+/** As the Docker driver: raw sockets could forge packets, and no program needs to make device nodes. */
+const DROPPED_CAPABILITIES = ["NET_RAW", "MKNOD"];
+const VOLUMES = "volumes";
+const MEMORY = "shared-memory";
+
+export function podManifest(id: string, spec: InstanceSpec, place: PodPlace) {
+  const { account, group, gpu, limits } = spec;
+  const name = podName(id);
+  const mounts = spec.mounts ?? [];
+  const shared = Math.max(1, Math.floor(limits.memoryMb / 2));
+  const gpus = gpu && { [place.gpuResource]: String(gpu.count) };
+  const memory = { memory: `${limits.memoryMb}Mi`, "ephemeral-storage": `${Math.ceil(limits.diskGb * 1024)}Mi` };
+  return {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: {
+      name,
+      namespace: place.namespace,
+      finalizers: [FINALIZER],
+      labels: {
+        [label.installation]: place.installation,
+        [label.instance]: id,
+        [label.kind]: spec.kind,
+        [label.account]: hashOf(account),
+        ...(group && { [label.group]: groupLabel(account, group.id) }),
+      },
+      annotations: notesOf(spec, place),
+    },
+    spec: {
+      restartPolicy: "Never",
+      automountServiceAccountToken: false,
+      enableServiceLinks: false,
+      terminationGracePeriodSeconds: GRACE_S,
+      // A first process that reaps children. Without it, a program without handlers would ignore the request to end.
+      shareProcessNamespace: true,
+      hostname: name.slice(0, 63),
+      securityContext: { seccompProfile: { type: "RuntimeDefault" } },
+      ...(place.runtimeClass !== undefined && { runtimeClassName: place.runtimeClass }),
+      ...(place.priorityClass !== undefined && { priorityClassName: place.priorityClass }),
+      ...affinityOf(spec, place),
+      tolerations: tolerationsOf(spec, place),
+      ...(spec.credential && { imagePullSecrets: [{ name: `${name}-pull` }] }),
+      ...(place.fellows.length > 0 && {
+        hostAliases: place.fellows.map(({ address, names }) => ({ ip: address, hostnames: names })),
+      }),
+      ...(group && { initContainers: [namesContainer(place)] }),
+      containers: [
+        {
+          name: MAIN,
+          image: spec.image,
+          imagePullPolicy: place.isOperators ? "Never" : "IfNotPresent",
+          ...(spec.entrypoint.length > 0 && { command: spec.entrypoint.map(literal) }),
+          ...(spec.cmd.length > 0 && { args: spec.cmd.map(literal) }),
+          envFrom: [{ secretRef: { name } }],
+          resources: {
+            limits: { cpu: milli(limits.vcpu), ...memory, ...gpus },
+            requests: { cpu: milli(limits.vcpu * place.cpuShare), ...memory, ...gpus },
+          },
+          securityContext: {
+            privileged: false,
+            allowPrivilegeEscalation: false,
+            capabilities: { drop: DROPPED_CAPABILITIES },
+          },
+          volumeMounts: [
+            { name: MEMORY, mountPath: "/dev/shm" },
+            ...mounts.map(({ volume, path }) => ({ name: VOLUMES, mountPath: path, subPath: volume })),
+          ],
+        },
+      ],
+      volumes: [
+        { name: MEMORY, emptyDir: { medium: "Memory", sizeLimit: `${shared}Mi` } },
+        ...(mounts.length > 0 ? [{ name: VOLUMES, ...place.volumes }] : []),
+      ],
+    },
+  };
+}
+
+export const groupLabel = (account: string, id: string) => groupKey(account, { id }).slice(0, 32);
+
+function notesOf({ owner, ports, mounts = [], gpu, box, group, limits }: InstanceSpec, { published }: PodPlace) {
+  return {
+    [note.owner]: owner,
+    [note.ports]: ports.join(","),
+    [note.volumes]: [...new Set(mounts.map(({ volume }) => volume))].join(","),
+    [note.memoryMb]: String(limits.memoryMb),
+    ...(gpu && { [note.gpu]: `${gpu.count}x ${gpu.type}` }),
+    ...(box !== undefined && { [note.box]: box }),
+    ...(published.length > 0 && { [note.published]: JSON.stringify(published) }),
+    ...(group && {
+      [note.groupName]: group.name,
+      [note.groupFullNames]: (group.fullNames ?? []).join(","),
+      ...(group.isReserved && { [note.groupReserved]: group.id }),
+    }),
+  };
+}
+
+/** Kubernetes replaces `$(NAME)` in commands. A doubled dollar keeps the text as it is. */
+const literal = (word: string) => word.replaceAll("$(", "$$$$(");
+
+const milli = (vcpu: number) => `${Math.max(1, Math.round(vcpu * 1000))}m`;
+
+function affinityOf({ box, gpu }: InstanceSpec, { gpuLabel, gpuProducts }: PodPlace) {
+  const fields = box === undefined ? [] : [{ key: "metadata.name", operator: "In", values: [box] }];
+  const expressions = gpu ? [{ key: gpuLabel, operator: "In", values: gpuProducts }] : [];
+  if (fields.length + expressions.length === 0) return {};
+  const term = {
+    ...(fields.length > 0 && { matchFields: fields }),
+    ...(expressions.length > 0 && { matchExpressions: expressions }),
+  };
+  return {
+    affinity: {
+      nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [term] } },
+    },
+  };
+}
+
+const tolerationsOf = ({ gpu }: InstanceSpec, { gpuResource, lostS }: PodPlace) => [
+  ...["not-ready", "unreachable"].map((state) => ({
+    key: `node.kubernetes.io/${state}`,
+    operator: "Exists",
+    effect: "NoExecute",
+    tolerationSeconds: lostS,
+  })),
+  // Nodes with GPUs are often kept free of other Pods by this taint.
+  ...(gpu ? [{ key: gpuResource, operator: "Exists", effect: "NoSchedule" }] : []),
+];
+
+/** It begins before the program and ends after it. The driver runs a command in it when the members of the group change. */
+const namesContainer = ({ namesImage }: PodPlace) => ({
+  name: NAMES,
+  image: namesImage,
+  imagePullPolicy: "IfNotPresent",
+  restartPolicy: "Always",
+  command: ["/bin/sh", "-c", "trap 'exit 0' TERM; while :; do sleep 3600 & wait $!; done"],
+  // The program begins a moment after the Pod has its address, so that the network plugins of the other nodes let it through by then.
+  startupProbe: { exec: { command: ["/bin/sh", "-c", "exit 0"] }, initialDelaySeconds: 2, periodSeconds: 1 },
+  resources: { limits: { cpu: "100m", memory: "16Mi" }, requests: { cpu: "1m", memory: "16Mi" } },
+  securityContext: {
+    runAsUser: 0,
+    allowPrivilegeEscalation: false,
+    readOnlyRootFilesystem: true,
+    capabilities: { drop: ["ALL"] },
+  },
+});
+
+/** The labels of what belongs to an instance beside its Pod. */
+const partLabels = (id: string, installation: string) => ({ [label.installation]: installation, [label.part]: id });
+
+export const environmentSecret = (id: string, { env }: InstanceSpec, { installation, namespace }: PodPlace) => ({
+  apiVersion: "v1",
+  kind: "Secret",
+  metadata: { name: podName(id), namespace, labels: partLabels(id, installation) },
+  immutable: true,
+  data: Object.fromEntries(Object.entries(env).map(([name, value]) => [name, base64(value)])),
+});
+
+export function pullSecret(
+  id: string,
+  { image }: InstanceSpec,
+  { username, password }: RegistryCredential,
+  { installation, namespace }: PodPlace,
+) {
+  const registry = parseReference(image).repository.split("/")[0]!;
+  const server = registry === "docker.io" ? "https://index.docker.io/v1/" : registry;
+  const auths = { [server]: { username, password, auth: base64(`${username}:${password}`) } };
+  return {
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { name: `${podName(id)}-pull`, namespace, labels: partLabels(id, installation) },
+    type: "kubernetes.io/dockerconfigjson",
+    immutable: true,
+    data: { ".dockerconfigjson": base64(JSON.stringify({ auths })) },
+  };
+}
+
+const base64 = (text: string) => Buffer.from(text).toString("base64");
+
+export const portsService = (
+  id: string,
+  publish: readonly { port: number; outside?: number }[],
+  { installation, namespace }: Pick<PodPlace, "installation" | "namespace">,
+  type: "NodePort" | "LoadBalancer",
+) => ({
+  apiVersion: "v1",
+  kind: "Service",
+  metadata: { name: podName(id), namespace, labels: partLabels(id, installation) },
+  spec: {
+    type,
+    externalTrafficPolicy: "Cluster",
+    selector: { [label.installation]: installation, [label.instance]: id },
+    ports: publish.map(({ port, outside }) => ({
+      name: `p${port}`,
+      protocol: "TCP",
+      port,
+      targetPort: port,
+      ...(outside !== undefined && { nodePort: outside }),
+    })),
+  },
+});

@@ -1,0 +1,80 @@
+/** A Kubernetes cluster as one machine that runs instances. All servers that share a database name the same one, and one of them holds it. */
+import { createHash } from "node:crypto";
+import { isIP } from "node:net";
+import { join } from "node:path";
+import type { KubernetesCompute } from "../adapters/kubernetes/kubernetes-compute.ts";
+import { VolumeFolders } from "../adapters/machine/volume-folders.ts";
+import { gpuTypeIds } from "../catalog/compute.ts";
+import type { Reason } from "../kernel/reason.ts";
+import type { OwnMachine, Site } from "../machines/own-machine.ts";
+import { doorsOf, nameServersOf } from "../ports/compute/egress.ts";
+import type { Settings } from "../settings/settings.ts";
+import type { Surroundings } from "./services.ts";
+
+/** Set in every Pod of a cluster. */
+const INSIDE = "KUBERNETES_SERVICE_HOST";
+
+const NO_URL =
+  "MILLRACE_COMPUTE=kubernetes needs MILLRACE_WORKER_URL: the URL at which Pods reach this server, such as http://millrace.millrace-system.svc:7420";
+
+/** The same for all servers of an installation, and another for each namespace. */
+const idOf = (namespace: string) => createHash("sha256").update(`kubernetes/${namespace}`).digest("hex").slice(0, 14);
+
+export async function openKubernetesMachine(
+  settings: Settings,
+  { clock, random, log, failed }: Surroundings,
+  { site, refusal, opened }: { site: Site; refusal: () => Reason | undefined; opened: AsyncDisposableStack },
+): Promise<OwnMachine> {
+  const { workerUrl, kubernetesNamespace: namespace, kubernetesVolumes: source, volumes: folder } = settings;
+  if (workerUrl === undefined) throw new Error(NO_URL);
+  if ((source === undefined) !== (folder === undefined))
+    throw new Error(
+      "volumes on Kubernetes need both MILLRACE_KUBERNETES_VOLUMES and MILLRACE_VOLUMES: the same storage, as Pods and as the server see it",
+    );
+  const isInside = process.env[INSIDE] !== undefined && settings.kubeconfig === undefined;
+  const { kubernetesDial } = settings;
+  // Loaded only here: a server without Kubernetes does not start slower.
+  const driver = await import("../adapters/kubernetes/kubernetes-compute.ts");
+  const compute: KubernetesCompute = opened.use(
+    await driver.KubernetesCompute.open({
+      kubeconfig: settings.kubeconfig,
+      context: settings.kubernetesContext,
+      installation: namespace,
+      namespace,
+      perAccount: settings.kubernetesNamespaces === "account",
+      dial: kubernetesDial === "auto" ? (isInside ? "address" : "forward") : kubernetesDial,
+      server: (settings.kubernetesServer ?? []).map(peerOf),
+      egress: {
+        reachable: settings.reachable ?? [],
+        doors: await doorsOf(workerUrl),
+        nameServers: await nameServersOf(),
+      },
+      services: settings.kubernetesServices,
+      nodePorts: settings.kubernetesNodePorts,
+      cpuShare: settings.kubernetesCpuShare,
+      gpuResource: settings.kubernetesGpuResource,
+      gpuLabel: settings.kubernetesGpuLabel,
+      gpuTypes: gpuTypeIds(),
+      volumes: source && { source, folders: new VolumeFolders({ folder: join(folder!), clock, random }) },
+      nodeImages: settings.kubernetesImages ?? [],
+      plainRegistries: settings.plainRegistries ?? [],
+      namesImage: settings.kubernetesNamesImage,
+      runtimeClass: settings.kubernetesRuntimeClass,
+      priorityClass: settings.kubernetesPriorityClass,
+      clock,
+      log,
+      ...(failed && { failed }),
+    }),
+  );
+  const at = compute.nodeAddress();
+  const reached = at && { reachedAt: at.address, publicIp: at.isPublic ? at.address : undefined };
+  const machine = { id: idOf(namespace), compute, workerUrl: () => workerUrl, runs: ["container"] as const, refusal };
+  return { ...machine, site: { ...site, ...reached } };
+}
+
+/** An address range, or the namespace of the server's Pods. */
+const peerOf = (text: string) => {
+  const [address, bits] = text.split("/");
+  if (isIP(address!) === 0) return { namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": text } } };
+  return { ipBlock: { cidr: `${address}/${bits ?? (isIP(address!) === 4 ? 32 : 128)}` } };
+};
