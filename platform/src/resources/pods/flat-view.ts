@@ -172,14 +172,14 @@ function runtimeOf({ doc }: PodItem, runtime: NonNullable<PodView["runtime"]>): 
 const LOOPBACK = "127.0.0.1";
 
 /** HTTP ports are reached through the proxy by host name, so this shows their inside ports. */
-function flatPorts(doc: KeptPod): FlatPort[] {
-  return portsOf(doc).flatMap(({ named, type, inside = named, outside }) => {
+const flatPorts = onceFor((doc: KeptPod): FlatPort[] =>
+  portsOf(doc).flatMap(({ named, type, inside = named, outside }) => {
     if (type === "http")
       return { ip: doc.address ?? LOOPBACK, isIpPublic: false, privatePort: inside, publicPort: inside, type };
     if (outside === undefined) return [];
     return { ip: doc.portsAt?.ip ?? LOOPBACK, isIpPublic: true, privatePort: inside, publicPort: outside, type };
-  });
-}
+  }),
+);
 
 function machineOf(id: string, doc: KeptPod): Omit<FlatMachine, "costPerHr" | "currentPricePerGpu"> {
   const { last, cloud, withoutGpu } = doc;

@@ -1,5 +1,6 @@
 /** What is shown of a Pod in addition to its record: what it uses, costs and offers at this moment. */
 
+import type { Catalog } from "../../catalog/catalog.ts";
 import { installedCatalog } from "../../catalog/compute.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { onceFor } from "../../kernel/once-for.ts";
@@ -8,7 +9,7 @@ import type { InstanceRecords } from "../../machines/instance-records.ts";
 import { type SilentSince, silenceOf } from "../../machines/silences.ts";
 import { priceOf } from "../../metering/prices.ts";
 import { HOURS_PER_MONTH } from "../../metering/reckoning.ts";
-import type { Price } from "../../metering/span.ts";
+import type { Payable, Price } from "../../metering/span.ts";
 import { sshUser } from "../ssh/logins.ts";
 import { podStorage, yieldsOf } from "./billed.ts";
 import { type PodAction, type PodStatus, podActionsOf } from "./lifecycle.ts";
@@ -102,7 +103,8 @@ export class PodViews {
 
   /** The current cost per hour: compute while the Pod has a place, and storage for as long as it exists. */
   costs(pod: PodItem): { compute: number; storage: number } {
-    return { compute: this.#computeCost(pod), storage: hourly(priceOf(podStorage(pod)!, installedCatalog())) / NANO };
+    const { compute, storage } = costsOf(pod);
+    return { compute: this.#silenceOf(pod) ? 0 : compute, storage };
   }
 
   of(pod: PodItem): PodView {
@@ -116,14 +118,10 @@ export class PodViews {
       statusReason: reason?.text ?? (status === "RUNNING" ? null : ""),
       statusReasonCode: reason?.code ?? null,
       actions: podActionsOf(doc),
-      cost: silence ? 0 : computeCost(pod),
+      cost: silence ? 0 : costsOf(pod).compute,
       ssh: { proxy: this.#sshProxy(pod), direct: status === "RUNNING" ? sshOf(doc) : null },
       runtime: status === "RUNNING" ? this.#runtime(pod) : null,
     };
-  }
-
-  #computeCost(pod: PodItem): number {
-    return this.#silenceOf(pod) ? 0 : computeCost(pod);
   }
 
   /** The silent machine that the Pod is on, or where an instance of it has not been ended. */
@@ -182,14 +180,35 @@ const sshEndpoint = (host: string, port: number, username: string): SshEndpoint 
   command: `ssh ${username}@${host} -p ${port}`,
 });
 
+interface Costs {
+  /** The prices by which they were reckoned. */
+  catalog: Catalog;
+  compute: number;
+  storage: number;
+}
+
+const costsBefore = new WeakMap<KeptPod, Costs>();
+
+/** These are reckoned once for each record and catalog, because lists show many Pods and most records have not changed. */
+function costsOf(pod: PodItem): Costs {
+  const catalog = installedCatalog();
+  const before = costsBefore.get(pod.doc);
+  if (before?.catalog === catalog) return before;
+  const storage = podStorage(pod)!;
+  const costs = {
+    catalog,
+    compute: computeCost(pod, storage, catalog),
+    storage: hourly(priceOf(storage, catalog)) / NANO,
+  };
+  costsBefore.set(pod.doc, costs);
+  return costs;
+}
+
 /** A Pod without a place costs nothing here. */
-function computeCost(pod: PodItem): number {
-  const { instance, last } = pod.doc;
+function computeCost({ doc }: PodItem, storage: Payable, catalog: Catalog): number {
+  const { instance, last } = doc;
   if (instance === null || !last) return 0;
-  const { gpu, cpu } = priceOf(
-    { ...podStorage(pod)!, ...last, ...yieldsOf(pod.doc), phase: "running" },
-    installedCatalog(),
-  );
+  const { gpu, cpu } = priceOf({ ...storage, ...last, ...yieldsOf(doc), phase: "running" }, catalog);
   return (gpu + cpu) / NANO;
 }
 
