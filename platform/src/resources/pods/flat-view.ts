@@ -1,5 +1,6 @@
 /** What REST v1 and GraphQL show of a Pod in addition to its own fields: one of three statuses, its machine, cost and ports. */
 import { cpuFlavor, dataCenter, gpuType } from "../../catalog/compute.ts";
+import { onceInCatalog } from "../../catalog/once-in-catalog.ts";
 import { dateText, timestamp } from "../../kernel/clock.ts";
 import { onceFor } from "../../kernel/once-for.ts";
 import { sshUser } from "../ssh/logins.ts";
@@ -98,17 +99,40 @@ export interface FlatPod {
 const MB_PER_GB = 1024;
 
 export function flatPod(item: PodItem, views: PodViews): FlatPod {
-  const view = views.of(item);
-  const { compute, storage } = views.costs(item);
-  const { changedAt, machine, ...record } = flatRecord(item);
+  const { machine, changedAt: _, ...record } = flatRecord(item);
+  const changes = flatChanges(item, views);
+  const { costPerHr } = changes;
   return {
     ...record,
-    lastStatusChange: lastChange(item.doc, changedAt, view.statusReason),
+    ...changes,
+    machine: { ...machine, costPerHr, currentPricePerGpu: perGpu(costPerHr, record.gpuCount) },
+  };
+}
+
+/**
+ * Keeps what is made of a flat Pod for each record and catalog, because clients list many Pods again and again. Whoever reads it replaces
+ * what changes.
+ */
+export const oncePerPod = <T>(make: (item: PodItem, flat: FlatPod) => T) =>
+  onceFor((views: PodViews) =>
+    onceInCatalog(
+      (item: PodItem) => make(item, flatPod(item, views)),
+      ({ doc }) => doc,
+    ),
+  );
+
+/** The parts that change from moment to moment, beside what the machine costs. */
+type FlatChanges = Pick<FlatPod, "lastStatusChange" | "costPerHr" | "adjustedCostPerHr" | "uptimeSeconds" | "runtime">;
+
+export function flatChanges(item: PodItem, views: PodViews): FlatChanges {
+  const view = views.of(item);
+  const { compute, storage } = views.costs(item);
+  return {
+    lastStatusChange: lastChange(item.doc, flatRecord(item).changedAt, view.statusReason),
     costPerHr: compute,
     adjustedCostPerHr: usd(compute + storage),
     uptimeSeconds: view.runtime?.uptime ?? 0,
     runtime: view.runtime && runtimeOf(item, view.runtime),
-    machine: { ...machine, costPerHr: compute, currentPricePerGpu: perGpu(compute, record.gpuCount) },
   };
 }
 

@@ -1,7 +1,7 @@
 /** A Pod as REST v1 shows it. */
 import { gpuType } from "../../catalog/compute.ts";
 import type { Flat } from "../../kernel/flat.ts";
-import { type FlatMachine, type FlatPod, flatPod } from "./flat-view.ts";
+import { type FlatMachine, type FlatPod, flatChanges, flatPod, oncePerPod } from "./flat-view.ts";
 import { podShapes } from "./operations-v1.ts";
 import type { PodItem } from "./records.ts";
 import type { PodViews } from "./view.ts";
@@ -12,12 +12,21 @@ export interface Including {
 }
 
 export function podRecord(item: PodItem, views: PodViews, including: Including): Flat {
+  const { includeMachine, includeSavingsPlans } = including;
+  if (includeMachine) return wholeRecord(item, flatPod(item, views), including);
+  const record = { ...lastingRecord(views)(item), ...flatChanges(item, views) };
+  return includeSavingsPlans ? { ...record, savingsPlans: [] } : record;
+}
+
+const lastingRecord = oncePerPod((item, flat) => wholeRecord(item, flat, {}));
+
+function wholeRecord(item: PodItem, flat: FlatPod, including: Including): Flat {
   const { account, doc } = item;
   const { volumeInGb = 0, volumeMountPath = "", containerRegistryAuthId: auth, ...said } = podShapes.of(doc);
   return {
     ...said,
     ...(auth !== null && { containerRegistryAuthId: auth }),
-    ...instanceRecord(flatPod(item, views), including),
+    ...instanceRecord(flat, including),
     image: doc.image,
     ...{ dockerEntrypoint: doc.entrypoint, dockerStartCmd: doc.cmd, volumeInGb, volumeMountPath },
     computeType: doc.gpu ? "GPU" : "CPU",

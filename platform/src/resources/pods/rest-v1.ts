@@ -106,6 +106,7 @@ async function allShown(
     const networkVolume = volumeOf.get(mounts.network?.[0]?.volumeId ?? "");
     const from = templateOf.get(template ?? "");
     const record = podRecord(item, podViews, query);
+    if (!networkVolume && !from) return record;
     return { ...record, ...(networkVolume && { networkVolume }), ...(from && { template: from }) };
   });
 }

@@ -1,7 +1,7 @@
 /** What is shown of a Pod in addition to its record: what it uses, costs and offers at this moment. */
 
 import type { Catalog } from "../../catalog/catalog.ts";
-import { installedCatalog } from "../../catalog/compute.ts";
+import { onceInCatalog } from "../../catalog/once-in-catalog.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { onceFor } from "../../kernel/once-for.ts";
 import { type Reason, type ReasonCode, reworded, withPlacesHidden } from "../../kernel/reason.ts";
@@ -180,29 +180,17 @@ const sshEndpoint = (host: string, port: number, username: string): SshEndpoint 
   command: `ssh ${username}@${host} -p ${port}`,
 });
 
-interface Costs {
-  /** The prices by which they were reckoned. */
-  catalog: Catalog;
-  compute: number;
-  storage: number;
-}
-
-const costsBefore = new WeakMap<KeptPod, Costs>();
-
 /** These are reckoned once for each record and catalog, because lists show many Pods and most records have not changed. */
-function costsOf(pod: PodItem): Costs {
-  const catalog = installedCatalog();
-  const before = costsBefore.get(pod.doc);
-  if (before?.catalog === catalog) return before;
-  const storage = podStorage(pod)!;
-  const costs = {
-    catalog,
-    compute: computeCost(pod, storage, catalog),
-    storage: hourly(priceOf(storage, catalog)) / NANO,
-  };
-  costsBefore.set(pod.doc, costs);
-  return costs;
-}
+const costsOf = onceInCatalog(
+  (pod: PodItem, catalog) => {
+    const storage = podStorage(pod)!;
+    return {
+      compute: computeCost(pod, storage, catalog),
+      storage: hourly(priceOf(storage, catalog)) / NANO,
+    };
+  },
+  ({ doc }) => doc,
+);
 
 /** A Pod without a place costs nothing here. */
 function computeCost({ doc }: PodItem, storage: Payable, catalog: Catalog): number {

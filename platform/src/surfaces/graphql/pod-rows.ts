@@ -1,7 +1,7 @@
 /** A Pod as a GraphQL row: its flat record, with lists as texts and the fields that clients expect. */
 import { envLines, portsText } from "../../resources/container/forms.ts";
 import { podDialect } from "../../resources/pods/flat.ts";
-import { flatPod } from "../../resources/pods/flat-view.ts";
+import { type FlatPod, flatChanges, flatPod, oncePerPod } from "../../resources/pods/flat-view.ts";
 import type { PodItem } from "../../resources/pods/records.ts";
 import type { PodViews } from "../../resources/pods/view.ts";
 
@@ -14,9 +14,17 @@ export const gpuRows = (podId: string, count: number) =>
   Array.from({ length: count }, (_, i) => ({ id: `${podId}-${i}`, podId }));
 
 export function podRow(item: PodItem, views: PodViews): PodRow {
+  const { row, costPerHr } = lastingRow(views)(item);
+  const changes = flatChanges(item, views);
+  // What the machine costs is a part of the row too.
+  return costPerHr === changes.costPerHr ? { ...row, ...changes } : rowOf(item, flatPod(item, views));
+}
+
+const lastingRow = oncePerPod((item, flat) => ({ row: rowOf(item, flat), costPerHr: flat.costPerHr }));
+
+function rowOf(item: PodItem, flat: FlatPod): PodRow {
   const { id, account, doc } = item;
   const { env, ports, mounts, cluster, address, status, lastStatusChange } = doc;
-  const flat = flatPod(item, views);
   return {
     ...podDialect.of(doc),
     ...flat,
