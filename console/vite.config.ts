@@ -1,10 +1,53 @@
 /** How the console is built: hashed files, split by page, for browsers of the last two years. */
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import react from "@vitejs/plugin-react";
-import { defineConfig } from "vite";
+import type { CodeSplittingGroup } from "rolldown";
+import { defineConfig, type Plugin } from "vite";
+
+const MAIN = join(import.meta.dirname, "src/main.tsx");
+/** A file that so many pages use comes with the others of its kind. */
+const MANY_PAGES = 8;
+
+/** Small parts of most pages, which the overview has too. It needs none of the controls. */
+const SMALL =
+  /console\/src\/(api\/curl|parts\/time-range|design\/(reason|code|segments))|@tanstack\/.*useQueries|icons\/circle-check\./;
+
+/** Few files: each costs a browser about a millisecond, and without these groups a list has forty. Pages and large parts stay apart. */
+const GROUPS: CodeSplittingGroup[] = [
+  {
+    name: (id, graph) => (ofStart(graph).has(id) || SMALL.test(id) ? "start" : null),
+    debugName: "start",
+    priority: 2,
+  },
+  {
+    name: "controls",
+    test: /\/(@base-ui|@floating-ui|@tanstack|lucide-react|console\/src\/(design|parts|forms))\//,
+    minShareCount: MANY_PAGES,
+  },
+];
+
+type Graph = Parameters<Extract<CodeSplittingGroup["name"], (...args: never[]) => unknown>>[1];
+const starts = new WeakMap<Graph, Set<string>>();
+
+/** All that is loaded before any page. */
+function ofStart(graph: Graph): Set<string> {
+  const known = starts.get(graph);
+  if (known) return known;
+  const found = new Set<string>();
+  const follow = (id: string) => {
+    if (found.has(id)) return;
+    found.add(id);
+    for (const next of graph.getModuleInfo(id)?.importedIds ?? []) follow(next);
+  };
+  follow(MAIN);
+  starts.set(graph, found);
+  return found;
+}
 
 export default defineConfig({
   root: import.meta.dirname,
-  plugins: [react()],
+  plugins: [react(), evaluated(), lateFormats(), compiledEarly()],
   build: {
     target: ["chrome125", "firefox128", "safari17.5"],
     outDir: "dist",
@@ -13,6 +56,55 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
+    rolldownOptions: { output: { codeSplitting: { includeDependenciesRecursively: false, groups: GROUPS } } },
   },
   server: { proxy: { "^/(v1|v2|graphql)": { target: "http://127.0.0.1:7420", ws: true } } },
 });
+
+/** A `.data.ts` file is run once, here. Browsers get what it exports as plain values, and nothing that it imports. */
+function evaluated(): Plugin {
+  return {
+    name: "evaluated",
+    enforce: "pre",
+    async load(id) {
+      if (!id.endsWith(".data.ts")) return null;
+      const values: Record<string, unknown> = await import(pathToFileURL(id).href);
+      // A browser parses a text as JSON faster than the same as a script.
+      return Object.entries(values)
+        .map(([name, value]) => `export const ${name} = JSON.parse(${JSON.stringify(JSON.stringify(value))});`)
+        .join("\n");
+    },
+  };
+}
+
+/** What uPlot makes while it is loaded, and we never use. The first such object takes a browser as long as to draw a page. */
+const FORMATS = [
+  "new Intl.NumberFormat(domEnv ? nav.language : 'en-US')",
+  "new Intl.DateTimeFormat().resolvedOptions()",
+];
+
+/** Leaves those formats out: charts bring their own. */
+function lateFormats(): Plugin {
+  return {
+    name: "late-formats",
+    transform(code, id) {
+      if (!id.endsWith("/uPlot.esm.js")) return null;
+      if (FORMATS.some((format) => !code.includes(format))) throw new Error("uPlot is another one: see lateFormats");
+      return { code: FORMATS.reduce((text, format) => text.replace(format, "{}"), code), map: null };
+    },
+  };
+}
+
+/** Asks the browser to compile all functions of what every page needs while it loads, beside the main thread, rather than each when it is called. */
+function compiledEarly(): Plugin {
+  return {
+    name: "compiled-early",
+    generateBundle: {
+      order: "post",
+      handler(_, files) {
+        for (const file of Object.values(files))
+          if (file.type === "chunk" && file.name === "start") file.code = `//# allFunctionsCalledOnLoad\n${file.code}`;
+      },
+    },
+  };
+}

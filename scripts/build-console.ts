@@ -1,8 +1,9 @@
 /** Builds the console and the documentation into `console/dist`, with compressed copies of all files, and notes what they were built from. */
 import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
+import { globSync, readFileSync } from "node:fs";
 import { cp, glob, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
-import { join, relative } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
@@ -55,9 +56,27 @@ function sourcesInto(sources: Set<string>): Plugin {
         const path = id.split("?")[0]!;
         if (path.startsWith(root) && !path.includes("/node_modules/")) sources.add(relative(root, path));
       }
+      for (const path of dataSources()) sources.add(path);
       for (const path of ["console/index.html", "console/vite.config.ts", "package-lock.json"]) sources.add(path);
     },
   };
+}
+
+/** What the `.data.ts` files import. The build runs them, and so has none of it among its modules. */
+function dataSources(): Set<string> {
+  const found = new Set<string>();
+  const follow = (path: string) => {
+    if (found.has(path)) return;
+    found.add(path);
+    for (const [, name] of readFileSync(join(root, path), "utf8").matchAll(
+      /from "((?:\.|@millrace\/platform\/).*?\.ts)"/g,
+    )) {
+      const inPlatform = name!.replace("@millrace/platform/", "platform/src/");
+      follow(inPlatform === name ? join(dirname(path), name) : inPlatform);
+    }
+  };
+  for (const path of globSync("console/src/**/*.data.ts", { cwd: root })) follow(path);
+  return found;
 }
 
 async function compress(folder: string): Promise<void> {

@@ -4,13 +4,14 @@ import "@fontsource-variable/jetbrains-mono/index.css";
 import "./design/tokens.css";
 import "./design/base.css";
 import { CSPProvider } from "@base-ui/react/csp-provider";
-import { Tooltip } from "@base-ui/react/tooltip";
 import { QueryClientProvider } from "@tanstack/react-query";
 import { createRouter, RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
+import { followEarly } from "./api/events.ts";
 import { cache } from "./api/queries.ts";
 import { followOtherTabs } from "./api/session.ts";
+import { showHints } from "./design/hints.ts";
 import { sayRefused } from "./design/toast.tsx";
 import { routes } from "./routes.ts";
 import { Failed } from "./shell/failed.tsx";
@@ -37,6 +38,8 @@ declare module "@tanstack/react-router" {
 
 watchMissingFiles(window);
 followOtherTabs();
+showHints();
+followEarly(cache);
 // A failure that no page took is shown as it is, rather than lost.
 addEventListener("unhandledrejection", ({ reason }) => sayRefused(reason));
 
@@ -44,9 +47,7 @@ createRoot(document.getElementById("root")!).render(
   <StrictMode>
     <CSPProvider disableStyleElements>
       <QueryClientProvider client={cache}>
-        <Tooltip.Provider>
-          <RouterProvider router={router} />
-        </Tooltip.Provider>
+        <RouterProvider router={router} />
       </QueryClientProvider>
     </CSPProvider>
   </StrictMode>,

@@ -1,14 +1,14 @@
 /** Calls of the public API by the name of an operation: path, method and types come from the contract. */
-import { invokeOperations, operations } from "@millrace/platform/contract.ts";
-import type { Operation } from "@millrace/platform/kernel/operation.ts";
+import type { invokeOperations, operations } from "@millrace/platform/contract.ts";
 import { type Ask as AnyAsk, requestPath } from "@millrace/platform/kernel/request-path.ts";
 import type { Static, TObject, TSchema } from "@millrace/platform/kernel/schema.ts";
+import { calls } from "./calls.data.ts";
+import { takeEarly } from "./early.ts";
 import { RatePause } from "./rate-pause.ts";
 import { Refusal } from "./refusal.ts";
 import { noticeLostSession, sessionHeaders } from "./session.ts";
 
-export const allOperations = { ...operations, ...invokeOperations };
-type All = typeof allOperations;
+type All = typeof operations & typeof invokeOperations;
 export type OperationName = keyof All;
 
 type ParameterOf<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
@@ -34,8 +34,7 @@ export type Answer<Name extends OperationName> = All[Name] extends { out: infer 
 /** A call as data: the same is sent, shown as curl, and used as the key of the cache. */
 export type { AnyAsk };
 
-export const addressOf = (name: OperationName, ask: AnyAsk): string =>
-  requestPath((allOperations[name] as Operation).path, ask);
+export const addressOf = (name: OperationName, ask: AnyAsk): string => requestPath(calls[name]!.path, ask);
 
 export function call<Name extends OperationName>(
   name: Name,
@@ -47,7 +46,7 @@ export function call<Name extends OperationName>(
 
 /** For parts that work with any operation: the union of all their types would cost the compiler half a minute. */
 export async function callAny(name: OperationName, ask: AnyAsk, signal?: AbortSignal): Promise<unknown> {
-  const { method } = allOperations[name] as Operation;
+  const { method } = calls[name]!;
   const answer = await send(addressOf(name, ask), { method, body: ask.body, signal });
   return answer.status === 204 ? undefined : answer.json();
 }
@@ -82,12 +81,16 @@ export async function send(address: string, sent: Sent): Promise<Response> {
  * hands of the page.
  */
 export async function sendForAny(address: string, { method, body, headers, signal }: Sent): Promise<Response> {
-  return fetch(address, {
-    method,
-    signal: signal ?? null,
-    headers: { ...sessionHeaders(), ...(body !== undefined && { "Content-Type": "application/json" }), ...headers },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-  }).catch((error: unknown) => {
+  const early = method === "GET" ? takeEarly(address, signal) : undefined;
+  const answer =
+    early ??
+    fetch(address, {
+      method,
+      signal: signal ?? null,
+      headers: { ...sessionHeaders(), ...(body !== undefined && { "Content-Type": "application/json" }), ...headers },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+  return answer.catch((error: unknown) => {
     if (signal?.aborted) throw error;
     throw Refusal.unreachable();
   });

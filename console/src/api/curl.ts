@@ -1,9 +1,9 @@
 /** The curl line for a call, as a person would type it in a shell with `MILLRACE_API_KEY` set. */
-import type { Operation } from "@millrace/platform/kernel/operation.ts";
-import { type AnyAsk, addressOf, allOperations, type OperationName } from "./client.ts";
+import { calls } from "./calls.data.ts";
+import { type AnyAsk, addressOf, type OperationName } from "./client.ts";
 
 export function curlOf(name: OperationName, ask: AnyAsk = {}): string {
-  const { method } = allOperations[name] as Operation;
+  const { method } = calls[name]!;
   return curlFor(method, addressOf(name, ask), ask.body);
 }
 

@@ -2,6 +2,7 @@
 import type { AccountEvent, StreamedResource } from "@millrace/platform/resources/events/model.ts";
 import type { QueryClient } from "@tanstack/react-query";
 import type { OperationName } from "./client.ts";
+import { hasEarly } from "./early.ts";
 import { type Connection, follow } from "./follow.ts";
 import { keyOf } from "./queries.ts";
 
@@ -39,15 +40,40 @@ interface Record_ {
 /** The last event of each record, by its id. */
 type Events = Map<string, AccountEvent>;
 
-/** Follows the stream while the page is looked at. Returns what ends it. */
-export function followEvents(cache: QueryClient, tell: (connection: Connection) => void): () => void {
+const STREAM = "/v2/account/events";
+let connection: Connection = { isOpen: true, since: undefined };
+let isFollowing = false;
+const watchers = new Set<() => void>();
+
+/** Follows the stream while the page is looked at, for as long as it is open. Whoever signs out or in loads the page anew. */
+export function followEvents(cache: QueryClient): void {
+  if (isFollowing) return;
+  isFollowing = true;
+  followWhileSeen(cache, (next) => {
+    connection = next;
+    for (const tell of watchers) tell();
+  });
+}
+
+/** Before the first page reads anything, where the stream was asked for by then: its beginning makes everything old that was read before. */
+export function followEarly(cache: QueryClient): void {
+  if (hasEarly(STREAM)) followEvents(cache);
+}
+
+export const connectionNow = (): Connection => connection;
+export const watchConnection = (tell: () => void): (() => void) => {
+  watchers.add(tell);
+  return () => watchers.delete(tell);
+};
+
+function followWhileSeen(cache: QueryClient, tell: (connection: Connection) => void): void {
   const changes = new Changes(cache);
   let following: AbortController | undefined;
   const look = () => {
     if (document.hidden) following?.abort();
     else if (!following || following.signal.aborted) {
       following = new AbortController();
-      void follow("/v2/account/events", {
+      void follow(STREAM, {
         signal: following.signal,
         onEvent: (event) => changes.take(event as AccountEvent),
         onConnection: tell,
@@ -56,11 +82,6 @@ export function followEvents(cache: QueryClient, tell: (connection: Connection) 
   };
   document.addEventListener("visibilitychange", look);
   look();
-  return () => {
-    document.removeEventListener("visibilitychange", look);
-    following?.abort();
-    changes.stop();
-  };
 }
 
 /** Gathers events: shows what they say at once, and reads what became old again in a while. */
@@ -93,11 +114,6 @@ class Changes {
       this.#mark(READS[resource], resource === "workers" ? endpointId : undefined);
     }
     this.#folding ??= setTimeout(() => this.#fold(), FOLD_MS);
-  }
-
-  stop(): void {
-    clearTimeout(this.#folding);
-    clearTimeout(this.#settling);
   }
 
   #fold(): void {

@@ -1,5 +1,5 @@
 /** A request that the server refused, with everything it said about why. */
-import { reasons } from "@millrace/platform/contract.ts";
+import { reasons } from "./reasons.data.ts";
 
 interface FieldFault {
   /** Of the field in the body, such as `workers.max`. */

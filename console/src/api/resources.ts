@@ -1,6 +1,7 @@
 /** Which operations each model has, and where the console shows it: lists, forms, search and links are derived from this table. */
-import { models } from "@millrace/platform/contract.ts";
+
 import type { OperationName } from "./client.ts";
+import { models } from "./models.data.ts";
 
 export interface Resource {
   /** For one and for many, in sentences and titles. */

@@ -1,7 +1,6 @@
 /** Buttons, and links that look like them. A button that may not be pressed says why on hover. */
-import { Tooltip } from "@base-ui/react/tooltip";
 import { Link, type LinkProps } from "@tanstack/react-router";
-import type { ButtonHTMLAttributes, ReactNode } from "react";
+import { type ButtonHTMLAttributes, cloneElement, type ReactElement, type ReactNode } from "react";
 import css from "./button.module.css";
 
 type Kind = "primary" | "plain" | "quiet" | "danger";
@@ -77,16 +76,6 @@ export function ButtonLink({
   );
 }
 
-/** A sentence beside what the pointer or the focus is on. */
-export function Hint({ text, children }: { text: string; children: React.ReactElement }) {
-  return (
-    <Tooltip.Root>
-      <Tooltip.Trigger render={children} delay={300} />
-      <Tooltip.Portal>
-        <Tooltip.Positioner sideOffset={6}>
-          <Tooltip.Popup className={css.hint!}>{text}</Tooltip.Popup>
-        </Tooltip.Positioner>
-      </Tooltip.Portal>
-    </Tooltip.Root>
-  );
-}
+/** A sentence beside what the pointer or the focus is on: see hints.ts. */
+export const Hint = ({ text, children }: { text: string; children: ReactElement }) =>
+  cloneElement(children as ReactElement<{ "data-hint"?: string }>, { "data-hint": text });

@@ -40,6 +40,8 @@ export default function Chart(props: ChartProps) {
   zoom.current = onZoom;
   const latest = useRef(series);
   latest.current = series;
+  const moments = useRef(times);
+  moments.current = times;
   const shape = JSON.stringify(series.map(({ values: _, told: __, ...rest }) => rest));
   // biome-ignore lint/correctness/useExhaustiveDependencies: `shape` stands for the series; their values come by the effect below
   useEffect(() => {
@@ -48,19 +50,24 @@ export default function Chart(props: ChartProps) {
       plot.current?.destroy();
       plot.current = new uPlot(
         optionsOf({ series, format, height, isWhole, most, group, zoom, latest }, element),
-        dataOf(times, series),
+        dataOf(moments.current, latest.current),
         element,
       );
     };
-    make();
-    const watch = new ResizeObserver(() => plot.current?.setSize({ width: element.clientWidth, height }));
+    const unqueued = inTurn(make);
+    const watch = new ResizeObserver(() => {
+      const width = element.clientWidth;
+      if (plot.current && plot.current.width !== width) plot.current.setSize({ width, height });
+    });
     watch.observe(element);
     // Colours are read from the page, so a new theme needs new ones.
     const unthemed = onTheme(make);
     return () => {
+      unqueued();
       watch.disconnect();
       unthemed();
       plot.current?.destroy();
+      plot.current = null;
     };
   }, [shape, height, group]);
   useEffect(() => {
@@ -79,6 +86,22 @@ export default function Chart(props: ChartProps) {
   );
 }
 
+const turns: (() => void)[] = [];
+
+/** Draws the charts of a page one after another, each in a task of its own, so that the page answers between them. Returns what cancels it. */
+function inTurn(draw: () => void): () => void {
+  const turn = () => {
+    turns.shift()?.();
+    if (turns.length > 0) setTimeout(turn);
+  };
+  turns.push(draw);
+  if (turns.length === 1) setTimeout(turn);
+  return () => {
+    const place = turns.indexOf(draw);
+    if (place >= 0) turns.splice(place, 1);
+  };
+}
+
 /** Bars stand on their moments, so the first and the last need half of their width beside them. */
 function withHalfBars(chart: uPlot, least: number, most: number): [number, number] {
   const [times] = chart.data;
@@ -89,15 +112,16 @@ function withHalfBars(chart: uPlot, least: number, most: number): [number, numbe
 const LEGEND_PX = 28;
 const latestOf = ({ values, told = values }: Series) => told.findLast((value) => value !== null);
 
-const HOUR = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
-const DAY = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
+const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+const two = (value: number) => String(value).padStart(2, "0");
 const DAY_S = 86_400;
 
 /** Hours of the day, and the day where one begins. */
 function timeTexts(times: readonly number[], step: number): string[] {
   return times.map((time) => {
     const at = new Date(time * 1000);
-    return step >= DAY_S || at.getHours() + at.getMinutes() === 0 ? DAY.format(at) : HOUR.format(at);
+    const isDay = step >= DAY_S || at.getHours() + at.getMinutes() === 0;
+    return isDay ? `${at.getDate()} ${MONTHS[at.getMonth()]}` : `${two(at.getHours())}:${two(at.getMinutes())}`;
   });
 }
 

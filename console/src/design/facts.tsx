@@ -3,25 +3,31 @@ import { Check, Copy } from "lucide-react";
 import { useEffect, useState } from "react";
 import css from "./facts.module.css";
 
-const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
-const STEPS: [seconds: number, unit: Intl.RelativeTimeFormatUnit][] = [
-  [60, "second"],
-  [3600, "minute"],
-  [86_400, "hour"],
-  [30 * 86_400, "day"],
-  [365 * 86_400, "month"],
-  [Number.POSITIVE_INFINITY, "year"],
-];
-const relative = new Intl.RelativeTimeFormat(undefined, { numeric: "auto", style: "short" });
+/** Made when it is first needed. */
+let exactFormat: Intl.DateTimeFormat | undefined;
+const exactText = (time: Date) => {
+  exactFormat ??= new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+  return exactFormat.format(time);
+};
 
-function sinceText(at: number, now: number): string {
+const UNITS: [seconds: number, one: string, many: string][] = [
+  [365 * 86_400, "year", "years"],
+  [30 * 86_400, "month", "months"],
+  [86_400, "day", "days"],
+  [3600, "h", "h"],
+  [60, "min", "min"],
+  [1, "s", "s"],
+];
+
+/** In the language of the console. The first object of `Intl` also takes as long as to draw the page. */
+export function sinceText(at: number, now: number): string {
   const seconds = Math.round((at - now) / 1000);
-  let size = 1;
-  for (const [limit, unit] of STEPS) {
-    if (Math.abs(seconds) < limit) return relative.format(Math.trunc(seconds / size), unit);
-    size = limit;
-  }
-  return "";
+  const length = Math.abs(seconds);
+  const [size, one, many] = UNITS.find(([least]) => length >= least) ?? [1, "", ""];
+  const count = Math.floor(length / size);
+  if (count === 0) return "now";
+  const text = `${count} ${count === 1 ? one : many}`;
+  return seconds < 0 ? `${text} ago` : `in ${text}`;
 }
 
 /** One timer for every time on the page. */
@@ -52,7 +58,12 @@ export function When({ at }: { at: string | number | null | undefined }) {
   if (at === null || at === undefined) return <span className={css.none}>–</span>;
   const time = new Date(at);
   return (
-    <time dateTime={time.toISOString()} title={exact.format(time)}>
+    <time
+      dateTime={time.toISOString()}
+      onPointerEnter={({ currentTarget }) => {
+        currentTarget.title = exactText(time);
+      }}
+    >
       {sinceText(time.getTime(), now)}
     </time>
   );

@@ -1,6 +1,7 @@
 /** Why something waits, does not run or failed: the sentence of the server, and what to do about it. */
-import { reasons } from "@millrace/platform/contract.ts";
+
 import type { ReactNode } from "react";
+import { reasons } from "../api/reasons.data.ts";
 import { Described } from "./described.tsx";
 import css from "./reason.module.css";
 

@@ -1,7 +1,7 @@
 /** The rows of a table that are in sight. Scrolling draws those that come into sight, and none of the others again. */
 import { useNavigate } from "@tanstack/react-router";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { memo, type ReactNode, useCallback, useEffect, useRef, useState } from "react";
+import { type ComponentType, memo, type ReactNode, useCallback, useEffect, useRef, useState } from "react";
 import type { Column } from "./column.ts";
 import css from "./table.module.css";
 
@@ -16,6 +16,8 @@ interface RowProps<Row> {
   linkTo?: ((row: Row) => string) | undefined;
   onOpen?: ((row: Row) => void) | undefined;
   rowActions?: ((row: Row) => ReactNode) | undefined;
+  /** Around the cells of a row: reads once what several of them show. */
+  around?: ComponentType<{ row: Row; children: ReactNode }> | undefined;
   /** Chooses a row or not. Without it nothing can be chosen. */
   onChoose?: ((id: string, isChosen: boolean) => void) | undefined;
 }
@@ -53,7 +55,7 @@ export function TableRows<Row extends object>({ rows, chosen, more, ...rest }: R
   const above = items[0] ? items[0].start - virtual.options.scrollMargin : 0;
   const below = items.length > 0 ? virtual.getTotalSize() - (items.at(-1)!.end - virtual.options.scrollMargin) : 0;
   return (
-    <tbody ref={body}>
+    <tbody ref={body} data-scrolling={virtual.isScrolling || undefined}>
       {above > 0 && <tr style={{ height: above }} className={css.spacer} />}
       {items.map(({ index }) => {
         const { id, original } = rows[index]!;
@@ -86,10 +88,15 @@ interface OneRowProps<Row> extends RowProps<Row> {
 const TableRow = memo(DrawnRow) as typeof DrawnRow;
 
 function DrawnRow<Row extends object>(props: OneRowProps<Row>) {
-  const { id, row, index, columns, linkTo, onOpen, rowActions, onChoose, isChosen, measure } = props;
+  const { id, row, index, columns, linkTo, onOpen, rowActions, around: Around, onChoose, isChosen, measure } = props;
   const navigate = useNavigate();
   const to = linkTo?.(row);
   const opens = to !== undefined || onOpen !== undefined;
+  const cells = columns.map((column) => (
+    <td key={column.id} data-title={column.title} className={column.isNumber ? css.number : undefined}>
+      {column.cell ? column.cell(row) : textOf(column.value(row))}
+    </td>
+  ));
   const open = () => (to ? void navigate({ to }) : onOpen?.(row));
   return (
     <tr
@@ -115,11 +122,7 @@ function DrawnRow<Row extends object>(props: OneRowProps<Row>) {
           />
         </td>
       )}
-      {columns.map((column) => (
-        <td key={column.id} data-title={column.title} className={column.isNumber ? css.number : undefined}>
-          {column.cell ? column.cell(row) : textOf(column.value(row))}
-        </td>
-      ))}
+      {Around ? <Around row={row}>{cells}</Around> : cells}
       {rowActions && <td className={css.rowActions}>{rowActions(row)}</td>}
     </tr>
   );

@@ -12,10 +12,11 @@ import {
   useTable,
 } from "@tanstack/react-table";
 import { ArrowDown, ArrowUp } from "lucide-react";
-import { type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { type ComponentType, type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { Button } from "./button.tsx";
 import type { Column } from "./column.ts";
 import { Tick } from "./field.tsx";
+import { isTyping } from "./is-typing.ts";
 import { Skeleton } from "./layout.tsx";
 import css from "./table.module.css";
 import { TableRows } from "./table-rows.tsx";
@@ -36,6 +37,8 @@ interface TableProps<Row> {
   /** Filters and search, at the left of the line above. */
   tools?: ReactNode;
   rowActions?: (row: Row) => ReactNode;
+  /** Around the cells of each row: reads once what several of them show. */
+  around?: ComponentType<{ row: Row; children: ReactNode }> | undefined;
   empty: ReactNode;
   more?: { has: boolean; isLoading: boolean; load: () => void };
 }
@@ -51,7 +54,7 @@ const FEW = 10;
 const NONE: readonly never[] = [];
 
 export function DataTable<Row extends object>(props: TableProps<Row>) {
-  const { name, columns, idOf, linkTo, onOpen, bulk, tools, rowActions, empty, more } = props;
+  const { name, columns, idOf, linkTo, onOpen, bulk, tools, rowActions, around, empty, more } = props;
   const rows = useSameWhileEqual(props.rows);
   const [visibility, setVisibility] = useKeptChoice(
     `columns.${name}`,
@@ -175,6 +178,7 @@ export function DataTable<Row extends object>(props: TableProps<Row>) {
               linkTo={linkTo}
               onOpen={onOpen}
               rowActions={rowActions}
+              around={around}
               onChoose={bulk && choose}
             />
           </table>
@@ -208,10 +212,3 @@ function useRowKeys(place: React.RefObject<HTMLElement | null>): void {
     return () => document.removeEventListener("keydown", move);
   }, [place]);
 }
-
-/** An editor may sit in a shadow root, whose events seem to come from the element around it. */
-export const isTyping = (target: EventTarget | null): boolean =>
-  target instanceof HTMLElement &&
-  (target.isContentEditable ||
-    /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) ||
-    isTyping(target.shadowRoot?.activeElement ?? null));

@@ -1,43 +1,40 @@
-/** Short news at the corner: what was done, or why it was refused. */
-import { Toast } from "@base-ui/react/toast";
-import { X } from "lucide-react";
+/** Short news at the corner: what was done, or why it was refused. What shows it is loaded with the first of them. */
+import { lazy, Suspense, useSyncExternalStore } from "react";
 import { Refusal } from "../api/refusal.ts";
-import { IconButton } from "./button.tsx";
-import css from "./toast.module.css";
 
-const manager = Toast.createToastManager();
+const load = () => import("./toast-list.tsx");
+const ToastList = lazy(load);
+let isNeeded = false;
+const listeners = new Set<() => void>();
+
+type News = Parameters<Awaited<ReturnType<typeof load>>["show"]>[0];
+
+async function add(news: News): Promise<void> {
+  isNeeded = true;
+  for (const tell of listeners) tell();
+  (await load()).show(news);
+}
 
 export function say(title: string, description?: string): void {
-  manager.add({ title, description });
+  void add({ title, description });
 }
 
 /** For failed writes that no form shows. */
 export function sayRefused(error: unknown): void {
   const { message, remedy } = error instanceof Refusal ? error : { message: String(error), remedy: undefined };
-  manager.add({ title: message, description: remedy, type: "bad", timeout: 12_000, priority: "high" });
+  void add({ title: message, description: remedy, type: "bad", timeout: 12_000, priority: "high" });
 }
+
+const subscribe = (tell: () => void) => {
+  listeners.add(tell);
+  return () => listeners.delete(tell);
+};
 
 export function Toasts() {
-  return (
-    <Toast.Provider toastManager={manager}>
-      <Toast.Portal>
-        <Toast.Viewport className={css.viewport!}>
-          <List />
-        </Toast.Viewport>
-      </Toast.Portal>
-    </Toast.Provider>
-  );
-}
-
-function List() {
-  const { toasts } = Toast.useToastManager();
-  return toasts.map((toast) => (
-    <Toast.Root key={toast.id} toast={toast} className={css.toast!} data-tone={toast.type}>
-      <div>
-        <Toast.Title className={css.title!} />
-        <Toast.Description className={css.about!} />
-      </div>
-      <Toast.Close render={<IconButton label="Dismiss" size="small" icon={<X />} />} />
-    </Toast.Root>
-  ));
+  const isShown = useSyncExternalStore(subscribe, () => isNeeded);
+  return isShown ? (
+    <Suspense>
+      <ToastList />
+    </Suspense>
+  ) : null;
 }

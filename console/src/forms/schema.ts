@@ -1,5 +1,4 @@
 /** What a form needs to know of a field, read from its JSON Schema. */
-import { isOptional } from "@millrace/platform/kernel/schema.ts";
 
 export interface Schema {
   type?: string;
@@ -139,7 +138,7 @@ export function fieldsOf({ properties = {}, required = [] }: Schema): FieldShape
       label: labelOf(name),
       schema: schema as Schema,
       kind: kindOf(name, schema as Schema),
-      isOptional: isOptional(whole) || !required.includes(name),
+      isOptional: !required.includes(name),
       isNullable,
     };
   });

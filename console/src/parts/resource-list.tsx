@@ -1,10 +1,9 @@
 /** The list of a resource: its table, what to do when it is empty, and the way to create one. */
-
-import type { Operation } from "@millrace/platform/kernel/operation.ts";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Plus } from "lucide-react";
-import { type ReactNode, useMemo } from "react";
-import { allOperations, callAny } from "../api/client.ts";
+import { type ComponentType, type ReactNode, useMemo } from "react";
+import { calls } from "../api/calls.data.ts";
+import { callAny } from "../api/client.ts";
 import { curlOf } from "../api/curl.ts";
 import { useMayNot } from "../api/me.ts";
 import { keyOf } from "../api/queries.ts";
@@ -62,6 +61,8 @@ interface ResourceListProps<Row> {
   filter?: (row: Row) => boolean;
   bulk?: (ids: readonly string[], clear: () => void) => ReactNode;
   rowActions?: (row: Row) => ReactNode;
+  /** Around the cells of each row: reads once what several of them show. */
+  around?: ComponentType<{ row: Row; children: ReactNode }>;
   /** Without pages of their own, rows lead nowhere. */
   hasPages?: boolean;
 }
@@ -80,11 +81,12 @@ export function ResourceList<Row extends { id: string }>(props: ResourceListProp
     filter,
     bulk,
     rowActions,
+    around,
     hasPages = true,
   } = props;
   const { rows, error, refetch, more } = useList<Row>(resource, query);
   const allColumns = useMemo(() => columnsFrom(resource.model, columns), [resource, columns]);
-  const create = resource.create && (allOperations[resource.create] as Operation);
+  const create = resource.create && calls[resource.create];
   const mayNot = useMayNot(create?.scope ?? "account:read");
   const button = create && !mayNot && (
     <ButtonLink to={`${resource.path}/new` as "/"} kind="primary" icon={<Plus />}>
@@ -115,6 +117,7 @@ export function ResourceList<Row extends { id: string }>(props: ResourceListProp
           {...(hasPages && { linkTo: ({ id }: Row) => `${resource.path}/${id}` })}
           {...(bulk && { bulk })}
           {...(rowActions && { rowActions })}
+          around={around}
           tools={tools}
           more={more}
           empty={

@@ -1,10 +1,10 @@
 /** Keys that work everywhere: Ctrl-K searches, `g` and a letter go to a place, `?` shows them all. */
 import { useNavigate } from "@tanstack/react-router";
-import { useEffect, useState } from "react";
-import { Dialog } from "../design/dialog.tsx";
-import { isTyping } from "../design/table.tsx";
-import css from "./palette.module.css";
+import { lazy, Suspense, useEffect, useState } from "react";
+import { isTyping } from "../design/is-typing.ts";
 import { allPlaces } from "./places.ts";
+
+const KeyList = lazy(() => import("./key-list.tsx"));
 
 /** How long a `g` waits for its letter. */
 const CHORD_MS = 1200;
@@ -34,24 +34,9 @@ export function Keys({ onSearch }: { onSearch: () => void }) {
     document.addEventListener("keydown", press);
     return () => document.removeEventListener("keydown", press);
   }, [navigate, onSearch]);
-  return (
-    <Dialog isOpen={isShown} onClose={() => setShown(false)} title="Keys">
-      <dl className={css.keys}>
-        {[
-          ["Ctrl K", "Search everything"],
-          ["j  k", "Next and previous row"],
-          ["Enter", "Open the row"],
-          ["Esc", "Close"],
-          ...allPlaces.map(({ letter, title }) => [`g ${letter}`, title]),
-        ].map(([keys, meaning]) => (
-          <div key={keys}>
-            <dt>
-              <kbd>{keys}</kbd>
-            </dt>
-            <dd>{meaning}</dd>
-          </div>
-        ))}
-      </dl>
-    </Dialog>
-  );
+  return isShown ? (
+    <Suspense>
+      <KeyList onClose={() => setShown(false)} />
+    </Suspense>
+  ) : null;
 }

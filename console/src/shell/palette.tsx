@@ -24,7 +24,13 @@ const actions: Found[] = searched
   .filter(({ create }) => create)
   .map(({ one, path }) => ({ key: `new ${one}`, title: `Create ${one}`, about: "Action", to: `${path}/new` }));
 
-export function Palette({ isOpen, onOpenChange }: { isOpen: boolean; onOpenChange: (isOpen: boolean) => void }) {
+export default function Palette({
+  isOpen,
+  onOpenChange,
+}: {
+  isOpen: boolean;
+  onOpenChange: (isOpen: boolean) => void;
+}) {
   // What had the focus before is on the page that was left. Without a choice it gets the focus back.
   const isChosen = useRef(false);
   const finalFocus = () => {

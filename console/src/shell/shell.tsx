@@ -3,8 +3,8 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { Link, Outlet, useLocation, useRouter } from "@tanstack/react-router";
 import { LogOut, Menu as MenuIcon, Moon, Search, Sun } from "lucide-react";
-import { useEffect, useState } from "react";
-import { followEvents } from "../api/events.ts";
+import { lazy, Suspense, useEffect, useRef, useState, useSyncExternalStore } from "react";
+import { connectionNow, followEvents, watchConnection } from "../api/events.ts";
 import type { Connection } from "../api/follow.ts";
 import { type Me, useMe } from "../api/me.ts";
 import { useWrite } from "../api/queries.ts";
@@ -16,10 +16,11 @@ import { Refused, Skeleton } from "../design/layout.tsx";
 import { Toasts } from "../design/toast.tsx";
 import { Keys } from "./keys.tsx";
 import { NoPassword } from "./no-password.tsx";
-import { Palette } from "./palette.tsx";
 import { places } from "./places.ts";
 import css from "./shell.module.css";
 import { stringifySearch } from "./view.ts";
+
+const Palette = lazy(() => import("./palette.tsx"));
 
 export function Shell() {
   const me = useMe();
@@ -48,6 +49,7 @@ function ToSignIn() {
 function SignedIn({ me }: { me: Me }) {
   const connection = useEvents();
   const [isSearching, setSearching] = useState(false);
+  const hasSearched = useHasBeen(isSearching);
   const [isNavOpen, setNavOpen] = useState(false);
   const { pathname } = useLocation();
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new page closes the navigation of a phone
@@ -111,19 +113,33 @@ function SignedIn({ me }: { me: Me }) {
         <NoPassword me={me} />
         <Outlet />
       </main>
-      <Palette isOpen={isSearching} onOpenChange={setSearching} />
+      {hasSearched && (
+        <Suspense>
+          <Palette isOpen={isSearching} onOpenChange={setSearching} />
+        </Suspense>
+      )}
       <Keys onSearch={() => setSearching(true)} />
       <Toasts />
     </div>
   );
 }
 
+/** What was open once stays, so that it can close in its own time. */
+function useHasBeen(isNow: boolean): boolean {
+  const [hasBeen, setBeen] = useState(isNow);
+  if (isNow && !hasBeen) setBeen(true);
+  return hasBeen || isNow;
+}
+
 const DIALOG_CLOSES_MS = 300;
 
 /** What had the focus may be gone with the page before. Then the next page takes it, so that keys go on from its beginning. */
 function useKeptFocus(pathname: string): void {
-  // biome-ignore lint/correctness/useExhaustiveDependencies: looks again on every page
+  const first = useRef(pathname);
   useEffect(() => {
+    // The first page has nothing before it. There the keys begin at the top, with the link that skips the navigation.
+    if (first.current === pathname) return;
+    first.current = "";
     const look = () => {
       if (document.activeElement === document.body) document.getElementById("content")?.focus({ preventScroll: true });
     };
@@ -135,9 +151,8 @@ function useKeptFocus(pathname: string): void {
 
 function useEvents(): Connection {
   const cache = useQueryClient();
-  const [connection, setConnection] = useState<Connection>({ isOpen: true, since: undefined });
-  useEffect(() => followEvents(cache, setConnection), [cache]);
-  return connection;
+  useEffect(() => followEvents(cache), [cache]);
+  return useSyncExternalStore(watchConnection, connectionNow);
 }
 
 /** A stream that is opened again within this time is not worth a word. */

@@ -1,8 +1,9 @@
 /** CPU flavors: sizes, price, what is free and where. */
-import { records } from "@millrace/platform/contract.ts";
+
 import type { CpuType } from "@millrace/platform/resources/catalog/model.ts";
 import { type ReactNode, useMemo } from "react";
 import { curlOf } from "../../api/curl.ts";
+import { records } from "../../api/models.data.ts";
 import { useRead } from "../../api/queries.ts";
 import type { Column } from "../../design/column.ts";
 import { Money } from "../../design/facts.tsx";

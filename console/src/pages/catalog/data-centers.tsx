@@ -1,10 +1,10 @@
 /** Data centers: where they are, what they offer, and what is free there. */
 import { compliances, regions } from "@millrace/platform/catalog/words.ts";
-import { records } from "@millrace/platform/contract.ts";
 import type { DataCenter } from "@millrace/platform/resources/catalog/model.ts";
 import { type ReactNode, useMemo } from "react";
 import type { Ask } from "../../api/client.ts";
 import { curlOf } from "../../api/curl.ts";
+import { records } from "../../api/models.data.ts";
 import { useRead } from "../../api/queries.ts";
 import type { Column } from "../../design/column.ts";
 import { wordsOf } from "../../design/facts.tsx";

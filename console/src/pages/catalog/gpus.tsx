@@ -1,8 +1,9 @@
 /** GPU types: memory, price, what is free and where. */
-import { records } from "@millrace/platform/contract.ts";
+
 import type { GpuType } from "@millrace/platform/resources/catalog/model.ts";
 import { type ReactNode, useMemo } from "react";
 import { curlOf } from "../../api/curl.ts";
+import { records } from "../../api/models.data.ts";
 import { useRead } from "../../api/queries.ts";
 import { ButtonLink } from "../../design/button.tsx";
 import type { Column } from "../../design/column.ts";

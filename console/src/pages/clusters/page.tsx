@@ -1,11 +1,12 @@
 /** One cluster: its members, how to reach the first of them, and its end. */
-import { models } from "@millrace/platform/contract.ts";
+
 import type { Cluster } from "@millrace/platform/resources/clusters/model.ts";
 import type { Pod } from "@millrace/platform/resources/pods/model.ts";
 import { Link, useParams } from "@tanstack/react-router";
 import { useState } from "react";
 import { curlOf } from "../../api/curl.ts";
 import { useMayNot } from "../../api/me.ts";
+import { models } from "../../api/models.data.ts";
 import { useRead } from "../../api/queries.ts";
 import { resources } from "../../api/resources.ts";
 import { Button } from "../../design/button.tsx";

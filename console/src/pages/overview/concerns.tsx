@@ -1,7 +1,8 @@
 /** What waits or does not work, with its reason, and the jobs that failed in the last hour. */
-import { reasons } from "@millrace/platform/contract.ts";
+
 import { Link } from "@tanstack/react-router";
 import { CircleCheck } from "lucide-react";
+import { reasons } from "../../api/reasons.data.ts";
 import { ButtonLink } from "../../design/button.tsx";
 import { Status, When } from "../../design/facts.tsx";
 import { Panel } from "../../design/layout.tsx";

@@ -1,8 +1,9 @@
 /** A Pod at a glance: how to reach it, what it uses, what it is made of. */
-import { models } from "@millrace/platform/contract.ts";
+
 import type { Pod } from "@millrace/platform/resources/pods/model.ts";
 import { Link } from "@tanstack/react-router";
 import { lazy, Suspense } from "react";
+import { models } from "../../api/models.data.ts";
 import { Id, Money, moneyText, When } from "../../design/facts.tsx";
 import { Facts, Panel, Skeleton } from "../../design/layout.tsx";
 import { AllFields } from "../../parts/all-fields.tsx";

@@ -1,7 +1,8 @@
 /** The settings of a Pod, with what a change of each does to what runs. */
-import { models } from "@millrace/platform/contract.ts";
+
 import type { Pod } from "@millrace/platform/resources/pods/model.ts";
 import { useMayNot } from "../../api/me.ts";
+import { models } from "../../api/models.data.ts";
 import { resources } from "../../api/resources.ts";
 import { Empty } from "../../design/layout.tsx";
 import { Reason } from "../../design/reason.tsx";

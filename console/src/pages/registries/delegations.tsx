@@ -1,12 +1,12 @@
 /** Delegations: repositories of ECR that are meant to be opened without a password. */
 
-import { models } from "@millrace/platform/contract.ts";
 import type { Delegation } from "@millrace/platform/resources/registries/model.ts";
 import { Plus, Trash2 } from "lucide-react";
 import { type ReactNode, useMemo, useState } from "react";
 import type { Ask } from "../../api/client.ts";
 import { curlOf } from "../../api/curl.ts";
 import { useMayNot } from "../../api/me.ts";
+import { models } from "../../api/models.data.ts";
 import { useWrite } from "../../api/queries.ts";
 import { Button, IconButton } from "../../design/button.tsx";
 import { Confirm, Dialog } from "../../design/dialog.tsx";

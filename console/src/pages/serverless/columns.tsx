@@ -1,6 +1,8 @@
 /** What the list of endpoints shows. Cells read the state of their own endpoint, so only rows in sight are asked for. */
-import { models } from "@millrace/platform/contract.ts";
+
 import type { Endpoint } from "@millrace/platform/resources/endpoints/model.ts";
+import { createContext, type ReactNode, useContext } from "react";
+import { models } from "../../api/models.data.ts";
 import { cache, keyOf } from "../../api/queries.ts";
 import type { Column } from "../../design/column.ts";
 import { Id, Money, Status, When } from "../../design/facts.tsx";
@@ -35,7 +37,7 @@ const own: readonly Column<Endpoint>[] = [
     id: "status",
     title: "Status",
     value: (endpoint) => knownState(endpoint)?.status,
-    cell: (endpoint) => <StateCell endpoint={endpoint} />,
+    cell: () => <StateCell />,
   },
   {
     id: "jobs",
@@ -55,14 +57,14 @@ const own: readonly Column<Endpoint>[] = [
     id: "compute",
     title: "Compute",
     value: ({ gpu, cpu }) => gpu?.pools.join(" ") ?? cpu?.[0]?.id,
-    cell: (endpoint) => <ComputeCell endpoint={endpoint} />,
+    cell: () => <ComputeCell />,
   },
   {
     id: "cost",
     title: "Cost now",
     isNumber: true,
     value: () => undefined,
-    cell: (endpoint) => <CostCell endpoint={endpoint} />,
+    cell: () => <CostCell />,
   },
   { id: "type", title: "Type", value: ({ type }) => TYPE_WORDS[type ?? "QUEUE"] },
   {
@@ -92,8 +94,17 @@ interface CellProps {
   endpoint: Endpoint;
 }
 
-function StateCell({ endpoint }: CellProps) {
-  const { status, tone, reason, code, isKnown } = useEndpointState(endpoint);
+type EndpointState = ReturnType<typeof useEndpointState>;
+const RowState = createContext<EndpointState | undefined>(undefined);
+const useRowState = () => useContext(RowState)!;
+
+/** Reads the state of an endpoint once for all cells of its row. */
+export function WithState({ row, children }: { row: Endpoint; children: ReactNode }) {
+  return <RowState value={useEndpointState(row)}>{children}</RowState>;
+}
+
+function StateCell() {
+  const { status, tone, reason, code, isKnown } = useRowState();
   if (!isKnown) return <span className={`quiet ${css.state}`}>…</span>;
   return (
     <span className={css.state} title={MEANING_OF[status]}>
@@ -104,7 +115,7 @@ function StateCell({ endpoint }: CellProps) {
 }
 
 function JobsCell({ endpoint }: CellProps) {
-  const { health } = useEndpointState(endpoint);
+  const { health } = useRowState();
   if (!health) {
     return (
       <span className={`quiet ${css.few}`}>
@@ -122,7 +133,7 @@ function JobsCell({ endpoint }: CellProps) {
 }
 
 function WorkersCell({ endpoint }: CellProps) {
-  const { counts } = useEndpointState(endpoint);
+  const { counts } = useRowState();
   const { running, idle } = counts;
   const { max } = endpoint.workers;
   return (
@@ -133,12 +144,12 @@ function WorkersCell({ endpoint }: CellProps) {
   );
 }
 
-function ComputeCell({ endpoint }: CellProps) {
-  return <span className={`${css.cut} ${css.compute}`}>{useEndpointState(endpoint).compute}</span>;
+function ComputeCell() {
+  return <span className={`${css.cut} ${css.compute}`}>{useRowState().compute}</span>;
 }
 
-function CostCell({ endpoint }: CellProps) {
-  const { cost } = useEndpointState(endpoint);
+function CostCell() {
+  const { cost } = useRowState();
   return (
     <span className={css.few}>{cost === 0 ? <span className="quiet">$0</span> : <Money usd={cost} per="h" />}</span>
   );

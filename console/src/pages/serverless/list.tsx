@@ -9,7 +9,7 @@ import { Choice } from "../../design/field.tsx";
 import { ResourceList, useList } from "../../parts/resource-list.tsx";
 import { SearchField } from "../../parts/search-field.tsx";
 import { useView } from "../../shell/view.ts";
-import { columns, knownState, TYPE_WORDS } from "./columns.tsx";
+import { columns, knownState, TYPE_WORDS, WithState } from "./columns.tsx";
 import css from "./serverless.module.css";
 import { MEANING_OF } from "./state.ts";
 
@@ -49,6 +49,7 @@ export function EndpointList() {
       title="Serverless"
       about="Programs that start when work comes, take jobs or requests, and cost nothing while they sleep."
       columns={columns}
+      around={WithState}
       command={COMMAND}
       filter={fits}
       tools={

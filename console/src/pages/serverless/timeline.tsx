@@ -1,6 +1,7 @@
 /** The timeline of a job, drawn. */
-import { reasons } from "@millrace/platform/contract.ts";
+
 import { Link } from "@tanstack/react-router";
+import { reasons } from "../../api/reasons.data.ts";
 import { Duration, Id, When } from "../../design/facts.tsx";
 import type { Moment } from "./job-timeline.ts";
 import css from "./timeline.module.css";
