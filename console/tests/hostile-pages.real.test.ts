@@ -70,7 +70,7 @@ async function expectUntouched({ at, page, context }: ConsolePlace, session: str
 
 test("no page acts as the person who opens it", async ({ onTestFailed }) => {
   await using walk = await consolePlace(onTestFailed, { MILLRACE_POD_PORTS: "public" });
-  const { at, context, page, folder, step } = walk;
+  const { at, browser, context, page, folder, step } = walk;
   const target = at.server.url;
   const { port: serverPort } = new URL(target);
   await copyFile(PROGRAM, join(folder, "hostile.mjs"));
@@ -111,6 +111,29 @@ test("no page acts as the person who opens it", async ({ onTestFailed }) => {
     expectFailed(await triesOf(hostile, url, target));
     await expectUntouched(walk, session);
     await hostile.close();
+  });
+
+  await step("a session that another port of the host plants is nobody's, and the person signs in again", async () => {
+    // The attacker's own session, with an account of theirs: the person must not work in it unawares.
+    const theirs = await browser.newContext();
+    const other = await theirs.newPage();
+    await other.goto((await millrace(at.data, "open")).url);
+    await other.waitForURL(`${target}/`);
+    const planted = (await theirs.cookies(target)).find(({ name }) => name === SESSION)!.value;
+    await theirs.close();
+    const hostile = await context.newPage();
+    for (const url of [pages["a Pod at its own host"], pages["a Pod below the console's own origin"]]) {
+      await hostile.goto(`${url}?session=${planted}`);
+      await expectUntouched(walk, session);
+    }
+    await hostile.goto(`${pages["another port of the console's host"]}?session=${planted}`);
+    await hostile.close();
+    await page.goto(`${target}/secrets`);
+    await heading(page, /^Sign in/).waitFor();
+    expect(new URL(page.url()).searchParams.get("why")).toBe("ended");
+    expect((await at.call("GET", "/v2/account/secrets")).json.secrets).toEqual([]);
+    await page.goto((await millrace(at.data, "open")).url);
+    await page.waitForURL(`${target}/`);
   });
 
   await step("a preview of a sign-in link does not use it up", async () => {

@@ -1,7 +1,7 @@
 /** A log: follows its end, stops when one scrolls up, and finds and filters lines, of one source or of many in one stream. */
 import { Popover } from "@base-ui/react/popover";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { ArrowDown, ArrowUp, ChevronDown, Clock, Download, Search, WrapText } from "lucide-react";
+import { ArrowDown, ArrowUp, ChevronDown, Clock, Download, WrapText } from "lucide-react";
 import { type ReactNode, useDeferredValue, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { type LogStream, useLogs } from "../api/logs.ts";
 import { useView, useViewList } from "../shell/view.ts";
@@ -11,6 +11,7 @@ import { Refused } from "./layout.tsx";
 import css from "./log.module.css";
 import { filtered, type Line, logText, searched } from "./log-lines.ts";
 import { LogRow } from "./log-row.tsx";
+import { SearchBox } from "./search-box.tsx";
 import { download, useKeptChoice } from "./table-tools.tsx";
 
 interface LogProps {
@@ -71,17 +72,13 @@ export function Log({ name, streams, hasTags, labelOf = asItIs, choices, until, 
   return (
     <div className={css.whole}>
       <div className={css.tools}>
-        <label className={css.search}>
-          <Search aria-hidden="true" />
-          <input
-            type="search"
-            aria-label="Search in the log"
-            placeholder="Search"
-            value={search}
-            onChange={({ target }) => setSearch(target.value)}
-            onKeyDown={(event) => event.key === "Enter" && found.go(event.shiftKey ? -1 : 1)}
-          />
-        </label>
+        <SearchBox
+          label="Search in the log"
+          value={search}
+          onChange={setSearch}
+          onKeyDown={(event) => event.key === "Enter" && found.go(event.shiftKey ? -1 : 1)}
+          isWide
+        />
         {words !== "" && (
           <>
             <output className={css.count}>

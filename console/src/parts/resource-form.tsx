@@ -6,13 +6,15 @@ import { useWriteAny } from "../api/queries.ts";
 import type { Resource } from "../api/resources.ts";
 import { Button, ButtonLink } from "../design/button.tsx";
 import { Code } from "../design/code.tsx";
-import { Page, Panel, Refused } from "../design/layout.tsx";
+import { Page, Panel, Refused, Skeleton } from "../design/layout.tsx";
 import { say } from "../design/toast.tsx";
 import { faultsOf } from "../forms/faults.ts";
 import { SchemaForm, type Special, type Values } from "../forms/schema-form.tsx";
 import css from "./resource-form.module.css";
 
 interface CreatePageProps {
+  /** Whether templates and hardware are still read. The form comes with them, so that nothing in it moves. */
+  isWaiting?: boolean;
   resource: Resource;
   title: string;
   about?: string;
@@ -35,7 +37,16 @@ interface CreatePageProps {
   then?: (record: { id: string }) => string;
 }
 
-export function CreatePage({
+export function CreatePage({ isWaiting, ...props }: CreatePageProps) {
+  if (!isWaiting) return <CreateForm {...props} />;
+  return (
+    <Page title={props.title} about={props.about}>
+      <Skeleton lines={12} />
+    </Page>
+  );
+}
+
+function CreateForm({
   resource,
   title,
   about,
@@ -49,7 +60,7 @@ export function CreatePage({
   needed,
   bodyOf = (value) => value,
   then,
-}: CreatePageProps) {
+}: Omit<CreatePageProps, "isWaiting">) {
   const navigate = useNavigate();
   const [value, setValue] = useState<Values>(initial);
   const create = useWriteAny(resource.create!, {

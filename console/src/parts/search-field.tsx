@@ -1,7 +1,6 @@
 /** A field of the line above a table that filters when typing stops. */
-import { Search } from "lucide-react";
 import { useEffect, useState } from "react";
-import css from "./search-field.module.css";
+import { SearchBox } from "../design/search-box.tsx";
 
 /** How long typing pauses before the rows are asked for. */
 const PAUSE_MS = 250;
@@ -22,18 +21,5 @@ export function SearchField({
     const timer = setTimeout(() => onChange(text), PAUSE_MS);
     return () => clearTimeout(timer);
   }, [text, value, onChange]);
-  return (
-    <label className={css.search}>
-      <Search aria-hidden="true" />
-      <input
-        type="search"
-        aria-label={label}
-        placeholder={label}
-        value={text}
-        spellCheck={false}
-        autoComplete="off"
-        onChange={({ target }) => setText(target.value)}
-      />
-    </label>
-  );
+  return <SearchBox label={label} value={text} onChange={setText} />;
 }

@@ -3,7 +3,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { Link, Outlet, useLocation, useRouter } from "@tanstack/react-router";
 import { LogOut, Menu as MenuIcon, Moon, Search, Sun } from "lucide-react";
-import { lazy, Suspense, useEffect, useRef, useState, useSyncExternalStore } from "react";
+import { lazy, Suspense, useEffect, useState, useSyncExternalStore } from "react";
 import { connectionNow, followEvents, watchConnection } from "../api/events.ts";
 import type { Connection } from "../api/follow.ts";
 import { type Me, useMe } from "../api/me.ts";
@@ -54,7 +54,7 @@ function SignedIn({ me }: { me: Me }) {
   const { pathname } = useLocation();
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new page closes the navigation of a phone
   useEffect(() => setNavOpen(false), [pathname]);
-  useKeptFocus(pathname);
+  useKeptFocus();
   return (
     <div className={css.shell} data-nav-open={isNavOpen || undefined}>
       <a href="#content" className={css.skip}>
@@ -134,19 +134,24 @@ function useHasBeen(isNow: boolean): boolean {
 const DIALOG_CLOSES_MS = 300;
 
 /** What had the focus may be gone with the page before. Then the next page takes it, so that keys go on from its beginning. */
-function useKeptFocus(pathname: string): void {
-  const first = useRef(pathname);
+function useKeptFocus(): void {
+  const router = useRouter();
   useEffect(() => {
-    // The first page has nothing before it. There the keys begin at the top, with the link that skips the navigation.
-    if (first.current === pathname) return;
-    first.current = "";
+    let timers: ReturnType<typeof setTimeout>[] = [];
     const look = () => {
       if (document.activeElement === document.body) document.getElementById("content")?.focus({ preventScroll: true });
     };
-    // A dialog that closes on the way gives the focus back to what is gone, a moment later.
-    const timers = [0, DIALOG_CLOSES_MS].map((ms) => setTimeout(look, ms));
-    return () => timers.forEach(clearTimeout);
-  }, [pathname]);
+    const unsubscribe = router.subscribe("onRendered", ({ fromLocation, pathChanged }) => {
+      // The first page has nothing before it. There the keys begin at the top, with the link that skips the navigation.
+      if (!fromLocation || !pathChanged) return;
+      // A dialog that closes on the way gives the focus back to what is gone, a moment later.
+      timers = [0, DIALOG_CLOSES_MS].map((ms) => setTimeout(look, ms));
+    });
+    return () => {
+      unsubscribe();
+      timers.forEach(clearTimeout);
+    };
+  }, [router]);
 }
 
 function useEvents(): Connection {

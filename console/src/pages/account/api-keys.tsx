@@ -1,21 +1,9 @@
 /** API keys: made with the scopes that their programs need, shown once, revoked when no longer needed. */
 import type { ApiKey } from "@millrace/platform/resources/account/model.ts";
-import { Plus } from "lucide-react";
-import { useState } from "react";
-import { curlOf } from "../../api/curl.ts";
-import { useMayNot } from "../../api/me.ts";
-import { useWrite } from "../../api/queries.ts";
-import { Button } from "../../design/button.tsx";
 import type { Column } from "../../design/column.ts";
-import { Confirm } from "../../design/dialog.tsx";
 import { Id, Money, When } from "../../design/facts.tsx";
-import { Empty, Refused } from "../../design/layout.tsx";
-import { DataTable } from "../../design/table.tsx";
-import { say } from "../../design/toast.tsx";
-import { useList } from "../../parts/resource-list.tsx";
-import { useView } from "../../shell/view.ts";
 import { CreateKey } from "./create-key.tsx";
-import { AccountPage } from "./frame.tsx";
+import { KeyPage } from "./key-page.tsx";
 
 const columns: Column<ApiKey>[] = [
   { id: "name", title: "Name", value: ({ name }) => name ?? "Without a name" },
@@ -74,78 +62,31 @@ function Scopes({ scopes }: { scopes: readonly string[] }) {
   );
 }
 
-export function ApiKeys() {
-  const { rows, error, refetch, more } = useList<ApiKey>({ list: "listApiKeys", key: "apiKeys" });
-  const [doing, setDoing] = useView("do");
-  const [revoked, setRevoked] = useState<ApiKey>();
-  const mayNot = useMayNot("api-keys:write");
-  const button = (
-    <Button kind="primary" icon={<Plus />} refused={mayNot} onClick={() => setDoing("create")}>
-      Create API key
-    </Button>
-  );
-  return (
-    <AccountPage name="API keys" curl={curlOf("listApiKeys")} actions={button}>
-      {error && !rows ? (
-        <Refused refusal={error} retry={() => void refetch()} />
-      ) : (
-        <DataTable
-          name="api-keys"
-          rows={rows}
-          columns={columns}
-          idOf={({ id }) => id}
-          more={more}
-          rowActions={(key) => (
-            <Button
-              size="small"
-              kind="danger"
-              refused={mayNot}
-              aria-label={`Revoke ${key.name ?? key.id}`}
-              onClick={() => setRevoked(key)}
-            >
-              Revoke
-            </Button>
-          )}
-          empty={
-            <Empty title="No API keys yet" action={button}>
-              Programs use a key to call the API. Give each program its own, with the scopes it needs.
-            </Empty>
-          }
-        />
-      )}
-      <CreateKey isOpen={doing === "create"} onClose={() => setDoing(undefined)} />
-      {revoked && <Revoke apiKey={revoked} onClose={() => setRevoked(undefined)} />}
-    </AccountPage>
-  );
-}
+export const ApiKeys = () => (
+  <KeyPage<ApiKey>
+    one="API key"
+    list="listApiKeys"
+    listKey="apiKeys"
+    scope="api-keys:write"
+    columns={columns}
+    nameOf={({ name, id }) => name ?? id}
+    purpose="Programs use a key to call the API. Give each program its own, with the scopes it needs."
+    remove={{ name: "deleteApiKey", verb: "Revoke", done: "revoked", lost: (key) => <Lost apiKey={key} /> }}
+    create={(isOpen, close) => <CreateKey isOpen={isOpen} onClose={close} />}
+  />
+);
 
-function Revoke({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void }) {
-  const name = apiKey.name ?? apiKey.id;
-  const revoke = useWrite("deleteApiKey", {
-    changes: ["listApiKeys"],
-    onSuccess: () => {
-      onClose();
-      say(`${name} was revoked`);
-    },
-  });
+function Lost({ apiKey: { lastUsedAt } }: { apiKey: ApiKey }) {
   return (
-    <Confirm
-      isOpen
-      onClose={onClose}
-      title={`Revoke ${name}?`}
-      verb="Revoke"
-      isBusy={revoke.isPending}
-      refusal={revoke.error}
-      onConfirm={() => revoke.mutate({ params: { id: apiKey.id } })}
-    >
+    <>
       Programs that use it are refused from now on.{" "}
-      {apiKey.lastUsedAt ? (
+      {lastUsedAt ? (
         <>
-          It was last used <When at={apiKey.lastUsedAt} />.
+          It was last used <When at={lastUsedAt} />.
         </>
       ) : (
         "It was never used."
       )}
-    </Confirm>
+    </>
   );
 }

@@ -7,14 +7,10 @@ import { records } from "../../api/models.data.ts";
 import { useRead } from "../../api/queries.ts";
 import type { Column } from "../../design/column.ts";
 import { Money } from "../../design/facts.tsx";
-import { Choice, Tick } from "../../design/field.tsx";
-import { Empty, Page, Refused } from "../../design/layout.tsx";
-import { DataTable } from "../../design/table.tsx";
-import { columnsFrom } from "../../parts/derived.tsx";
-import { SearchField } from "../../parts/search-field.tsx";
 import { useView } from "../../shell/view.ts";
 import { namesMatch } from "./places.ts";
 import { Free, Places } from "./stock.tsx";
+import { AGAIN_MS, Filter, Flag, TypesPage } from "./types-page.tsx";
 
 const own: Column<CpuType>[] = [
   {
@@ -65,12 +61,17 @@ const own: Column<CpuType>[] = [
   },
 ];
 
+const PRODUCTS = [
+  { value: "POD", label: "Free for Pods" },
+  { value: "SERVERLESS", label: "Free for workers" },
+] as const;
+
 export function CpuCatalog({ tabs }: { tabs: ReactNode }) {
-  const [text, setText] = useView<string>("q", "");
-  const [product, setProduct] = useView<"POD" | "SERVERLESS">("product", "POD");
-  const [free, setFree] = useView("free");
+  const [text] = useView<string>("q", "");
+  const [product] = useView<"POD" | "SERVERLESS">("product", "POD");
+  const [free] = useView("free");
   const query = { include: "AVAILABILITY" as const, product: [product] };
-  const read = useRead("listCpuTypes", { query }, { keep: true, refetchInterval: 15_000 });
+  const read = useRead("listCpuTypes", { query }, { keep: true, refetchInterval: AGAIN_MS });
   const rows = useMemo(
     () =>
       read.data?.cpus.filter(
@@ -80,40 +81,22 @@ export function CpuCatalog({ tabs }: { tabs: ReactNode }) {
       ),
     [read.data, free, text],
   );
-  const columns = useMemo(() => columnsFrom(records.cpuTypes, own), []);
   return (
-    <Page
-      title="Catalog"
+    <TypesPage
+      one="CPU"
       about="CPU flavors of this installation. The price is for each vCPU, its memory included."
       curl={curlOf("listCpuTypes", { query })}
       tabs={tabs}
-    >
-      {read.error && !rows ? (
-        <Refused refusal={read.error} retry={() => void read.refetch()} />
-      ) : (
-        <DataTable
-          name="cpu-types"
-          rows={rows}
-          columns={columns}
-          idOf={({ id }) => id}
-          tools={
-            <>
-              <SearchField label="Name" value={text} onChange={setText} />
-              <Choice
-                label="Free for"
-                value={product}
-                onChange={setProduct}
-                options={[
-                  { value: "POD", label: "Free for Pods" },
-                  { value: "SERVERLESS", label: "Free for workers" },
-                ]}
-              />
-              <Tick label="Free now" value={free !== undefined} onChange={(on) => setFree(on ? "yes" : undefined)} />
-            </>
-          }
-          empty={<Empty title="No CPU fits the filters">Change or clear them to see the rest.</Empty>}
-        />
-      )}
-    </Page>
+      read={read}
+      rows={rows}
+      model={records.cpuTypes}
+      columns={own}
+      filters={
+        <>
+          <Filter label="Free for" name="product" options={PRODUCTS} />
+          <Flag label="Free now" name="free" />
+        </>
+      }
+    />
   );
 }

@@ -8,13 +8,9 @@ import { records } from "../../api/models.data.ts";
 import { useRead } from "../../api/queries.ts";
 import type { Column } from "../../design/column.ts";
 import { wordsOf } from "../../design/facts.tsx";
-import { Choice, Tick } from "../../design/field.tsx";
-import { Empty, Page, Refused } from "../../design/layout.tsx";
-import { DataTable } from "../../design/table.tsx";
-import { columnsFrom } from "../../parts/derived.tsx";
-import { SearchField } from "../../parts/search-field.tsx";
 import { useView } from "../../shell/view.ts";
 import { namesMatch } from "./places.ts";
+import { AGAIN_MS, Filter, Flag, TypesPage } from "./types-page.tsx";
 
 const freeIn = (types: DataCenter["gpuAvailability"] | DataCenter["cpuAvailability"]) =>
   types?.filter(({ availability }) => availability !== "NONE") ?? [];
@@ -69,18 +65,26 @@ const own: Column<DataCenter>[] = [
   { id: "compliance", title: "Compliance", value: ({ compliance }) => compliance.join(", "), isExtra: true },
 ];
 const ANY = "any";
+const REGIONS = [
+  { value: ANY, label: "Any region" },
+  ...regions.map((region) => ({ value: region, label: wordsOf(region) })),
+] as const;
+const COMPLIANCES = [
+  { value: ANY, label: "Any compliance" },
+  ...compliances.map((one) => ({ value: one, label: one })),
+] as const;
 
 export function DataCenterCatalog({ tabs }: { tabs: ReactNode }) {
-  const [text, setText] = useView<string>("q", "");
-  const [region, setRegion] = useView<string>("region", ANY);
-  const [compliance, setCompliance] = useView<string>("compliance", ANY);
-  const [here, setHere] = useView("machines");
+  const [text] = useView<string>("q", "");
+  const [region] = useView<string>("region", ANY);
+  const [compliance] = useView<string>("compliance", ANY);
+  const [here] = useView("machines");
   const query: Ask<"listDataCenters">["query"] = {
     include: ["GPU_AVAILABILITY", "CPU_AVAILABILITY"],
     ...(region !== ANY && { regions: [region as (typeof regions)[number]] }),
     ...(compliance !== ANY && { compliance: [compliance as (typeof compliances)[number]] }),
   };
-  const read = useRead("listDataCenters", { query }, { keep: true, refetchInterval: 15_000 });
+  const read = useRead("listDataCenters", { query }, { keep: true, refetchInterval: AGAIN_MS });
   const rows = useMemo(
     () =>
       read.data?.dataCenters.filter(
@@ -90,53 +94,23 @@ export function DataCenterCatalog({ tabs }: { tabs: ReactNode }) {
       ),
     [read.data, text, here],
   );
-  const columns = useMemo(() => columnsFrom(records.dataCenters, own), []);
   return (
-    <Page
-      title="Catalog"
+    <TypesPage
+      one="data center"
       about="Data centers by name. Only those in which this installation has machines can run anything."
       curl={curlOf("listDataCenters", { query })}
       tabs={tabs}
-    >
-      {read.error && !rows ? (
-        <Refused refusal={read.error} retry={() => void read.refetch()} />
-      ) : (
-        <DataTable
-          name="data-centers"
-          rows={rows}
-          columns={columns}
-          idOf={({ id }) => id}
-          tools={
-            <>
-              <SearchField label="Name" value={text} onChange={setText} />
-              <Choice
-                label="Region"
-                value={region}
-                onChange={setRegion}
-                options={[
-                  { value: ANY, label: "Any region" },
-                  ...regions.map((one) => ({ value: one, label: wordsOf(one) })),
-                ]}
-              />
-              <Choice
-                label="Compliance"
-                value={compliance}
-                onChange={setCompliance}
-                options={[
-                  { value: ANY, label: "Any compliance" },
-                  ...compliances.map((one) => ({ value: one, label: one })),
-                ]}
-              />
-              <Tick
-                label="With machines"
-                value={here !== undefined}
-                onChange={(on) => setHere(on ? "yes" : undefined)}
-              />
-            </>
-          }
-          empty={<Empty title="No data center fits the filters">Change or clear them to see the rest.</Empty>}
-        />
-      )}
-    </Page>
+      read={read}
+      rows={rows}
+      model={records.dataCenters}
+      columns={own}
+      filters={
+        <>
+          <Filter label="Region" name="region" options={REGIONS} />
+          <Filter label="Compliance" name="compliance" options={COMPLIANCES} />
+          <Flag label="With machines" name="machines" />
+        </>
+      }
+    />
   );
 }

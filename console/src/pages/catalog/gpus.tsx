@@ -8,14 +8,10 @@ import { useRead } from "../../api/queries.ts";
 import { ButtonLink } from "../../design/button.tsx";
 import type { Column } from "../../design/column.ts";
 import { Money } from "../../design/facts.tsx";
-import { Choice, Tick } from "../../design/field.tsx";
-import { Empty, Page, Refused } from "../../design/layout.tsx";
-import { DataTable } from "../../design/table.tsx";
-import { columnsFrom } from "../../parts/derived.tsx";
-import { SearchField } from "../../parts/search-field.tsx";
 import { useView } from "../../shell/view.ts";
 import { namesMatch } from "./places.ts";
 import { Free, Places } from "./stock.tsx";
+import { AGAIN_MS, Filter, Flag, TypesPage } from "./types-page.tsx";
 
 type Product = "POD" | "SERVERLESS" | "CLUSTER";
 
@@ -78,13 +74,23 @@ function priced(id: string, title: string, price: (type: GpuType) => number | un
   };
 }
 
+const PRODUCTS = [
+  { value: "POD", label: "Free for Pods" },
+  { value: "SERVERLESS", label: "Free for workers" },
+  { value: "CLUSTER", label: "Free for clusters" },
+] as const;
+const MEMORIES = [
+  { value: "0", label: "Any memory" },
+  ...["16", "24", "48", "80", "141"].map((gb) => ({ value: gb, label: `${gb} GB or more` })),
+] as const;
+
 export function GpuCatalog({ tabs }: { tabs: ReactNode }) {
-  const [text, setText] = useView<string>("q", "");
-  const [product, setProduct] = useView<Product>("product", "POD");
-  const [memory, setMemory] = useView<string>("memory", "0");
-  const [free, setFree] = useView("free");
+  const [text] = useView<string>("q", "");
+  const [product] = useView<Product>("product", "POD");
+  const [memory] = useView<string>("memory", "0");
+  const [free] = useView("free");
   const query = { include: "AVAILABILITY" as const, product: [product] };
-  const read = useRead("listGpuTypes", { query }, { keep: true, refetchInterval: 15_000 });
+  const read = useRead("listGpuTypes", { query }, { keep: true, refetchInterval: AGAIN_MS });
   const rows = useMemo(
     () =>
       read.data?.gpus.filter(
@@ -95,55 +101,28 @@ export function GpuCatalog({ tabs }: { tabs: ReactNode }) {
       ),
     [read.data, memory, free, text],
   );
-  const columns = useMemo(() => columnsFrom(records.gpuTypes, own), []);
   return (
-    <Page
-      title="Catalog"
+    <TypesPage
+      one="GPU"
       about="Hardware of this installation: memory, price by the hour, what is free now and where."
       curl={curlOf("listGpuTypes", { query })}
       tabs={tabs}
-    >
-      {read.error && !rows ? (
-        <Refused refusal={read.error} retry={() => void read.refetch()} />
-      ) : (
-        <DataTable
-          name="gpu-types"
-          rows={rows}
-          columns={columns}
-          idOf={({ id }) => id}
-          rowActions={({ id }) => (
-            <ButtonLink to="/pods/new" search={{ gpu: id }} kind="quiet" size="small">
-              Use
-            </ButtonLink>
-          )}
-          tools={
-            <>
-              <SearchField label="Name" value={text} onChange={setText} />
-              <Choice
-                label="Free for"
-                value={product}
-                onChange={setProduct}
-                options={[
-                  { value: "POD", label: "Free for Pods" },
-                  { value: "SERVERLESS", label: "Free for workers" },
-                  { value: "CLUSTER", label: "Free for clusters" },
-                ]}
-              />
-              <Choice
-                label="Memory"
-                value={memory}
-                onChange={setMemory}
-                options={["0", "16", "24", "48", "80", "141"].map((gb) => ({
-                  value: gb,
-                  label: gb === "0" ? "Any memory" : `${gb} GB or more`,
-                }))}
-              />
-              <Tick label="Free now" value={free !== undefined} onChange={(on) => setFree(on ? "yes" : undefined)} />
-            </>
-          }
-          empty={<Empty title="No GPU fits the filters">Change or clear them to see the rest.</Empty>}
-        />
+      read={read}
+      rows={rows}
+      model={records.gpuTypes}
+      columns={own}
+      filters={
+        <>
+          <Filter label="Free for" name="product" options={PRODUCTS} />
+          <Filter label="Memory" name="memory" options={MEMORIES} />
+          <Flag label="Free now" name="free" />
+        </>
+      }
+      rowActions={({ id }) => (
+        <ButtonLink to="/pods/new" search={{ gpu: id }} kind="quiet" size="small">
+          Use
+        </ButtonLink>
       )}
-    </Page>
+    />
   );
 }

@@ -13,7 +13,7 @@ import { mountsField } from "../../parts/mounts-field.tsx";
 import { CreatePage } from "../../parts/resource-form.tsx";
 import { useView } from "../../shell/view.ts";
 import { SPECIALS } from "../pods/create-fields.tsx";
-import { TemplateChoice } from "../pods/create-start.tsx";
+import { TemplateChoice, useOfficialTemplates } from "../pods/create-start.tsx";
 import css from "../pods/pods.module.css";
 import { clusterPrice } from "./state.ts";
 
@@ -52,8 +52,10 @@ const emptied = ({ name, type, compute }: Values): Values => ({ ...(name !== und
 
 export function CreateCluster() {
   const [template] = useView("template");
+  const reads = [useOfficialTemplates(), useGpuCatalog("CLUSTER", 1)];
   return (
     <CreatePage
+      isWaiting={reads.some(({ isLoading }) => isLoading)}
       resource={resources.clusters}
       title="Create a cluster"
       about="Members are placed together, or none of them is."

@@ -6,7 +6,7 @@ import { useRead } from "../../api/queries.ts";
 import { ButtonLink } from "../../design/button.tsx";
 import type { Column } from "../../design/column.ts";
 import { Id, Status, When } from "../../design/facts.tsx";
-import { Empty, Loaded, Panel } from "../../design/layout.tsx";
+import { Empty, Loaded, Panel, Skeleton } from "../../design/layout.tsx";
 import { Reason } from "../../design/reason.tsx";
 import { DataTable } from "../../design/table.tsx";
 import { roomOf } from "../machines/room.ts";
@@ -43,18 +43,29 @@ const columns: Column<InstallationNode>[] = [
 ];
 
 export function InstallationHealth() {
+  const reads = [useRead("getInstallationUsage", {}, LIVE), useMachines(), useNodes(), useDuties()];
   return (
     <InstallationPage name="Health" curl={curlOf("getInstallationUsage")}>
-      <Failing />
-      <Usage />
-      <Room />
-      <Nodes />
+      {reads.some(({ isLoading }) => isLoading) ? (
+        <Skeleton lines={12} />
+      ) : (
+        <>
+          <Failing />
+          <Usage />
+          <Room />
+          <Nodes />
+        </>
+      )}
     </InstallationPage>
   );
 }
 
+const useDuties = () => useRead("listDuties", {}, LIVE);
+const useMachines = () => useRead("listInstallationMachines", {}, LIVE);
+const useNodes = () => useRead("listInstallationNodes", {}, LIVE);
+
 function Failing() {
-  const read = useRead("listDuties", {}, LIVE);
+  const read = useDuties();
   const failing = read.data?.duties.filter(isFailing) ?? [];
   if (failing.length === 0) return null;
   return (
@@ -76,7 +87,7 @@ function Failing() {
 }
 
 function Room() {
-  const read = useRead("listInstallationMachines", {}, LIVE);
+  const read = useMachines();
   return (
     <Panel
       title="The machines"
@@ -93,7 +104,7 @@ function Room() {
 }
 
 function Nodes() {
-  const read = useRead("listInstallationNodes", {}, LIVE);
+  const read = useNodes();
   return (
     <Panel title="Nodes" about="Servers on the same database." isFlush>
       <Loaded read={read}>

@@ -55,6 +55,9 @@ export function Prices() {
 function Shown({ prices }: { prices: InstallationPrices }) {
   const [changed, setChanged] = useState<Priced>();
   const storage = { id: "storage", prices: prices.storage };
+  const types = useRead("listGpuTypes", {}).data?.gpus;
+  const poolOf = (id: string) => types?.find((type) => type.id === id)?.pool;
+  const isGpu = prices.gpus.some(({ id }) => id === changed?.id);
   return (
     <>
       {prices.changesAt.map((at) => (
@@ -89,7 +92,13 @@ function Shown({ prices }: { prices: InstallationPrices }) {
           rows={Object.entries(prices.storage).map(([name, usd]) => [labelOf(name), <Money key={name} usd={usd} />])}
         />
       </Panel>
-      {changed && <Change priced={changed} onClose={() => setChanged(undefined)} />}
+      {changed && (
+        <Change
+          priced={changed}
+          worker={isGpu ? { pool: poolOf(changed.id) } : undefined}
+          onClose={() => setChanged(undefined)}
+        />
+      )}
     </>
   );
 }
@@ -121,7 +130,19 @@ function PricedTable({ name, title, about, rows, onChange }: PricedTableProps) {
   );
 }
 
-function Change({ priced: { id, prices }, onClose }: { priced: Priced; onClose: () => void }) {
+interface ChangeProps {
+  priced: Priced;
+  /** Workers on a GPU type cost what its pool costs. Without a pool they cost what a Pod does, and have no price of their own. */
+  worker: { pool: string | null | undefined } | undefined;
+  onClose: () => void;
+}
+
+function Change({ priced: { id, prices: all }, worker, onClose }: ChangeProps) {
+  const prices = Object.fromEntries(
+    Object.entries(all).filter(([name]) => name !== "serverless" || !worker || worker.pool),
+  );
+  const helpOf = (name: string) =>
+    name === "serverless" && worker?.pool ? `For every type of the pool ${worker.pool}.` : undefined;
   const [value, setValue] = useState<Record<string, number | undefined>>(prices);
   const set = useWrite("setPrices", {
     changes: ["listPrices", "listGpuTypes", "listCpuTypes"],
@@ -156,8 +177,10 @@ function Change({ priced: { id, prices }, onClose }: { priced: Priced; onClose: 
             isWhole={false}
             unit="USD"
             placeholder="as in the catalog"
+            help={helpOf(name)}
           />
         ))}
+        {worker && !worker.pool && <p className="quiet">Workers on it cost what a Pod does: it is in no pool.</p>}
         {set.error && <Refused refusal={set.error} />}
         <div className={css.buttons}>
           <Button onClick={() => send(Object.fromEntries(Object.keys(prices).map((name) => [name, null])))}>

@@ -32,6 +32,9 @@ function usePodTemplates(source: Source): Template[] | undefined {
   return (isPublic ? read.data?.templates : own.rows)?.filter(({ serverless }) => !serverless);
 }
 
+/** What the choice shows first. */
+export const useOfficialTemplates = () => useRead("listPublicTemplates", { query: { source: "official" } });
+
 interface ChoiceProps {
   value: Values;
   onChange: (value: Values) => void;

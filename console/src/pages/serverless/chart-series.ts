@@ -27,7 +27,7 @@ export function chartsOf(series: History, isQueue: boolean): ChartShape[] {
     title: "Workers",
     format: "count",
     lines: [
-      line("workersRunning", "With jobs", 1, { isFilled: true }),
+      line("workersRunning", isQueue ? "With jobs" : "With requests", 1, { isFilled: true }),
       line("workersIdle", "Idle", 5),
       line("workersInitializing", "Starting", 3),
       line("workersThrottled", "Waiting for room", 2),

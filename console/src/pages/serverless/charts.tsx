@@ -95,7 +95,7 @@ function Drawn({ history, isQueue, onZoom }: DrawnProps) {
                 times={times}
                 series={lines}
                 format={FORMATS[format]}
-                isWhole={format === "count"}
+                isWhole={format !== "percent"}
                 {...(format === "percent" && { most: 100 })}
                 group="endpoint"
                 onZoom={onZoom}

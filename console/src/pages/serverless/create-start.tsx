@@ -59,17 +59,23 @@ export function Start({ value, onChange }: StartProps) {
   );
 }
 
+/** Those of each source, in the order in which they are offered. */
+export const usePublicTemplates = () => [
+  useRead("listPublicTemplates", { query: { source: "official" } }),
+  useRead("listPublicTemplates", { query: { source: "verified" } }),
+  useRead("listPublicTemplates", { query: { source: "community" } }),
+];
+const SOURCES = ["Official", "Verified", "Community"];
+
 /** Own templates for endpoints first, then those that come with Millrace or from others. */
 function useServerlessTemplates(): { template: Template; source: string }[] {
   const { rows: own = [] } = useList<Template>(resources.templates);
-  const read = (source: "official" | "verified" | "community") =>
-    // biome-ignore lint/correctness/useHookAtTopLevel: always the same three, in the same order
-    useRead("listPublicTemplates", { query: { source } }).data?.templates ?? [];
+  const reads = usePublicTemplates();
   const all = [
     ...own.map((template) => ({ template, source: "Yours" })),
-    ...read("official").map((template) => ({ template, source: "Official" })),
-    ...read("verified").map((template) => ({ template, source: "Verified" })),
-    ...read("community").map((template) => ({ template, source: "Community" })),
+    ...reads.flatMap(({ data }, place) =>
+      (data?.templates ?? []).map((template) => ({ template, source: SOURCES[place]! })),
+    ),
   ];
   const seen = new Set<string>();
   return all.filter(({ template: { id, serverless } }) => serverless && !seen.has(id) && seen.add(id));

@@ -55,13 +55,13 @@ export function EndpointFrame({ curl, actions, children }: EndpointFrameProps) {
 function About({ endpoint }: { endpoint: Endpoint }) {
   const { status, tone, isKnown, health, counts, cost, compute } = useEndpointState(endpoint);
   const { max } = endpoint.workers;
+  // All of the line comes at once, so that none of it moves.
+  if (!isKnown) return <span className="quiet">…</span>;
   return (
     <span className={css.about}>
-      {isKnown && (
-        <span title={MEANING_OF[status]}>
-          <Status value={status} tone={tone} />
-        </span>
-      )}
+      <span title={MEANING_OF[status]}>
+        <Status value={status} tone={tone} />
+      </span>
       <span>{TYPE_WORDS[endpoint.type ?? "QUEUE"]}</span>
       <span>{compute}</span>
       {health && (

@@ -2,7 +2,7 @@
 import { jobLifecycle } from "@millrace/platform/ports/queue/job.ts";
 import type { Endpoint } from "@millrace/platform/resources/endpoints/model.ts";
 import { useParams } from "@tanstack/react-router";
-import { RotateCw, Search, X } from "lucide-react";
+import { RotateCw, X } from "lucide-react";
 import { curlOf } from "../../api/curl.ts";
 import { useMayNot } from "../../api/me.ts";
 import { Button, ButtonLink } from "../../design/button.tsx";
@@ -10,6 +10,7 @@ import { wordsOf } from "../../design/facts.tsx";
 import { Empty, Refused } from "../../design/layout.tsx";
 import { Menu } from "../../design/menu.tsx";
 import { Reason } from "../../design/reason.tsx";
+import { SearchBox } from "../../design/search-box.tsx";
 import { DataTable } from "../../design/table.tsx";
 import { useView, useViewList } from "../../shell/view.ts";
 import { EndpointFrame } from "./frame.tsx";
@@ -117,16 +118,7 @@ function Tools({ endpointId, total, onPurge, actions }: ToolsProps) {
     setStatuses(statuses.includes(state) ? statuses.filter((other) => other !== state) : [...statuses, state]);
   return (
     <>
-      <label className={css.find}>
-        <Search aria-hidden="true" />
-        <input
-          type="search"
-          aria-label="Find by job id"
-          placeholder="Find by job id"
-          value={find}
-          onChange={({ target }) => setFind(target.value.trim())}
-        />
-      </label>
+      <SearchBox label="Find by job id" value={find} onChange={(text) => setFind(text.trim())} isWide />
       <fieldset className={css.states}>
         <legend className="hidden">Statuses</legend>
         {states.map((state) => (

@@ -39,7 +39,11 @@ function Overview({ endpoint }: { endpoint: Endpoint }) {
         rows={[
           isQueue && ["In the queue", health?.jobs.inQueue ?? "–"],
           isQueue && ["In progress", health?.jobs.inProgress ?? "–"],
-          ["Workers with jobs", counts.running, `of ${endpoint.workers.max}`],
+          [
+            endpoint.type === "QUEUE" ? "Workers with jobs" : "Workers with requests",
+            counts.running,
+            `of ${endpoint.workers.max}`,
+          ],
           ["Idle workers", counts.idle, counts.initializing > 0 ? `${counts.initializing} starting` : undefined],
           isQueue && ["Completed", health?.jobs.completed ?? "–"],
           isQueue && [

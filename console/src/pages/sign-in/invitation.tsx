@@ -7,11 +7,11 @@ import type { Refusal } from "../../api/refusal.ts";
 import { Button } from "../../design/button.tsx";
 import { When } from "../../design/facts.tsx";
 import { TextField } from "../../design/field.tsx";
-import { Refused, Skeleton } from "../../design/layout.tsx";
+import { Refused } from "../../design/layout.tsx";
 import { faultsOf } from "../../forms/faults.ts";
 import { roleWords } from "../../parts/roles.tsx";
 import { linkToken } from "../../shell/link-token.ts";
-import { Frame, useEnter } from "./frame.tsx";
+import { Credentials, Frame, Looked, useEnter } from "./frame.tsx";
 import css from "./sign-in.module.css";
 
 type Seen = Answer<"lookAtInvitation">;
@@ -38,21 +38,11 @@ export function Invitation() {
       </Frame>
     );
   }
-  if (look.error) {
-    return (
-      <Frame title="Invitation">
-        <Refused refusal={look.error} retry={() => void look.refetch()} />
-      </Frame>
-    );
-  }
-  if (!look.data) {
-    return (
-      <Frame title="Invitation">
-        <Skeleton lines={3} />
-      </Frame>
-    );
-  }
-  return <Accept seen={look.data} token={token} />;
+  return (
+    <Looked title="Invitation" look={look}>
+      {(seen) => <Accept seen={seen} token={token} />}
+    </Looked>
+  );
 }
 
 function Accept({ seen, token }: { seen: Seen; token: string }) {
@@ -83,25 +73,14 @@ function Accept({ seen, token }: { seen: Seen; token: string }) {
           fault={faults.get("name")}
           autoFocus
         />
-        <TextField
-          label="Email"
-          type="email"
-          value={email}
-          onChange={setEmail}
-          autoComplete="username"
-          isRequired
-          fault={faults.get("email")}
-          help={seen.email ? "The invitation is for this address alone." : undefined}
-        />
-        <TextField
-          label="Password"
-          type="password"
-          value={password}
-          onChange={setPassword}
-          autoComplete="new-password"
-          isRequired
-          fault={faults.get("password")}
-          help="At least 10 characters."
+        <Credentials
+          isNew
+          email={email}
+          onEmail={setEmail}
+          password={password}
+          onPassword={setPassword}
+          faults={faults}
+          emailHelp={seen.email ? "The invitation is for this address alone." : undefined}
         />
         {accept.error && faults.size === 0 && <Refused refusal={accept.error} />}
         <Button type="submit" kind="primary" isBusy={accept.isPending}>

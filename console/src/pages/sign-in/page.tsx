@@ -1,14 +1,14 @@
 /** Signing in: by a one-time link, or by email and password. */
 import { useEffect, useState } from "react";
+import type { Answer } from "../../api/client.ts";
 import { useRead, useWrite } from "../../api/queries.ts";
 import type { Refusal } from "../../api/refusal.ts";
 import { pageToken, type WhyHere } from "../../api/session.ts";
 import { Button } from "../../design/button.tsx";
-import { TextField } from "../../design/field.tsx";
-import { Refused, Skeleton } from "../../design/layout.tsx";
+import { Refused } from "../../design/layout.tsx";
 import { linkToken } from "../../shell/link-token.ts";
 import { nextOf } from "../../shell/next.ts";
-import { Frame, LinkCommand, useEnter } from "./frame.tsx";
+import { Credentials, Frame, LinkCommand, Looked, useEnter } from "./frame.tsx";
 import css from "./sign-in.module.css";
 
 const WORDS: Record<WhyHere, string> = {
@@ -86,21 +86,15 @@ function ByHand() {
   const state = useRead("getSignIn", {});
   const why = new URLSearchParams(location.search).get("why") as WhyHere | null;
   const word = why !== null && Object.hasOwn(WORDS, why) ? WORDS[why] : undefined;
-  if (state.error) {
-    return (
-      <Frame title="Sign in">
-        <Refused refusal={state.error} retry={() => void state.refetch()} />
-      </Frame>
-    );
-  }
-  if (!state.data) {
-    return (
-      <Frame title="Sign in">
-        <Skeleton lines={3} />
-      </Frame>
-    );
-  }
-  const { possible, reason, passwordSet } = state.data;
+  return (
+    <Looked title="Sign in" look={state}>
+      {(ways) => <Ways ways={ways} word={word} />}
+    </Looked>
+  );
+}
+
+function Ways({ ways, word }: { ways: Answer<"getSignIn">; word: string | undefined }) {
+  const { possible, reason, passwordSet } = ways;
   if (!possible) {
     return (
       <Frame title="A browser cannot sign in here yet">
@@ -153,23 +147,7 @@ function PasswordForm() {
         signIn.mutate({ body: { email, password } });
       }}
     >
-      <TextField
-        label="Email"
-        type="email"
-        value={email}
-        onChange={setEmail}
-        autoComplete="username"
-        isRequired
-        autoFocus
-      />
-      <TextField
-        label="Password"
-        type="password"
-        value={password}
-        onChange={setPassword}
-        autoComplete="current-password"
-        isRequired
-      />
+      <Credentials email={email} onEmail={setEmail} password={password} onPassword={setPassword} />
       {signIn.error && <Refused refusal={signIn.error} />}
       <Button type="submit" kind="primary" isBusy={signIn.isPending}>
         Sign in
