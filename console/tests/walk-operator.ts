@@ -33,7 +33,7 @@ export async function renameBatch(walk: Walk): Promise<void> {
   const { json: batch } = await at.call("POST", `/v2/${id}/batch`, [{ input: {} }]);
   await visit(walk, `/serverless/${id}/batches/${batch.id}`);
   await button(page, "Rename").click();
-  await page.getByLabel("Name").fill("nightly");
+  await page.getByRole("dialog").getByLabel("Name", { exact: true }).fill("nightly");
   await page.getByRole("dialog").getByRole("button", { name: "Rename" }).click();
   await page.getByRole("dialog").waitFor({ state: "hidden" });
   await page.getByText("nightly").first().waitFor();

@@ -2,7 +2,7 @@
 import { Terminal } from "lucide-react";
 import { type ReactNode, useEffect, useState } from "react";
 import type { Refusal } from "../api/refusal.ts";
-import { Button } from "./button.tsx";
+import { Button, ButtonLink } from "./button.tsx";
 import { Described } from "./described.tsx";
 import { CopyButton } from "./facts.tsx";
 import css from "./layout.module.css";
@@ -177,6 +177,17 @@ export function Refused({ refusal, retry }: { refusal: Refusal; retry?: () => vo
   );
 }
 
+/** `network volume not found`, where an old link leads to what is gone. */
+function NotThere({ what }: { what: string }) {
+  const text = what.charAt(0).toUpperCase() + what.slice(1);
+  const list = `/${location.pathname.split("/")[1] ?? ""}`;
+  return (
+    <Empty title={text} action={<ButtonLink to={list as "/"}>See what there is</ButtonLink>}>
+      It was deleted, or it belongs to another account. The audit log says who deleted what.
+    </Empty>
+  );
+}
+
 interface Reading<T> {
   data: T | undefined;
   error: Refusal | null;
@@ -194,6 +205,13 @@ export function Loaded<T>({
   children: (data: T) => ReactNode;
 }) {
   if (read.data !== undefined) return children(read.data);
-  if (read.error) return <Refused refusal={read.error} retry={() => void read.refetch()} />;
+  if (read.error?.status === 404) return <NotThere what={read.error.message} />;
+  if (read.error) {
+    return (
+      <div className={css.alone}>
+        <Refused refusal={read.error} retry={() => void read.refetch()} />
+      </div>
+    );
+  }
   return <Skeleton lines={lines ?? 4} />;
 }

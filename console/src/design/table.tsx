@@ -106,26 +106,23 @@ export function DataTable<Row extends object>(props: TableProps<Row>) {
     );
   return (
     <div className={css.whole}>
-      <div className={`${css.tools} ${!tools && !bulk && shown.length <= FEW ? css.few : ""}`}>
+      <div
+        className={`${css.tools} ${!tools && shown.length === 0 ? css.none : !tools && !bulk && shown.length <= FEW ? css.few : ""}`}
+      >
         <div className={css.filters}>{tools}</div>
         {chosen.length > 0 && bulk ? (
           <div className={css.bulk}>
             <span>{chosen.length} chosen</span>
             {bulk(chosen, () => setSelection({}))}
           </div>
-        ) : (
+        ) : shown.length === 0 ? null : (
           <div className={css.right}>
             <span className={css.count}>
               {shown.length}
               {has ? "+" : ""}
             </span>
             <ColumnsMenu columns={columns} visibility={visibility} onChange={setVisibility} />
-            <Button
-              kind="quiet"
-              size="small"
-              onClick={exportCsv}
-              refused={shown.length === 0 && "There is nothing to export"}
-            >
+            <Button kind="quiet" size="small" onClick={exportCsv}>
               CSV
             </Button>
           </div>

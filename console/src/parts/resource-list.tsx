@@ -118,7 +118,7 @@ export function ResourceList<Row extends { id: string }>(props: ResourceListProp
           {...(bulk && { bulk })}
           {...(rowActions && { rowActions })}
           around={around}
-          tools={tools}
+          tools={rows?.length === 0 && !query ? undefined : tools}
           more={more}
           empty={
             rows?.length ? (

@@ -35,7 +35,8 @@ function columnsOf(rows: readonly Priced[]): Column<Priced>[] {
       id: name,
       title: labelOf(name),
       value: ({ prices }: Priced) => prices[name],
-      cell: ({ prices }: Priced) => <Money usd={prices[name]} />,
+      // A price of 0 stands for a cloud that does not offer the type.
+      cell: ({ prices }: Priced) => <Money usd={prices[name] || undefined} />,
       isNumber: true,
     })),
   ];

@@ -3,6 +3,7 @@ import type { Pod } from "@millrace/platform/resources/pods/model.ts";
 import type { Column } from "../../design/column.ts";
 import { Duration, Id, Money, Status, useNow, When } from "../../design/facts.tsx";
 import { ShortReason } from "../../design/reason.tsx";
+import css from "./pods.module.css";
 import { computeText, uptimeOf } from "./state.ts";
 
 export const columns: Column<Pod>[] = [
@@ -13,10 +14,10 @@ export const columns: Column<Pod>[] = [
     fields: ["statusReason", "statusReasonCode"],
     value: ({ status }) => status,
     cell: ({ status, statusReason, statusReasonCode }) => (
-      <>
+      <span className={css.state}>
         <Status value={status} />
         <ShortReason text={statusReason} code={statusReasonCode} />
-      </>
+      </span>
     ),
   },
   { id: "compute", title: "Compute", fields: ["gpu", "cpu"], value: computeText },

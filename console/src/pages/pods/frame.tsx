@@ -9,7 +9,6 @@ import { Id, Money, Status } from "../../design/facts.tsx";
 import { Loaded, Page } from "../../design/layout.tsx";
 import { Reason } from "../../design/reason.tsx";
 import { TabLinks } from "../../design/tabs.tsx";
-import { AuditLink } from "../../parts/audit-link.tsx";
 import { PodActions } from "./actions.tsx";
 import { Uptime } from "./columns.tsx";
 import css from "./pods.module.css";
@@ -31,12 +30,7 @@ export function PodFrame({ curl, children }: PodFrameProps) {
           title={pod.name}
           about={<About pod={pod} />}
           curl={curl ?? curlOf("getPod", { params: { id } })}
-          actions={
-            <>
-              <AuditLink id={id} />
-              <PodActions pod={pod} />
-            </>
-          }
+          actions={<PodActions pod={pod} />}
           tabs={<Tabs id={id} />}
         >
           <Why pod={pod} />

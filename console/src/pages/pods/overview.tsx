@@ -7,6 +7,7 @@ import { models } from "../../api/models.data.ts";
 import { Id, Money, moneyText, When } from "../../design/facts.tsx";
 import { Facts, Panel, Skeleton } from "../../design/layout.tsx";
 import { AllFields } from "../../parts/all-fields.tsx";
+import { AuditLink } from "../../parts/audit-link.tsx";
 import { Connect } from "./connect.tsx";
 import { PodFrame } from "./frame.tsx";
 import css from "./pods.module.css";
@@ -40,7 +41,7 @@ function Made({ pod }: { pod: Pod }) {
   const command = [...pod.entrypoint, ...pod.cmd].join(" ");
   const names = Object.keys(env);
   return (
-    <Panel title="What it is">
+    <Panel title="What it is" actions={<AuditLink id={pod.id} />}>
       <Facts
         rows={[
           ["Image", <code key="image">{pod.image}</code>],

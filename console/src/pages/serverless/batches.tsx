@@ -69,7 +69,7 @@ export function EndpointBatches() {
     </Button>
   );
   return (
-    <EndpointFrame curl={curlOf("listBatches", { params })} actions={button}>
+    <EndpointFrame curl={curlOf("listBatches", { params })}>
       {() => (
         <>
           {read.error && !rows ? (
@@ -81,6 +81,7 @@ export function EndpointBatches() {
               columns={columns}
               idOf={(batch) => batch.id}
               linkTo={(batch) => `/serverless/${id}/batches/${batch.id}`}
+              tools={rows?.length ? button : undefined}
               empty={
                 <Empty
                   title="No batches"
