@@ -11,13 +11,14 @@ const EXCEPTIONS: Record<string, string> = {
   getCpuType: "The catalog page reads the whole list, which has the same records.",
   getDataCenter: "The catalog page reads the whole list, which has the same records.",
   listEndpointBilling: "Public endpoints do not exist here, so that it is always empty.",
-  streamAccountEvents: "Every page follows it, by its address: api/events.ts.",
+  streamAccountEvents:
+    "Every page follows it, by its address, since it begins before the console is loaded: public/start.js.",
   deletePod: "The pages of Pods terminate them by podAction, which does the same for one or many.",
   getEndpointBuild: "It is always 404: images are run here, and none is built.",
   getJobOutput: "The page of a job follows the signed URL that the record of a long output has.",
   waitForJob: "The page of a job is live by events, and holds no request open.",
   getEndpointMetrics: "It is for programs that balance by themselves; the page of an endpoint lists its workers.",
-  callOpenAi: "OpenAI clients call it; the console shows how.",
+  callOpenAi: "The page to try an endpoint calls it by its address, as an OpenAI client does: use-call.ts.",
 };
 
 /** Files that name operations without using them. */

@@ -101,6 +101,39 @@ export function changes({ at }: Walk, { pods, endpoints }: Crowd, perSecond: num
   };
 }
 
+/** How long after its answer a change is in a stream, and on the page of its list. In ms. */
+export async function delays(walk: Walk, count: number): Promise<{ toStream: number[]; toPage: number[] }> {
+  const { at, context } = walk;
+  const page = await context.newPage();
+  await page.goto(`${at.server.url}/secrets`);
+  await page.locator("h1").first().waitFor();
+  const seen = new Map<string, number>();
+  const stop = new AbortController();
+  const headers = { authorization: `Bearer ${at.key}` };
+  const { body } = await fetch(`${at.server.url}/v2/account/events`, { headers, signal: stop.signal });
+  const reading = (async () => {
+    for await (const bytes of body as unknown as AsyncIterable<Uint8Array>)
+      for (const [, id] of Buffer.from(bytes)
+        .toString()
+        .matchAll(/"resource":"secrets","id":"(\w+)"/g))
+        if (!seen.has(id!)) seen.set(id!, realClock.now());
+  })().catch(() => undefined);
+  const [toStream, toPage]: [number[], number[]] = [[], []];
+  for (let place = 0; place < count; place++) {
+    const name = `PROBE_${realClock.now()}`;
+    const { json } = await at.call("POST", "/v2/account/secrets", { name, value: "x" });
+    const answered = realClock.now();
+    await page.getByText(name).first().waitFor();
+    toPage.push(realClock.now() - answered);
+    toStream.push(Math.max(0, (seen.get(json.id) ?? Number.POSITIVE_INFINITY) - answered));
+    await at.call("DELETE", `/v2/account/secrets/${json.id}`);
+  }
+  stop.abort();
+  await reading;
+  await page.close();
+  return { toStream, toPage };
+}
+
 const TICKS_A_SECOND = 100;
 
 /** Processor seconds and memory in MB of a process so far. */
