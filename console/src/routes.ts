@@ -77,6 +77,7 @@ const pages = [
   page("/installation/accounts", () => import("./pages/installation/accounts.tsx"), "Accounts"),
   page("/installation/prices", () => import("./pages/installation/prices.tsx"), "Prices"),
   page("/installation/duties", () => import("./pages/installation/duties.tsx"), "Duties"),
+  createRoute({ getParentRoute: () => inside, path: "$", component: NotFound }),
 ] as const;
 
 export const routes = root.addChildren([

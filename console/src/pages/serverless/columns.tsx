@@ -44,7 +44,7 @@ const own: readonly Column<Endpoint>[] = [
     title: "Queued / running",
     isNumber: true,
     value: (endpoint) => knownOf(endpoint).health?.jobs.inQueue,
-    cell: (endpoint) => <JobsCell endpoint={endpoint} />,
+    cell: () => <JobsCell />,
   },
   {
     id: "workers",
@@ -114,20 +114,13 @@ function StateCell() {
   );
 }
 
-function JobsCell({ endpoint }: CellProps) {
+function JobsCell() {
   const { health } = useRowState();
-  if (!health) {
-    return (
-      <span className={`quiet ${css.few}`}>
-        –{endpoint.type === "LOAD_BALANCER" && <span className={css.phone}> no queue</span>}
-      </span>
-    );
-  }
+  if (!health) return <span className={`quiet ${css.few}`}>–</span>;
   const { inQueue, inProgress } = health.jobs;
   return (
     <span className={`numbers ${css.few}`} title={`${inQueue} in the queue, ${inProgress} in progress`}>
       {inQueue} <span className="quiet">/</span> {inProgress}
-      <span className={css.phone}> queued / in progress</span>
     </span>
   );
 }
@@ -139,7 +132,6 @@ function WorkersCell({ endpoint }: CellProps) {
   return (
     <span className="numbers" title={`${running} with jobs, ${idle} idle, at most ${max}`}>
       {running} <span className="quiet">/</span> {idle} <span className="quiet">/ {max}</span>
-      <span className={css.phone}> workers: running / idle / most</span>
     </span>
   );
 }
