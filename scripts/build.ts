@@ -16,8 +16,8 @@ const YOUNG_MS = 600_000;
 
 const programs = PROGRAMS.map((path) => join(root, "platform/src", path));
 
-/** ssh2 and argon2 look for files beside their own. Packages try for the last one and do without it: we do not install it. */
-const AS_THEY_ARE = ["ssh2", "@node-rs/argon2", "pg-native"];
+/** These look for files beside their own, or are only loaded where they are needed, as Kubernetes' library. Packages try for the last one and do without it: we do not install it. */
+const AS_THEY_ARE = ["ssh2", "@node-rs/argon2", "@kubernetes/client-node", "pg-native"];
 
 /** Writes the built code into `folder`. It looks for files that are no code where they would be if it stood in `as`. */
 export async function bundle(folder: string, as = folder): Promise<void> {

@@ -8,6 +8,7 @@ import type { KubeApi } from "../src/adapters/kubernetes/kube-api.ts";
 import { type KubeList, label, note, type Pod } from "../src/adapters/kubernetes/kube-objects.ts";
 import { stay } from "../src/kernel/clock.ts";
 import { MACHINE, openApi, SHARED } from "./kubernetes-world.ts";
+import { PodWalk, walk } from "./pod-walk.ts";
 import { KUBERNETES_IMAGE } from "./real-kubernetes.ts";
 import { walkBySsh } from "./ssh-walk.ts";
 import { LOOK_MS, serverPlace } from "./worker-place.ts";
@@ -87,6 +88,19 @@ test.concurrent("an image that no node has is the reason for which a job waits",
     await stay(LOOK_MS);
   }
   expect(reason).toContain("the image is on no node that may run it");
+});
+
+test.concurrent("the life of a Pod on Kubernetes, with its volume, its ports and a terminal, and none is left", async ({
+  onTestFailed,
+}) => {
+  const api = openApi();
+  const { env, port, namespace } = await settings();
+  const program = await pod();
+  await using at = await serverPlace({ program, env, args: ["--port", port], onFailure: onTestFailed });
+  const life = await PodWalk.begin(at, program);
+  await walk(at, life, { keepsDisk: false });
+  while ((await podsOf(api, namespace, life.id)).length > 0) await stay(LOOK_MS);
+  expect((await at.call("GET", "/v2/pods")).json.pods).toEqual([]);
 });
 
 test.concurrent("ssh, scp, sftp, ssh -L and ssh -D reach a Pod on Kubernetes", async ({ onTestFailed }) => {

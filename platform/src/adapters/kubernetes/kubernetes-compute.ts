@@ -24,7 +24,7 @@ import { PodEnd } from "./pod-end.ts";
 import { PodExec } from "./pod-exec.ts";
 import { readLog } from "./pod-logs.ts";
 import { PodMaker } from "./pod-maker.ts";
-import { type Around, instanceOf, listOf, NO_ROOM_MS, noteOf, publishedOf, toText } from "./pod-state.ts";
+import { type Around, EVICTED, instanceOf, listOf, NO_ROOM_MS, noteOf, publishedOf, toText } from "./pod-state.ts";
 import { PodStats } from "./pod-stats.ts";
 import { instancesPolicy, instancesPolicyName } from "./policies.ts";
 import { Registries } from "./registry.ts";
@@ -147,6 +147,7 @@ export class KubernetesCompute implements Compute {
     if (!this.#options.perAccount) await this.#places.ensure(this.#options.namespace);
     await Promise.all([this.#pods.ready, this.#nodes.ready, this.#events.ready]);
     this.#isOpen = true;
+    for (const event of this.#events.copy.all()) this.#warned(event, false);
     for (const pod of this.#pods.copy.all()) {
       this.#book.learn(pod.metadata.uid!, this.#view(pod));
       this.networks.changed(pod);
@@ -236,7 +237,7 @@ export class KubernetesCompute implements Compute {
   #warned({ involvedObject: { uid = "" }, reason = "", message = "" }: KubeEvent, isDeleted: boolean): void {
     if (isDeleted) return;
     const pod = this.#isOpen ? this.#pods.copy.all().find(({ metadata }) => metadata.uid === uid) : undefined;
-    if (!pod || this.#view(pod).state !== "pending") return;
+    if (!pod || (this.#view(pod).state !== "pending" && reason !== EVICTED)) return;
     this.#warnings.set(uid, { reason, message });
     this.#look(pod);
   }

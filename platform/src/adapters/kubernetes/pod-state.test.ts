@@ -83,6 +83,15 @@ describe("an exit", () => {
     expect(others.exit).toMatchObject({ isLost: true, reason: expect.stringContaining("low on resource: memory") });
   });
 
+  test("with 0 because its node evicted it has the reason of the event", () => {
+    const warning = {
+      reason: "Evicted",
+      message: "Pod ephemeral local storage usage exceeds the total limit of containers 20Mi. ",
+    };
+    const done = pod({ phase: "Succeeded", ...ended(0, "Completed") });
+    expect(instanceOf(done, { ...here, warning }).exit).toMatchObject({ code: 0, cause: "filled-disk", isFinal: true });
+  });
+
   test.each([
     ["PreemptionByScheduler", "a more important Pod took its place"],
     ["EvictionByEvictionAPI", "its node is being drained"],

@@ -22,6 +22,9 @@ const DENIED_MS = 20_000;
 /** Kubernetes cannot pull the image for this long, for reasons that may pass. */
 const PULL_MS = 600_000;
 
+/** The reason of the event when a node evicts a Pod. */
+export const EVICTED = "Evicted";
+
 const HERE: Around = { isNodeThere: true, now: 0 };
 
 export function instanceOf(pod: Pod, around: Around = HERE): Instance {
@@ -184,10 +187,13 @@ const DISRUPTIONS: Record<string, string> = {
 /** Its own doing, unlike an eviction because others used up the node. */
 const OWN_DISK = /ephemeral.*(exceed|limit)|exceed.*ephemeral|usage exceeds/i;
 
-function exitOf(pod: Pod, main: ContainerStatus | undefined, { isNodeThere, now }: Around): Exit | undefined {
+function exitOf(pod: Pod, main: ContainerStatus | undefined, { isNodeThere, now, warning }: Around): Exit | undefined {
   const { metadata, status } = pod;
   const terminated = main?.state.terminated;
-  const outside = disruptionOf(pod);
+  // The status of a program that ended with 0 when its node evicted it has no reason. An event has it.
+  const evicted =
+    status?.reason === "Evicted" ? status.message : warning?.reason === EVICTED ? warning.message : undefined;
+  const outside = disruptionOf(pod) ?? (evicted === undefined ? undefined : `its node evicted it (${evicted})`);
   if (!terminated) {
     // Nothing confirms that the program has ended, but Kubernetes has given the Pod up, and its node does not answer.
     const isLost = metadata.deletionTimestamp !== undefined && !isNodeThere;
@@ -203,10 +209,10 @@ function exitOf(pod: Pod, main: ContainerStatus | undefined, { isNodeThere, now 
   const ended = { ...statusOf(terminated.exitCode), at };
   if (terminated.reason === "OOMKilled")
     return { ...ended, reason: `out of memory: may use ${noteOf(pod, "memoryMb")} MB`, cause: "out-of-memory" };
-  if (status?.reason === "Evicted" && OWN_DISK.test(status.message ?? ""))
+  if (OWN_DISK.test(evicted ?? ""))
     return {
       ...ended,
-      reason: `it wrote more than its disk holds: ${status.message}`,
+      reason: `it wrote more than its disk holds: ${evicted}`,
       cause: "filled-disk",
       isFinal: true,
     };
