@@ -30,13 +30,15 @@ const AS_THEY_ARE = [
 export async function pack(folder: string): Promise<string> {
   const stage = await mkdtemp(join(tmpdir(), "millrace-package-"));
   try {
-    await Promise.all([
+    // Every part ends before the folder goes, so that the first failure is what is reported.
+    const parts = await Promise.allSettled([
       bundle(join(stage, "built"), join(root, "built")),
       consoleInto(join(stage, "console/dist")),
       copyFiles(stage),
       copyExamples(stage),
       writeFile(join(stage, "package.json"), JSON.stringify(await manifest(), null, 2)),
     ]);
+    for (const part of parts) if (part.status === "rejected") throw part.reason;
     await cp(join(root, "scripts/packed-launcher.sh"), join(stage, "millrace"));
     await chmod(join(stage, "millrace"), 0o755);
     const { stdout } = await execute("npm", ["pack", "--json", "--pack-destination", resolve(folder)], { cwd: stage });
