@@ -1,10 +1,10 @@
 /** A server that runs workers and Pods on a Kubernetes cluster, as a person would run it. */
 import { once } from "node:events";
-import { readFile } from "node:fs/promises";
+import { readFile, rm } from "node:fs/promises";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
-import { expect, inject, test } from "vitest";
-import type { KubeApi } from "../src/adapters/kubernetes/kube-api.ts";
+import { afterAll, expect, inject, test } from "vitest";
+import { type KubeApi, unlessNotFound } from "../src/adapters/kubernetes/kube-api.ts";
 import { type KubeList, label, note, type Pod } from "../src/adapters/kubernetes/kube-objects.ts";
 import { stay } from "../src/kernel/clock.ts";
 import { MACHINE, openApi, SHARED } from "./kubernetes-world.ts";
@@ -30,11 +30,20 @@ async function freePort(): Promise<string> {
 }
 
 let made = 0;
+const namespaces: string[] = [];
+
+afterAll(async () => {
+  const api = openApi();
+  for (const namespace of namespaces) await api.call("DELETE", `/api/v1/namespaces/${namespace}`).catch(unlessNotFound);
+  api[Symbol.dispose]();
+  await rm(SHARED, { recursive: true, force: true });
+});
 
 /** Each server has a namespace of its own, which is another cluster for it. */
 async function settings() {
   const port = await freePort();
   const namespace = `millrace-serve-${process.pid}-${++made}`;
+  namespaces.push(namespace);
   const folder = join(SHARED, namespace);
   const env = {
     MILLRACE_COMPUTE: "kubernetes",

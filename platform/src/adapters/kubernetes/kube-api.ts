@@ -3,6 +3,7 @@ import { type IncomingMessage, request as plainRequest } from "node:http";
 import { request } from "node:https";
 import { WebSocket } from "ws";
 import { type Clock, sleep } from "../../kernel/clock.ts";
+import { floating } from "../../kernel/floating.ts";
 import { KubeAccess } from "./kube-access.ts";
 
 type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
@@ -156,8 +157,14 @@ export class KubeApi {
         resolve(socket);
       });
       socket.once("unexpected-response", (_, response: IncomingMessage) => {
-        refusalIn(response).then(reject, reject);
-        socket.terminate();
+        // The refusal is read first: ending the connection is an error of its own.
+        floating(
+          refusalIn(response).then((refusal) => {
+            reject(refusal);
+            socket.terminate();
+          }),
+          reject,
+        );
       });
       socket.once("error", (error) =>
         reject(new KubeAway(`the Kubernetes API does not answer: ${error.message}`, { cause: error })),

@@ -160,7 +160,7 @@ export class Followed<T extends KubeObject> implements AsyncDisposable {
     } catch (error) {
       // The connection was silent or broke: the watch goes on where it was.
       if (error instanceof KubeRefused) throw error;
-      if (!ended.signal.aborted) await sleep(clock, RETRY_MS);
+      if (!signal.aborted) await sleep(clock, RETRY_MS);
     } finally {
       timer.cancel();
     }

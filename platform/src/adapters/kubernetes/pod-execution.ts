@@ -3,7 +3,14 @@ import { PassThrough, type Readable, Writable } from "node:stream";
 import type { WebSocket } from "ws";
 import type { Clock } from "../../kernel/clock.ts";
 import { floating } from "../../kernel/floating.ts";
-import { checkSize, type Execution, HANG_UP_MS, type TerminalSize, writeTo } from "../../ports/compute/execution.ts";
+import {
+  checkSize,
+  type ExecSpec,
+  type Execution,
+  HANG_UP_MS,
+  type TerminalSize,
+  writeTo,
+} from "../../ports/compute/execution.ts";
 import type { Exit } from "../../ports/compute/exit.ts";
 import { statusOf } from "../machine/exit-status.ts";
 import { PodChannels } from "./pod-channels.ts";
@@ -33,23 +40,23 @@ export interface PodExecutionParts {
   hungUp(done: Promise<unknown>): void;
 }
 
+/** Writes its process number as the first line, goes to the folder, sets the variables, and becomes the program. */
+const BECOME =
+  'echo $$; [ -z "$1" ] || cd "$1" || exit 126; n=$2; shift 2; while [ "$n" -gt 0 ]; do export "$1"; shift; n=$((n-1)); done; exec "$@"';
+/**
+ * Keeps the output open until the program has ended. containerd ends a program's input when its output is closed, which a program does
+ * that writes to a file instead. What this shell itself would say about a signal goes nowhere.
+ */
+const HOLD = 'exec 3>&2 2>/dev/null; /bin/sh -c "$0" sh "$@" 2>&3 3>&-; exit $?';
+
 /**
  * Kubernetes starts programs with neither variables nor folder, sends no signals, and lets a program run on when its caller leaves. So a
- * shell does the first two, writes its process number as the first line, and becomes the program.
+ * shell does what is missing.
  */
-export function wrapped({
-  cmd,
-  env = {},
-  cwd = "",
-}: {
-  cmd: readonly string[];
-  env?: Readonly<Record<string, string>>;
-  cwd?: string;
-}) {
+export function wrapped({ cmd, env = {}, cwd = "", terminal }: ExecSpec): string[] {
   const given = Object.entries(env).map(([name, value]) => `${name}=${value}`);
-  const script =
-    'echo $$; [ -z "$1" ] || cd "$1" || exit 126; n=$2; shift 2; while [ "$n" -gt 0 ]; do export "$1"; shift; n=$((n-1)); done; exec "$@"';
-  return ["/bin/sh", "-c", script, "sh", cwd, String(given.length), ...given, ...cmd];
+  const words = [cwd, String(given.length), ...given, ...cmd];
+  return ["/bin/sh", "-c", ...(terminal ? [BECOME, "sh"] : [HOLD, BECOME]), ...words];
 }
 
 export class PodExecution implements Execution {
