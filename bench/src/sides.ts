@@ -120,11 +120,20 @@ export async function echoSide(nodeOptions: string[] = []): Promise<Side> {
 
 /** The first process is the server. */
 async function measured(pids: readonly number[], count: number, work: () => Promise<void>): Promise<Cost> {
-  const [before, mainBefore] = [cpuNanoseconds(pids), threadNanoseconds(pids[0]!, pids[0]!)];
+  const [before, mainBefore] = [pids.map(cpuOf), threadNanoseconds(pids[0]!, pids[0]!)];
   await work();
   const main = threadNanoseconds(pids[0]!, pids[0]!) - mainBefore;
-  const all = cpuNanoseconds(pids) - before;
+  const all = pids.reduce((sum, pid, i) => sum + Math.max(0, cpuOf(pid) - before[i]!), 0);
   return { all: all / 1000 / count, main: main / 1000 / count };
+}
+
+/** A process of PostgreSQL that has ended meanwhile, such as one that vacuums, counts for nothing. */
+function cpuOf(pid: number): number {
+  try {
+    return cpuNanoseconds([pid]);
+  } catch {
+    return 0;
+  }
 }
 
 async function drained(running: Running): Promise<void> {

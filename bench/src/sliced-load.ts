@@ -6,17 +6,17 @@ import { BODY, type Target } from "./workload.ts";
 
 /** Connections that stay open between slices, each with one request at a time. */
 export class SlicedLoad {
-  readonly #sockets: Socket[];
+  readonly #port: number;
+  #sockets: Socket[];
   readonly #request: Buffer;
   readonly #expects: string | undefined;
   #left = 0;
   #underWay = 0;
-  /** A connection was closed, which may happen between two slices. */
-  #broken: Error | undefined;
   #over: () => void = () => {};
   #failed: (error: Error) => void = () => {};
 
-  private constructor(sockets: Socket[], { path, headers, expects }: Target) {
+  private constructor(sockets: Socket[], { port, path, headers, expects }: Target) {
+    this.#port = port;
     this.#sockets = sockets;
     this.#expects = expects;
     const named = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
@@ -26,23 +26,25 @@ export class SlicedLoad {
   }
 
   static async open(target: Target): Promise<SlicedLoad> {
-    const opened = Array.from({ length: CONNECTIONS }, async () => {
-      const socket = connect(target.port, "127.0.0.1").setNoDelay(true);
-      await new Promise((resolve, reject) => socket.once("connect", resolve).once("error", reject));
-      return socket;
-    });
+    const opened = Array.from({ length: CONNECTIONS }, () => opening(target.port));
     return new SlicedLoad(await Promise.all(opened), target);
   }
 
   /** Sends this many requests and resolves when all are answered. Slices of equal work are comparable however fast the machine is now. */
-  run(count: number): Promise<void> {
+  async run(count: number): Promise<void> {
+    this.#sockets = await Promise.all(this.#sockets.map((socket) => (socket.destroyed ? this.#again() : socket)));
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    if (this.#broken) return Promise.reject(this.#broken);
     this.#left = count;
     this.#over = resolve;
     this.#failed = reject;
     for (const socket of this.#sockets) if (this.#left > 0) this.#send(socket);
-    return promise;
+    await promise;
+  }
+
+  async #again(): Promise<Socket> {
+    const socket = await opening(this.#port);
+    this.#serve(socket);
+    return socket;
   }
 
   close(): void {
@@ -58,9 +60,9 @@ export class SlicedLoad {
   #serve(socket: Socket): void {
     let received: Buffer | undefined;
     socket.on("error", (error) => this.#failed(error));
+    // Between two slices it may: the other sides can take longer than the server keeps an idle connection.
     socket.on("close", () => {
-      this.#broken = new Error("the server closed a connection");
-      this.#failed(this.#broken);
+      if (this.#underWay > 0) this.#failed(new Error("the server closed a connection"));
     });
     socket.on("data", (chunk: Buffer) => {
       received = received ? Buffer.concat([received, chunk]) : chunk;
@@ -78,4 +80,10 @@ export class SlicedLoad {
     if (this.#left > 0) this.#send(socket);
     else if (this.#underWay === 0) this.#over();
   }
+}
+
+async function opening(port: number): Promise<Socket> {
+  const socket = connect(port, "127.0.0.1").setNoDelay(true);
+  await new Promise((resolve, reject) => socket.once("connect", resolve).once("error", reject));
+  return socket;
 }
