@@ -382,16 +382,17 @@ down() {
   done
   for name in scheduler controller apiserver etcd; do end "$name" -KILL; done
   { grep -o " $run/[^ ]*" /proc/self/mounts || true; } | sort -r | while read -r name; do umount -l "$name" 2>/dev/null || true; done
+  # The runtime made a network namespace for each Pod. Other clusters may have namespaces of the same form, so the address decides,
+  # which is gone once the namespace of the node is.
+  for name in $(ip netns list 2>/dev/null | grep -o '^cni-[^ ]*' || true); do
+    ip -n "$name" -4 addr 2>/dev/null | grep -qE 'inet 10\.218\.[12]\.' && ip netns del "$name" || true
+  done
   for node in $nodes; do
     ip netns del "mrk-$node" 2>/dev/null || true
     ip link del "mrk-$node" 2>/dev/null || true
     for controller in $controllers ""; do
       [ -d "/sys/fs/cgroup/$controller/mrk-$node" ] && find "/sys/fs/cgroup/$controller/mrk-$node" -depth -type d -exec rmdir {} + 2>/dev/null || true
     done
-  done
-  # The runtime made a network namespace for each Pod. Other clusters may have namespaces of the same form, so the address decides.
-  for name in $(ip netns list 2>/dev/null | grep -o '^cni-[^ ]*' || true); do
-    ip -n "$name" -4 addr 2>/dev/null | grep -qE 'inet 10\.218\.[12]\.' && ip netns del "$name" || true
   done
   ip link del "$bridge" 2>/dev/null || true
   # The nodes share the machine's folder of links to logs.
