@@ -7,6 +7,14 @@ export interface AddressParts {
   publicUrl: () => string;
 }
 
+/** The parts of the hosts that all ports have in common. */
+interface Hosts {
+  publicUrl: string;
+  protocol: string;
+  domain: string | undefined;
+  port: string;
+}
+
 /** Browsers resolve every name below this domain to their own machine. */
 export const LOCAL_DOMAIN = "localhost";
 
@@ -14,6 +22,7 @@ const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 
 export class PodAddresses {
   readonly #parts: AddressParts;
+  #hosts: Hosts | undefined;
 
   constructor(parts: AddressParts) {
     this.#parts = parts;
@@ -30,9 +39,17 @@ export class PodAddresses {
 
   /** Undefined if ports have no hosts of their own. */
   hostUrlOf(pod: string, port: number): string | undefined {
-    const url = new URL(this.#parts.publicUrl());
-    const domain = this.#parts.domain ?? (LOOPBACK.test(url.hostname) ? LOCAL_DOMAIN : undefined);
-    if (domain === undefined) return undefined;
-    return `${url.protocol}//${pod}-${port}.${domain}${url.port && `:${url.port}`}/`;
+    const { protocol, domain, port: ours } = this.#hostsNow();
+    return domain === undefined ? undefined : `${protocol}//${pod}-${port}.${domain}${ours && `:${ours}`}/`;
+  }
+
+  /** A list shows many ports, so the URL is parsed only when it changes. */
+  #hostsNow(): Hosts {
+    const publicUrl = this.#parts.publicUrl();
+    if (this.#hosts?.publicUrl === publicUrl) return this.#hosts;
+    const { protocol, hostname, port } = new URL(publicUrl);
+    const domain = this.#parts.domain ?? (LOOPBACK.test(hostname) ? LOCAL_DOMAIN : undefined);
+    this.#hosts = { publicUrl, protocol, domain, port };
+    return this.#hosts;
   }
 }

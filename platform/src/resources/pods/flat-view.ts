@@ -126,11 +126,10 @@ type FlatChanges = Pick<FlatPod, "lastStatusChange" | "costPerHr" | "adjustedCos
 
 export function flatChanges(item: PodItem, views: PodViews): FlatChanges {
   const view = views.of(item);
-  const { compute, storage } = views.costs(item);
   return {
     lastStatusChange: lastChange(item.doc, flatRecord(item).changedAt, view.statusReason),
-    costPerHr: compute,
-    adjustedCostPerHr: usd(compute + storage),
+    costPerHr: view.cost,
+    adjustedCostPerHr: usd(view.cost + views.storageCost(item)),
     uptimeSeconds: view.runtime?.uptime ?? 0,
     runtime: view.runtime && runtimeOf(item, view.runtime),
   };

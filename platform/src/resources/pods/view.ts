@@ -60,6 +60,7 @@ export interface PodView {
   statusReason: string | null;
   statusReasonCode: ReasonCode | null;
   actions: PodAction[];
+  /** The current cost of compute per hour, while the Pod has a place. */
   cost: number;
   ssh: { proxy: SshEndpoint | null; direct: SshEndpoint | null };
   runtime: {
@@ -101,10 +102,9 @@ export class PodViews {
     this.#parts = parts;
   }
 
-  /** The current cost per hour: compute while the Pod has a place, and storage for as long as it exists. */
-  costs(pod: PodItem): { compute: number; storage: number } {
-    const { compute, storage } = costsOf(pod);
-    return { compute: this.#silenceOf(pod) ? 0 : compute, storage };
+  /** What its storage costs per hour, for as long as the Pod exists. */
+  storageCost(pod: PodItem): number {
+    return costsOf(pod).storage;
   }
 
   of(pod: PodItem): PodView {

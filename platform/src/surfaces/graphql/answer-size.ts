@@ -3,6 +3,8 @@ import {
   type ASTVisitor,
   defaultFieldResolver,
   GraphQLError,
+  type GraphQLField,
+  type GraphQLObjectType,
   type GraphQLSchema,
   getNamedType,
   isIntrospectionType,
@@ -41,11 +43,21 @@ export const isTooLarge = ({ fields, caller }: GraphContext): boolean => fields 
 /** An error that has a path is passed on unchanged. Making a separate error for each field would take longer than the answer. */
 const notAnswered = new GraphQLError("The answer is too large.", { path: [] });
 
+/** The fields that are read from a row under their own names. */
+const plainFields = new WeakSet<object>();
+
+export const isPlainField = (field: GraphQLField<unknown, GraphContext>): boolean => plainFields.has(field);
+
+const objectTypes = (schema: GraphQLSchema): GraphQLObjectType[] =>
+  Object.values(schema.getTypeMap()).filter(
+    (type): type is GraphQLObjectType => isObjectType(type) && !isIntrospectionType(type),
+  );
+
 /** Counts every resolved field, and every item of a list before it is resolved. Beyond the limit, nothing more is read. */
-export function counted(schema: GraphQLSchema): GraphQLSchema {
-  for (const type of Object.values(schema.getTypeMap())) {
-    if (!isObjectType(type) || isIntrospectionType(type)) continue;
+export function counted(schema: GraphQLSchema, types = objectTypes(schema)): GraphQLSchema {
+  for (const type of types) {
     for (const field of Object.values(type.getFields())) {
+      if (!field.resolve) plainFields.add(field);
       const resolve = field.resolve ?? defaultFieldResolver;
       const isNeeded = isNonNullType(field.type);
       const nothing = () => {

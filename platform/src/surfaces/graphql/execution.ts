@@ -1,13 +1,14 @@
 /** Executes GraphQL documents. It is loaded with the first of them. */
-import { execute, GraphQLError } from "graphql";
+import { execute, GraphQLError, type GraphQLSchema } from "graphql";
 import type { Auditing } from "../../guards/deeds.ts";
 import type { Caller } from "../../kernel/caller.ts";
 import { isTooLarge, mostFor, tooLarge } from "./answer-size.ts";
 import { GraphContext } from "./context.ts";
 import { costOf, refuseCostly } from "./document-cost.ts";
 import { Documents, InvalidDocument } from "./documents.ts";
+import { NotPlain } from "./plain-selection.ts";
 import { shownError, shownInvalid } from "./refusals.ts";
-import { graphSchema } from "./schema.ts";
+import { graphSchema, schemaFor } from "./schema.ts";
 import type { GraphServices } from "./services.ts";
 
 export interface ExecutionParts {
@@ -22,6 +23,9 @@ export interface Asked {
   variables: Record<string, unknown>;
   operationName: string | undefined;
 }
+
+/** The plain schema answers queries alone, so they can be answered again. */
+const isNotPlain = ({ originalError }: GraphQLError) => originalError instanceof NotPlain;
 
 export class Execution {
   readonly #parts: ExecutionParts;
@@ -39,7 +43,6 @@ export class Execution {
     auditing: (name: string) => Auditing,
   ): Promise<{ status: number; answer: object }> {
     const { services, fault, introspection } = this.#parts;
-    const context = new GraphContext({ caller, services, auditing });
     try {
       const document = this.#documents.prepare(query, (read) =>
         refuseCostly(
@@ -48,16 +51,14 @@ export class Execution {
           caller.anonymous ? "without a key" : "at once",
         ),
       );
-      const result = await execute({
-        ...{
-          schema: graphSchema,
-          document,
-          contextValue: context,
-          variableValues: variables,
-          hideSuggestions: !introspection,
-        },
-        ...(operationName !== undefined && { operationName }),
-      });
+      const executed = async (schema: GraphQLSchema) => {
+        const contextValue = new GraphContext({ caller, services, auditing });
+        const asked = { document, contextValue, variableValues: variables, hideSuggestions: !introspection };
+        const result = await execute({ schema, ...asked, ...(operationName !== undefined && { operationName }) });
+        return { result, context: contextValue };
+      };
+      const first = await executed(schemaFor(document));
+      const { result, context } = first.result.errors?.some(isNotPlain) ? await executed(graphSchema) : first;
       // Without data, execution did not begin: a variable does not fit its declaration, or there is no such operation.
       if (!("data" in result))
         throw new InvalidDocument(result.errors ?? [new GraphQLError("Nothing can be executed.")]);
