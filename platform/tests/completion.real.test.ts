@@ -12,8 +12,8 @@ let [folder, data]: Folder[] = [];
 let server: Server;
 let env: Record<string, string>;
 
-/** Whatever is on the line is quoted by the shell, so that nobody's name becomes a command. */
-const HOSTILE = "x; touch $(echo pwned) *";
+/** Whatever is on the line is quoted by the shell, so that nobody's name becomes a command. No id begins with a capital letter. */
+const HOSTILE = "X; touch $(echo pwned) *";
 
 beforeAll(async () => {
   [folder, data] = [await temporaryFolder(), await temporaryFolder()];
@@ -102,7 +102,7 @@ describe.each(["bash", "fish"])("%s", (shell) => {
 });
 
 test("bash puts a name on the line as one word, whatever is in it", async () => {
-  const word = (await completed("bash", "millrace", "run", "x")).trim();
+  const word = (await completed("bash", "millrace", "run", "X")).trim();
   expect((await run("bash", ["-c", `printf %s ${word}`], { cwd: folder!.path })).stdout).toBe(HOSTILE);
 });
 
@@ -112,6 +112,6 @@ describe("zsh", () => {
     expect(await completed("zsh", "millrace pods lis")).toBe("millrace pods list \n");
     expect(await completed("zsh", "millrace pods list --js")).toBe("millrace pods list --json \n");
     expect(await completed("zsh", "millrace run hel")).toBe("millrace run hello \n");
-    expect(await completed("zsh", "millrace run x")).toBe("millrace run x\\;\\ touch\\ \\$\\(echo\\ pwned\\)\\ \\* \n");
+    expect(await completed("zsh", "millrace run X")).toBe("millrace run X\\;\\ touch\\ \\$\\(echo\\ pwned\\)\\ \\* \n");
   });
 });

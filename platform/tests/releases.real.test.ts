@@ -47,7 +47,7 @@ describe.each(readdirSync(releases))("the data folder of release %s", (version) 
     const file = join(folder.data, "store.db");
     await using server = await startServer(folder.data);
     await server.end("SIGTERM");
-    const copy = /A copy of it as it was is in (\S+): remove/.exec(server.log())?.[1];
+    const copy = /A copy of the old file is in (\S+)\. Remove/.exec(server.log())?.[1];
     expect(copy).toMatch(/store\.db\.format-\d+$/);
     expect(server.log()).toMatch(/brought \S+store\.db from format \d+ to \d+ in \d+ ms/);
     await rename(copy!, file);

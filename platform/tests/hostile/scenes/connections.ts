@@ -17,6 +17,10 @@ async function open(url: string): Promise<Socket> {
   return socket;
 }
 
+/** The server may reset a connection with bytes that it has not read. That is an end like any other. */
+const closed = (socket: Socket) =>
+  socket.destroyed || new Promise<void>((resolve) => socket.once("close", () => resolve()));
+
 interface Manner {
   count?: number;
   read?: boolean;
@@ -38,7 +42,7 @@ const scene = (name: string, text: (key: string) => string, manner: Manner = {})
     // The server builds the document at the first request.
     await hostile.call("GET", "/v2/openapi.json");
     const sockets = await hold(server.url, text(hostile.key), manner);
-    if (manner.closes) await Promise.all(sockets.map((socket) => socket.destroyed || once(socket, "close")));
+    if (manner.closes) await Promise.all(sockets.map(closed));
     else await stay(HOLD_MS);
     for (const socket of sockets) socket.destroy();
   },
