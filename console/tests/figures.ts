@@ -76,7 +76,7 @@ interface TraceEvent {
   tid: number;
   ts: number;
   tdur?: number;
-  args: { name?: string; data?: { documentLoaderURL?: string } };
+  args: { name?: string };
 }
 
 /** Processor time of the main thread until the page is still, in ms, from the browser's own trace. Other programs do not add to it. */
@@ -91,9 +91,10 @@ async function workOfLoad(walk: Walk, path: string): Promise<number> {
   await page.waitForTimeout(2500);
   const { traceEvents } = JSON.parse(String(await walk.browser.stopTracing())) as { traceEvents: TraceEvent[] };
   await page.close();
-  const began = traceEvents.findLast(
-    ({ name, args }) => name === "navigationStart" && args.data?.documentLoaderURL?.startsWith(walk.at.server.url),
-  )!;
+  // The browser's own empty page begins first.
+  const began = traceEvents
+    .filter(({ name }) => name === "navigationStart")
+    .reduce((last, event) => (event.ts > last.ts ? event : last));
   const main = traceEvents.find(
     ({ name, pid, args }) => name === "thread_name" && pid === began.pid && args.name === "CrRendererMain",
   )!;
