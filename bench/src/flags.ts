@@ -3,21 +3,42 @@ import { tmpdir } from "node:os";
 import { parseArgs } from "node:util";
 import { CHECKED_ROWS } from "./check.ts";
 
-const NUMBERS = ["1", "2", "3", "3b", "4", "5", "6", "7", "8", "9", "10", "11", "13", "14", "15", "16", "17", "18"];
+const NUMBERS = [
+  "1",
+  "2",
+  "3",
+  "3b",
+  "4",
+  "5",
+  "6",
+  "7",
+  "8",
+  "9",
+  "10",
+  "11",
+  "13",
+  "14",
+  "15",
+  "16",
+  "17",
+  "18",
+  "19",
+];
 export const ALL_ROWS = [...NUMBERS, "pg", "churn"];
 /** Rows that need only Millrace itself and take minutes. */
-export const OWN_ROWS = ["1", "2", "3", "3b", "9", "10", "11", "14", "15", "16", "18"];
+export const OWN_ROWS = ["1", "2", "3", "3b", "9", "10", "11", "14", "15", "16", "18", "19"];
 /** Names for rows that are easier to remember. */
 const WORDS: Record<string, string[]> = {
   lb: ["13"],
   starts: ["14"],
   pods: ["16", "17"],
   faces: ["18"],
+  rest: ["19"],
   pg: ["8", "pg"],
 };
 
 export const HELP = `npm run bench -- [flags]
-  --rows ${OWN_ROWS.join(",")}   which rows; also 4 to 7 (peers), 8 or pg (PostgreSQL; pg also for 9 to 11 where asked), 13 or lb (load balancing), 14 or starts, 16 and 17 or pods, 18 or faces, churn, or all
+  --rows ${OWN_ROWS.join(",")}   which rows; also 4 to 7 (peers), 8 or pg (PostgreSQL; pg also for 9 to 11 where asked), 13 or lb (load balancing), 14 or starts, 16 and 17 or pods, 18 or faces, 19 or rest, churn, or all
   --rounds 5                rounds that count
   --seconds 3               measured time of each phase, after one second of warm-up
   --deep 1000000            jobs in the deep queue of rows 9, 10 and 11

@@ -27,6 +27,7 @@ import type { Pace } from "./phases.ts";
 import { podStack } from "./pod-proxy.ts";
 import { measurePodStarts, podLines } from "./pods.ts";
 import { type Databases, givenPostgres, ownPostgres } from "./postgres.ts";
+import { measureResting, restingLines } from "./resting.ts";
 import { type Rounds, runRounds } from "./rounds.ts";
 import { measureServer, serverLines } from "./server-start.ts";
 import type { Stack } from "./stack.ts";
@@ -83,6 +84,8 @@ async function bench(flags: Flags): Promise<void> {
   if (pods) lines.push(...podLines(pods));
   const faces = flags.rows.has("18") ? await measureFaces({ folder, quick: flags.quick, say }) : undefined;
   if (faces) lines.push(...faceLines(faces));
+  const resting = flags.rows.has("19") ? await measureResting({ folder, quick: flags.quick, say }) : undefined;
+  if (resting) lines.push(...restingLines(resting));
   const churn = flags.rows.has("churn")
     ? await measureChurn(millraceStack(), { minutes: flags.minutes, pace, say })
     : undefined;
@@ -102,6 +105,7 @@ async function bench(flags: Flags): Promise<void> {
     server,
     pods,
     faces,
+    resting,
     churn,
   });
 }

@@ -44,6 +44,12 @@ export class Overruns {
     return [...lost.keys()];
   }
 
+  /** Whether the worker may be at a job, its own or one that it lost, as far as this node knows. */
+  isAtJob(worker: string): boolean {
+    const session = this.#parts.sessions.find(worker);
+    return session !== undefined && isAtAny(session);
+  }
+
   /** Reports whether a lost job may keep a worker busy, as far as this node knows without asking the queue. */
   mayHoldUp({ endpoint, worker }: WorkerCall): boolean {
     const session = this.#parts.sessions.find(worker);

@@ -65,9 +65,15 @@ export class InstanceRecords {
     await this.#meter.prepare();
   }
 
+  /** The revision once everything is read that changed. While it stays, so does all that was gathered from the records. */
+  async currentRevision(): Promise<number> {
+    await this.#refreshed();
+    return this.revision;
+  }
+
   async all(): Promise<InstanceItem[]> {
     await this.#refreshed();
-    return [...this.#known.values()];
+    return this.remembered();
   }
 
   /** Returns all instances, for a caller that counts what is free and then takes from it. */
@@ -94,6 +100,11 @@ export class InstanceRecords {
   async ofOwner(owner: string): Promise<readonly InstanceItem[]> {
     await this.#refreshed();
     return this.rememberedOf(owner);
+  }
+
+  /** All instances of this revision, as far as they are cached. */
+  remembered(): InstanceItem[] {
+    return [...this.#known.values()];
   }
 
   /** The instances of an owner, as far as they are cached. */
@@ -242,8 +253,20 @@ export class InstanceRecords {
       if (!item) found.delete(id);
       else if (item.version > (found.get(id)?.version ?? 0)) found.set(id, item);
     }
+    if (!this.#keepUnchanged(found)) return;
     this.#known = found;
     this.#changed();
+  }
+
+  /** Puts known items in place of the same ones that were read again. Returns false if nothing differs from what is known. */
+  #keepUnchanged(found: Map<string, InstanceItem>): boolean {
+    let differs = found.size !== this.#known.size;
+    for (const [id, item] of found) {
+      const before = this.#known.get(id);
+      if (before?.version === item.version && before.createdAt === item.createdAt) found.set(id, before);
+      else differs = true;
+    }
+    return differs;
   }
 
   #noted(record: StoredRecord): InstanceItem {

@@ -18,13 +18,17 @@ interface Holder {
 export class HolderBook {
   readonly #holders = new Map<string, Holder>();
   readonly #clock: MonotonicClock;
+  /** No holder's time is over before this moment, so until then nobody has to look for one. */
+  #lapsesAt = Number.NEGATIVE_INFINITY;
 
   constructor(clock: MonotonicClock) {
     this.#clock = clock;
   }
 
   renew(name: string, endpoint: string, forMs: number): void {
-    this.#holderOf(name, endpoint).until = this.#clock.monotonic() + forMs;
+    const until = this.#clock.monotonic() + forMs;
+    this.#holderOf(name, endpoint).until = until;
+    this.#lapsesAt = Math.min(this.#lapsesAt, until);
   }
 
   giveGrace({ holder, endpoint }: LiveJob): void {
@@ -33,7 +37,9 @@ export class HolderBook {
 
   retire(name: string): void {
     const holder = this.#holders.get(name);
-    if (holder) holder.until = Number.NEGATIVE_INFINITY;
+    if (!holder) return;
+    holder.until = Number.NEGATIVE_INFINITY;
+    this.#lapsesAt = Number.NEGATIVE_INFINITY;
   }
 
   /** Records that the job's holder has it now. */
@@ -62,11 +68,16 @@ export class HolderBook {
   /** Yields the jobs of holders whose time is over. Holders without jobs are forgotten. */
   *lapsed(): Generator<LiveJob> {
     const now = this.#clock.monotonic();
+    if (this.#lapsesAt > now) return;
+    // A caller that has enough jobs ends this early. Then the moment stays in the past, and the next caller looks again.
+    this.#lapsesAt = Number.NEGATIVE_INFINITY;
+    let next = Number.POSITIVE_INFINITY;
     for (const [name, { until, jobs }] of this.#holders) {
-      if (until > now) continue;
-      yield* jobs;
-      if (jobs.size === 0) this.#holders.delete(name);
+      if (until <= now) yield* jobs;
+      if (until <= now && jobs.size === 0) this.#holders.delete(name);
+      else next = Math.min(next, until);
     }
+    this.#lapsesAt = next;
   }
 
   removeEndpoint(endpoint: string): void {
@@ -83,6 +94,7 @@ export class HolderBook {
     if (!holder) {
       holder = { endpoint, until: Number.NEGATIVE_INFINITY, jobs: new Set() };
       this.#holders.set(name, holder);
+      this.#lapsesAt = Number.NEGATIVE_INFINITY;
     }
     return holder;
   }

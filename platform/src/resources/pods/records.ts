@@ -45,6 +45,8 @@ export class PodRecords {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #meter: Meter<KeptPod>;
+  /** The instances of Pods at one revision. They are gathered anew only after a change, since several duties ask every second. */
+  #gathered: { revision: number; pods: PodInstance[] } | undefined;
 
   constructor(parts: { store: Store; clock: Clock; instances: InstanceRecords; prices?: PricesInTime }) {
     this.#store = parts.store;
@@ -67,7 +69,11 @@ export class PodRecords {
   }
 
   async allInstances(): Promise<PodInstance[]> {
-    return (await this.instances.all()).filter(isPodInstance);
+    if (this.#gathered?.revision !== (await this.instances.currentRevision())) {
+      const pods = this.instances.remembered().filter(isPodInstance);
+      this.#gathered = { revision: this.instances.revision, pods };
+    }
+    return [...this.#gathered.pods];
   }
 
   /** The members of all clusters of an account. */

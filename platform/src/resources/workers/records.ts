@@ -1,4 +1,5 @@
 /** The records of workers, as the fleet reads and writes them. They are instances of one kind, moved by the worker's lifecycle. */
+import { holderName } from "../../jobs/holder.ts";
 import { withPlacesHidden } from "../../kernel/reason.ts";
 import type { Counted, InstanceRecords, NewInstance } from "../../machines/instance-records.ts";
 import type { InstanceItem, KeptInstance } from "../../machines/instances.ts";
@@ -14,8 +15,10 @@ export type WorkerItem = Item<KeptWorker>;
 /** The workers at one moment. */
 export interface Grouped {
   all: readonly WorkerItem[];
-  ids: ReadonlySet<string>;
+  /** The names under which these workers hold jobs. */
+  holders: ReadonlySet<string>;
   byEndpoint: ReadonlyMap<string, WorkerItem[]>;
+  byMachine: ReadonlyMap<string | null, WorkerItem[]>;
 }
 
 /** The fields of a worker that a change can set. */
@@ -41,13 +44,16 @@ export class WorkerRecords {
 
   /** All workers, also by endpoint. They are gathered anew only after a change, since plans ask every second. */
   async grouped(): Promise<Grouped> {
-    const all = await this.instances.all();
-    const { revision } = this.instances;
-    if (this.#grouped?.revision !== revision) {
-      const workers = all.filter(isWorker);
-      const ids = new Set(workers.map(({ id }) => id));
-      this.#grouped = { revision, all: workers, ids, byEndpoint: Map.groupBy(workers, ({ doc }) => doc.owner) };
-    }
+    if (this.#grouped?.revision === (await this.instances.currentRevision())) return this.#grouped;
+    // Nothing is awaited from here on, so that the list and its revision belong together.
+    const all = this.instances.remembered().filter(isWorker);
+    this.#grouped = {
+      revision: this.instances.revision,
+      all,
+      holders: new Set(all.map(({ id, doc }) => holderName(doc.owner, id))),
+      byEndpoint: Map.groupBy(all, ({ doc }) => doc.owner),
+      byMachine: Map.groupBy(all, ({ doc }) => doc.machine),
+    };
     return this.#grouped;
   }
 
@@ -66,7 +72,7 @@ export class WorkerRecords {
   }
 
   async ofMachine(machine: string): Promise<WorkerItem[]> {
-    return (await this.all()).filter(({ doc }) => doc.machine === machine);
+    return [...((await this.grouped()).byMachine.get(machine) ?? [])];
   }
 
   /** Undefined if somebody else took the room since it was counted. */

@@ -270,13 +270,13 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
   }
 
   /** Notes the result of a plan: when to look again, and a line in the log if the reason for waiting is new. */
-  async #note(endpoints: readonly Item<KeptEndpoint>[], { demand, jobsOf: jobs }: Survey): Promise<void> {
+  async #note(endpoints: readonly Item<KeptEndpoint>[], { demand, live: workers }: Survey): Promise<void> {
     for (const endpoint of endpoints) {
       const own = await this.#parts.records.ofEndpoint(endpoint.id);
       const waiting = demand.get(endpoint.id);
       const isWaiting = waiting !== undefined && waiting.inQueue > 0;
       const onlyLow = isWaiting && waiting.lowPriorityInQueue === waiting.inQueue;
-      const live = jobs.get(endpoint.id) ?? new Map();
+      const live = workers.jobsOf(endpoint.id);
       this.#attention.note(endpoint.id, {
         isServed: own.some((worker) => serves(worker) && worker.doc.release === endpoint.doc.release),
         mayWait: isWaiting || live.size > 0,

@@ -58,6 +58,11 @@ export class Freezer {
     return this.#frozen.has(id) === (doc.state === "FROZEN");
   }
 
+  /** Whether the worker was told to thaw and has not been heard of since. */
+  isThawing(id: string): boolean {
+    return this.#thawed.has(id);
+  }
+
   /** Makes the next `settle` thaw the worker, whatever its record says. */
   need(id: string): void {
     this.#needed.add(id);

@@ -1,12 +1,10 @@
 /** What the keeper of a machine does with workers: boots with a key, jobs and health, freezing, and counting failures. */
 
 import { holderName } from "../../../jobs/holder.ts";
-import type { WorkerDesk } from "../../../jobs/worker-desk.ts";
 import { eachOf } from "../../../kernel/bounded.ts";
 import { sleep } from "../../../kernel/clock.ts";
-import { type Failed, named } from "../../../kernel/failed.ts";
+import { named } from "../../../kernel/failed.ts";
 import { floating } from "../../../kernel/floating.ts";
-import type { Log } from "../../../kernel/log.ts";
 import { because, isSameReason, plainText, type Reason, reworded, saying } from "../../../kernel/reason.ts";
 import { failedStart } from "../../../machines/failed-start.ts";
 import { exitReason, exitText } from "../../../machines/instance-log.ts";
@@ -18,27 +16,16 @@ import type { Item } from "../../../ports/store/collection.ts";
 import type { KeptEndpoint } from "../../endpoints/model.ts";
 import { resolveEnv } from "../../secrets/placeholders.ts";
 import { type KeptWorker, workerLifecycle } from "../model.ts";
-import { type Booted, Booter, type BooterParts } from "./booter.ts";
+import { type Booted, Booter } from "./booter.ts";
 import { isProven } from "./brake.ts";
 import { callOf } from "./call.ts";
+import { CalmWorkers } from "./calm.ts";
 import { CannotThaw, Freezer } from "./freezer.ts";
+import type { WorkerHandParts } from "./hand-parts.ts";
 import { Hindrances } from "./hindrances.ts";
 import { Patience } from "./patience.ts";
 import type { WorkerItem } from "./plan.ts";
-import { Rotation, type RotationParts } from "./rotation.ts";
-import type { FleetWarmUps } from "./warm-ups.ts";
-
-export interface WorkerHandParts extends BooterParts, Pick<RotationParts, "balancer"> {
-  machine: string;
-  keeper: Keeper;
-  desk: WorkerDesk;
-  log: Log;
-  failed: Failed;
-  endpoint: (id: string) => Promise<Item<KeptEndpoint> | undefined>;
-  warmUps: FleetWarmUps;
-  /** Called when something happened to a worker of this endpoint, which may need another one. */
-  changed: (endpoint: string) => void;
-}
+import { Rotation } from "./rotation.ts";
 
 /** A program that never got ready is not charged. */
 const FAILED_START = "failed start";
@@ -63,6 +50,7 @@ export class WorkerHand implements Hand<KeptWorker> {
   readonly #freezer: Freezer;
   readonly #patience: Patience;
   readonly #hindrances: Hindrances;
+  readonly #calm: CalmWorkers;
   readonly #givenUp = new Map<string, Reason>();
   /** Workers that are being ended here. Their records may not say so until that is done. */
   readonly #ending = new Set<string>();
@@ -85,6 +73,7 @@ export class WorkerHand implements Hand<KeptWorker> {
     this.#freezer = new Freezer({ ...parts, rotation, goesOn: (worker) => this.#join(worker) });
     this.#patience = new Patience({ ...parts, freezer: this.#freezer });
     this.#hindrances = new Hindrances({ ...parts, rotation });
+    this.#calm = new CalmWorkers({ ...parts, rotation, freezer: this.#freezer, hindrances: this.#hindrances });
   }
 
   #background(work: Promise<void>): void {
@@ -103,19 +92,24 @@ export class WorkerHand implements Hand<KeptWorker> {
   }
 
   /**
-   * Handles what depends on time: slow boots, drained workers whose jobs ended, and workers that are silent or hindered. `heard` has the
-   * workers that were heard of lately.
+   * Handles what depends on time: slow boots, drained workers whose jobs ended, and workers that are silent or hindered. `listen` returns
+   * the workers that were heard of lately. It is asked only if a worker needs a look.
    */
-  async tick(now: number, heard: ReadonlyMap<string, HolderState>): Promise<void> {
-    for (const worker of (await this.own()).values()) {
+  async tick(now: number, listen: () => Promise<ReadonlyMap<string, HolderState>>): Promise<void> {
+    const due = this.#calm.others(await this.#onRecord());
+    const heard = due.length > 0 ? await listen() : undefined;
+    for (const worker of due) {
       const { id, doc } = worker;
       if (doc.state === "PLACED" || doc.state === "DRAINING" || !this.#freezer.isSettled(worker))
         this.#background(this.tend(id));
       // Load-balanced workers do not ask for work. The platform checks their health instead.
-      const [isAsked, holder] = [this.#rotation.has(id), heard.get(id)];
+      const [isAsked, holder] = [this.#rotation.has(id), heard?.get(callOf(worker).worker)];
       if (doc.state === "STARTING" && !isAsked && holder) await this.answered(id);
       const silentMs = isAsked ? 0 : this.#patience.silentMs(worker, now, holder);
-      if (!isAsked && holder && this.#hindrances.isWell(worker, holder, silentMs)) continue;
+      if (this.#calm.note(worker, holder, silentMs)) {
+        this.#patience.forget(id);
+        continue;
+      }
       if (await this.#hindrances.look(worker, silentMs)) this.#background(this.tend(id));
       const patience = () => this.#patience.overWith(worker, now, holder);
       const reason = isAsked ? (this.#freezer.overdue(id) ?? this.#hindrances.overdue(id)) : await patience();
@@ -361,7 +355,7 @@ export class WorkerHand implements Hand<KeptWorker> {
     this.#keeper.forget(id);
     this.#parts.starter.giveUp(id);
     this.#givenUp.delete(id);
-    for (const known of [this.#booter.times, this.#freezer, this.#patience]) known.forget(id);
+    for (const known of [this.#booter.times, this.#freezer, this.#patience, this.#calm]) known.forget(id);
   }
 
   async removed({ id, owner }: Instance): Promise<void> {
@@ -390,8 +384,11 @@ export class WorkerHand implements Hand<KeptWorker> {
   }
 
   async own(): Promise<Map<string, WorkerItem>> {
-    const own = this.#keeper.isHeld ? await this.#parts.records.ofMachine(this.#parts.machine) : [];
-    return new Map(own.map((worker) => [worker.id, worker]));
+    return new Map((await this.#onRecord()).map((worker) => [worker.id, worker]));
+  }
+
+  async #onRecord(): Promise<readonly WorkerItem[]> {
+    return this.#keeper.isHeld ? this.#parts.records.ofMachine(this.#parts.machine) : [];
   }
 
   async #find(id: string): Promise<WorkerItem | undefined> {

@@ -1,8 +1,6 @@
 /** The planner gathers the facts about endpoints that need workers, plans for each, and writes the plans into the records. */
 
 import type { Balancer } from "../../../balancing/balancer.ts";
-import { workerOf } from "../../../jobs/holder.ts";
-import { isSilent } from "../../../jobs/silence.ts";
 import { eachOf } from "../../../kernel/bounded.ts";
 import type { Clock } from "../../../kernel/clock.ts";
 import { resourceId } from "../../../kernel/ids.ts";
@@ -16,7 +14,7 @@ import type { Need } from "../../../machines/need.ts";
 import type { Machine, Place } from "../../../machines/place.ts";
 import { Room } from "../../../machines/room.ts";
 import type { SilentSince } from "../../../machines/silences.ts";
-import type { Demand, HolderState, Queue } from "../../../ports/queue/queue.ts";
+import type { Demand, Queue } from "../../../ports/queue/queue.ts";
 import type { Item } from "../../../ports/store/collection.ts";
 import type { QuotaBook } from "../../account/quotas.ts";
 import type { KeptEndpoint } from "../../endpoints/model.ts";
@@ -25,6 +23,7 @@ import type { WorkerKeys } from "../../endpoints/worker-keys.ts";
 import type { SpendBook } from "../../spending/service.ts";
 import { type KeptWorker, workerLifecycle } from "../model.ts";
 import type { WorkerRecords } from "../records.ts";
+import { LiveWorkers } from "./live-workers.ts";
 import { needOf } from "./need.ts";
 import { type Facts, plan, type Step, type WorkerItem } from "./plan.ts";
 import { isAtRest } from "./rest.ts";
@@ -72,8 +71,7 @@ export interface Survey {
   workers: ReadonlyMap<string, WorkerItem[]>;
   /** Instances of every kind, since all of them take room. */
   counted: Counted;
-  /** The number of jobs of each live worker, by endpoint. */
-  jobsOf: ReadonlyMap<string, ReadonlyMap<string, number>>;
+  live: LiveWorkers;
   roll: Roll;
 }
 
@@ -98,27 +96,18 @@ export class Planner {
     this.#parts = parts;
   }
 
-  async survey(holders?: readonly HolderState[]): Promise<Survey> {
+  async survey(): Promise<Survey> {
     const { queue, balancer, records, clock, roll } = this.#parts;
     const now = clock.now();
-    const [demand, workers, counted, alive, there] = await Promise.all([
+    const [demand, workers, counted, holders, there] = await Promise.all([
       queue.demand(MOST_WAITING),
       records.grouped(),
       records.instances.counted(),
-      holders ?? queue.holders(undefined),
+      queue.holders(undefined),
       roll(),
     ]);
-    const jobsOf = new Map<string, Map<string, number>>();
-    for (const one of alive) {
-      const { endpoint, holder, jobs } = one;
-      // The platform's workers have their hindrance on record. Other workers are not counted on while they are silent.
-      if (isSilent(one) && !workers.ids.has(workerOf(holder))) continue;
-      const known = jobsOf.get(endpoint);
-      if (known) known.set(workerOf(holder), jobs);
-      else jobsOf.set(endpoint, new Map([[workerOf(holder), jobs]]));
-    }
     const balanced = [...new Set([...balancer.endpoints(), ...there.demand.keys()])];
-    for (const endpoint of balanced) jobsOf.set(endpoint, balancer.requestsOf(endpoint));
+    const requests = new Map(balanced.map((endpoint) => [endpoint, balancer.requestsOf(endpoint)]));
     return {
       now,
       demand: new Map(
@@ -126,7 +115,7 @@ export class Planner {
       ),
       workers: workers.byEndpoint,
       counted,
-      jobsOf,
+      live: new LiveWorkers({ holders, own: workers.holders, balanced: requests }),
       roll: there,
     };
   }
@@ -156,7 +145,7 @@ export class Planner {
         endpoint: doc,
         workers: survey.workers.get(id) ?? [],
         workload: workloadOf(survey.demand.get(id)),
-        jobsOf: survey.jobsOf.get(id) ?? NO_JOBS,
+        jobsOf: survey.live.jobsOf(id),
         isThere,
         silentSince,
         isDraining,
@@ -230,7 +219,7 @@ export class Planner {
     places: Pick<Facts, "room" | "share" | "shelf" | "isThere" | "silentSince" | "isDraining">,
   ): Facts {
     const { now, demand, workers, roll } = survey;
-    const jobsOf = survey.jobsOf.get(id) ?? new Map<string, number>();
+    const jobsOf = survey.live.jobsOf(id);
     return {
       endpoint: doc,
       workers: workers.get(id) ?? [],
@@ -336,8 +325,6 @@ export class Planner {
   }
 }
 
-const NO_JOBS: ReadonlyMap<string, number> = new Map();
-
 /** What is known of the machines, as plans ask for it. */
 function machinesIn({ roll: { machines, silent } }: Survey) {
   const heard = new Map<string | null, Machine>(machines.map((machine) => [machine.id, machine]));
@@ -361,9 +348,9 @@ function mountsOf({ doc }: Item<KeptEndpoint>, { dataCenter }: Place): Pick<Kept
 }
 
 /** The places of workers that end and have no jobs left. They will be free in a moment. */
-function endingPlaces({ workers, jobsOf }: Survey): Place[] {
+function endingPlaces({ workers, live }: Survey): Place[] {
   return [...workers].flatMap(([endpoint, own]) =>
-    own.filter(({ id, doc }) => doc.state === "DRAINING" && !jobsOf.get(endpoint)?.get(id)).flatMap(placeOf),
+    own.filter(({ id, doc }) => doc.state === "DRAINING" && !live.jobsOf(endpoint).get(id)).flatMap(placeOf),
   );
 }
 

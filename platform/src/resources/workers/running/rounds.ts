@@ -4,6 +4,7 @@ import type { KeptEndpoint } from "../../endpoints/model.ts";
 import { Agenda } from "./agenda.ts";
 import type { EndpointBook } from "./endpoint-book.ts";
 import type { Planner, Survey, View } from "./planner.ts";
+import { Resting } from "./resting.ts";
 
 /** The endpoints of one round. Each takes microseconds, unless there is something to write. */
 const AT_A_TIME = 32;
@@ -19,7 +20,7 @@ export class Rounds {
   readonly #parts: RoundParts;
   readonly #agenda = new Agenda();
   /** Endpoints that were at rest when they were last planned for. While they are, there is nothing to plan or to note. */
-  readonly #resting = new Set<string>();
+  readonly #resting = new Resting();
   #survey: Survey | undefined;
   /** Made from the survey for the first endpoint that is planned for: it costs more than to see that all are at rest. */
   #view: View | undefined;
@@ -31,11 +32,9 @@ export class Rounds {
   /** Adds all endpoints that need a look, with a new view. */
   sweep(endpoints: Iterable<string>, survey: Survey): void {
     this.#look(survey);
-    const isAtRest = this.#parts.planner.restIn(survey);
-    for (const id of endpoints) {
-      const endpoint = this.#resting.has(id) ? this.#parts.book.known(id) : undefined;
-      if (!endpoint || !isAtRest(endpoint)) this.#agenda.add(this.#accountOf(id), id);
-    }
+    this.#resting.lookAt(survey, this.#parts.planner.restIn(survey));
+    for (const id of endpoints)
+      if (!this.#resting.isStill(id, this.#parts.book.known(id))) this.#agenda.add(this.#accountOf(id), id);
   }
 
   /** Adds endpoints that something happened to before the view was taken. That may also have made room for others. */
@@ -65,10 +64,10 @@ export class Rounds {
     await this.#parts.planner.plan(endpoints, view);
     await this.#parts.planned(endpoints, survey);
     const isAtRest = this.#parts.planner.restIn(survey);
-    for (const id of deleted) this.#resting.delete(id);
+    for (const id of deleted) this.#resting.forget(id);
     for (const endpoint of endpoints)
-      if (isAtRest(endpoint)) this.#resting.add(endpoint.id);
-      else this.#resting.delete(endpoint.id);
+      if (isAtRest(endpoint)) this.#resting.note(endpoint, survey);
+      else this.#resting.forget(endpoint.id);
     return !this.#agenda.isEmpty;
   }
 

@@ -1,12 +1,12 @@
 /** The trade of workers: what is done with workers on the machines of this node. */
 
-import { workerOf } from "../../../jobs/holder.ts";
 import type { Reason } from "../../../kernel/reason.ts";
 import type { Tools, Trade } from "../../../machines/crew.ts";
-import type { Queue } from "../../../ports/queue/queue.ts";
+import type { HolderState, Queue } from "../../../ports/queue/queue.ts";
 import { type KeptWorker, workerLog } from "../model.ts";
 import type { WorkerItem } from "../records.ts";
-import { WorkerHand, type WorkerHandParts } from "./hand.ts";
+import { WorkerHand } from "./hand.ts";
+import type { WorkerHandParts } from "./hand-parts.ts";
 
 export interface WorkerTradeParts extends Omit<WorkerHandParts, keyof OfMachine> {
   queue: Queue;
@@ -39,9 +39,18 @@ export class WorkerTrade implements Trade<KeptWorker> {
 
   async tick(now: number): Promise<void> {
     if (this.#hands.size === 0) return;
+    let heard: Promise<ReadonlyMap<string, HolderState>> | undefined;
+    const listen = () => {
+      heard ??= this.#heard();
+      return heard;
+    };
+    for (const hand of this.#hands.values()) await hand.tick(now, listen);
+  }
+
+  /** The workers that were heard of lately, by the names under which they hold jobs. */
+  async #heard(): Promise<ReadonlyMap<string, HolderState>> {
     const holders = await this.#parts.queue.holders(undefined);
-    const heard = new Map(holders.map((holder) => [workerOf(holder.holder), holder]));
-    for (const hand of this.#hands.values()) await hand.tick(now, heard);
+    return new Map(holders.map((one) => [one.holder, one]));
   }
 
   /** The worker asked for work for the first time since its start or its thaw. */
