@@ -47,7 +47,7 @@ export function podHandlersV1(parts: PodPartsV1): Handlers<Operations> {
       const own = await unpaged((asked) => pods.list(caller, { ...asked, includeClusterPods: false }));
       const records = await allShown(parts, caller, query, own);
       const workers = query.includeWorkers ? await parts.workerPods.all(caller, query) : [];
-      return newestFirst([...records, ...workers]).filter((record) => isAskedFor(record, query));
+      return newestFirst([...records, ...workers]).filter(isAskedFor(query));
     },
     createPod: inFlatWords(podDialect.fields, async ({ caller, body }: Call<Operations["createPod"]>) => {
       const naming = { uniqueName: true, isDefaultName: body.name === undefined };
@@ -117,13 +117,15 @@ function unlessMissing(error: unknown): undefined {
   return undefined;
 }
 
-function isAskedFor(record: Flat, query: Partial<Query>): boolean {
-  return Object.keys(podFilters).every((name) => {
-    const asked = query[name as keyof typeof podFilters];
-    // An empty filter does not filter anything.
-    const values = [asked ?? []].flat().filter((value) => value !== "");
-    return values.length === 0 || values.includes(record[name] as string);
+/** The filters of the query are read once for all records. */
+function isAskedFor(query: Partial<Query>): (record: Flat) => boolean {
+  const asked = Object.keys(podFilters).map((name) => {
+    const values = [query[name as keyof typeof podFilters] ?? []].flat();
+    return { name, values: values.filter((value) => value !== "") };
   });
+  // An empty filter does not filter anything.
+  const filters = asked.filter(({ values }) => values.length > 0);
+  return (record) => filters.every(({ name, values }) => values.includes(record[name] as string));
 }
 
 const NO_ROOM = "There are no instances currently available";
