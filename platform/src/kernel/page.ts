@@ -17,3 +17,6 @@ export const Pagination = t.Object(
   },
   { $id: "Pagination" },
 );
+
+/** Longer lists are shown this many items per turn. Other requests run between the turns. */
+export const SHOWN_IN_A_TURN = 250;

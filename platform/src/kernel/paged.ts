@@ -1,7 +1,8 @@
 /** Reads one page of a listing for a query. A cursor is valid only for the query parameters it was made with. */
 import { createHash } from "node:crypto";
 import { decodeCursor, type LastSeen, PARAMETERS, paginationOf } from "./cursor.ts";
-import { DEFAULT_PAGE } from "./page.ts";
+import { DEFAULT_PAGE, SHOWN_IN_A_TURN } from "./page.ts";
+import { mappedInSlices } from "./slices.ts";
 
 /**
  * Returns the page under the name of the listing, with a cursor for the next one. The cursor is bound to all other parameters of the query,
@@ -15,7 +16,7 @@ export async function paged<Listing extends string, T, S>(
 ) {
   const asked = askedFor(listing, parameters);
   const { items, next } = await find({ after: decodeCursor(asked, cursor), limit });
-  const shown = { [listing]: items.map(show) } as Record<Listing, S[]>;
+  const shown = { [listing]: await mappedInSlices(items, SHOWN_IN_A_TURN, show) } as Record<Listing, S[]>;
   return { ...shown, pagination: paginationOf(asked, next) };
 }
 

@@ -28,6 +28,18 @@ export async function inSlices<T>(items: Iterable<T>, most: number, work: (item:
   }
 }
 
+/** Maps the items, and pauses after every `most` of them. */
+export async function mappedInSlices<T, S>(items: readonly T[], most: number, map: (item: T) => S): Promise<S[]> {
+  const slices = new Slices(most);
+  const mapped: S[] = [];
+  for (const item of items) {
+    mapped.push(map(item));
+    const pause = slices.did(1);
+    if (pause) await pause;
+  }
+  return mapped;
+}
+
 /** Yields the same bytes in pieces of at most `most`. */
 export function* bytesInSlices(pieces: Iterable<Uint8Array>, most: number): Generator<Uint8Array> {
   for (const piece of pieces) for (let at = 0; at < piece.length; at += most) yield piece.subarray(at, at + most);

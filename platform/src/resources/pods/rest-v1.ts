@@ -4,8 +4,10 @@ import { unpaged } from "../../kernel/cursor.ts";
 import type { Flat } from "../../kernel/flat.ts";
 import { inFlatWords } from "../../kernel/flat-words.ts";
 import type { Call, Handlers, Operation } from "../../kernel/operation.ts";
+import { SHOWN_IN_A_TURN } from "../../kernel/page.ts";
 import { isProblem, problem } from "../../kernel/problem.ts";
 import { allows } from "../../kernel/scope.ts";
+import { mappedInSlices } from "../../kernel/slices.ts";
 import { shownTemplate } from "../templates/rest-v1.ts";
 import type { TemplateService } from "../templates/service.ts";
 import { shown as shownVolume } from "../volumes/rest-v1.ts";
@@ -101,7 +103,7 @@ async function allShown(
     const found = await templates.visible(caller, id).catch(unlessMissing);
     if (found) templateOf.set(id, shownTemplate(found));
   }
-  return items.map((item) => {
+  return mappedInSlices(items, SHOWN_IN_A_TURN, (item) => {
     const { template, mounts } = item.doc;
     const networkVolume = volumeOf.get(mounts.network?.[0]?.volumeId ?? "");
     const from = templateOf.get(template ?? "");

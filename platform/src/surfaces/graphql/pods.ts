@@ -1,5 +1,7 @@
 /** Pods in GraphQL: find, create, change, stop, resume and terminate. */
+import { SHOWN_IN_A_TURN } from "../../kernel/page.ts";
 import { closed, oneOf, t } from "../../kernel/schema.ts";
+import { mappedInSlices } from "../../kernel/slices.ts";
 import { podDialect } from "../../resources/pods/flat.ts";
 import { podActions } from "../../resources/pods/lifecycle.ts";
 import { podOperations } from "../../resources/pods/operations.ts";
@@ -48,7 +50,8 @@ export const ownPods = {
     operation: lookup(podOperations.listPods),
     async answer({ caller }, context) {
       const asked = { ...ALL_OF_AN_ACCOUNT, includeClusterPods: true };
-      return (await context.services.pods.list(caller, asked)).items.map((item) => rowOf(item, context));
+      const { items } = await context.services.pods.list(caller, asked);
+      return mappedInSlices(items, SHOWN_IN_A_TURN, (item) => rowOf(item, context));
     },
   },
 } satisfies OperationFields;
