@@ -4,6 +4,7 @@ import type { JobState } from "../../ports/queue/job.ts";
 import type { Counter, JobChange } from "../../ports/queue/queue.ts";
 import { bigintArray, textArray } from "./arrays.ts";
 import type { Statement } from "./pool.ts";
+import { CHARGE_COLUMNS, chargesOf } from "./postgres-charges.ts";
 import { ADD_COUNTS, COLUMNS, type Columns, changedColumns, FIELDS, SETTABLE } from "./postgres-jobs.ts";
 import { TELL } from "./postgres-outbox.ts";
 import { DROP_OUTPUT } from "./postgres-outputs.ts";
@@ -24,6 +25,7 @@ interface Shape extends Columns {
   dropChunks: boolean;
   lower: { retention: boolean; expiry: boolean };
   expiry: boolean;
+  charge: boolean;
   place: "front" | "back" | undefined;
 }
 
@@ -42,13 +44,15 @@ function shapeOf({ when, set, clear = [], place, result, progress, lower = {}, a
     dropChunks: also.dropChunks ?? false,
     lower: { retention: lower.retentionMs !== undefined, expiry: lower.expiresAt !== undefined },
     expiry: also.expiry ?? false,
+    charge: also.charge !== undefined,
     place: set.state === "IN_QUEUE" ? (place ?? "front") : undefined,
   };
 }
 
 function nameOf(shape: Shape): string {
-  const { set, clear, from, to, fence, result, progress, count, webhook, dropChunks, lower, expiry, place } = shape;
-  const flags = [fence.holder, fence.attempt, webhook, dropChunks, lower.retention, lower.expiry, expiry];
+  const { set, clear, from, to, fence, result, progress, count, webhook, dropChunks, lower, place } = shape;
+  const { expiry, charge } = shape;
+  const flags = [fence.holder, fence.attempt, webhook, dropChunks, lower.retention, lower.expiry, expiry, charge];
   const counts = `${count.completed},${count.failed},${count.retried}`;
   return `${from} ${to} ${Object.keys(set)} -${clear} ${flags.map(Number).join("")} ${counts} ${result} ${progress} ${place}`;
 }
@@ -60,7 +64,7 @@ interface Given {
   value(change: JobChange, set: Columns["set"]): unknown;
 }
 
-function givenIn({ set, fence, result, progress, lower }: Shape): Given[] {
+function givenIn({ set, fence, result, progress, lower, charge }: Shape): Given[] {
   const columns = (Object.keys(set) as (keyof typeof SETTABLE)[]).filter((name) => name !== "state");
   const ifSo = (isGiven: boolean, name: string, type: string, value: Given["value"]): Given[] =>
     isGiven ? [{ name, type, value }] : [];
@@ -73,8 +77,17 @@ function givenIn({ set, fence, result, progress, lower }: Shape): Given[] {
     ...ifSo(progress === "given", "new_progress", "text", (change) => change.progress),
     ...ifSo(lower.retention, "less_retention_ms", "bigint", (change) => change.lower?.retentionMs),
     ...ifSo(lower.expiry, "less_expires_at", "bigint", (change) => change.lower?.expiresAt),
+    ...(charge ? CHARGED : []),
   ];
 }
+
+const CHARGED = CHARGE_COLUMNS.map(
+  ([column, field]): Given => ({
+    name: `charged_${column}`,
+    type: "bigint",
+    value: ({ also }) => also?.charge?.[field],
+  }),
+);
 
 const isNumber = (type: string) => type === "bigint" || type === "integer";
 
@@ -97,7 +110,7 @@ const FIRST_GIVEN = 2;
 const POSITIONS = { front: "-nextval('job_returns')", back: "nextval('job_positions')" };
 
 function textOf(shape: Shape, given: readonly Given[]): string {
-  const { fence, webhook, dropChunks, result, place, clear } = shape;
+  const { fence, webhook, dropChunks, result, place, clear, charge } = shape;
   const arrays = given.map(({ type }, i) => `$${FIRST_GIVEN + i}::${isNumber(type) ? "bigint" : "text"}[]`);
   const names = given.map(({ name }) => name);
   // Sorted by id, so that no two writers wait for each other.
@@ -108,8 +121,10 @@ function textOf(shape: Shape, given: readonly Given[]): string {
     ...(fence.holder ? ["jobs.holder IS NOT DISTINCT FROM its_holder"] : []),
     ...(fence.attempt ? ["jobs.attempt = its_attempt"] : []),
   ].join(" AND ");
-  const counted = countsOf(shape, `$${FIRST_GIVEN + given.length}::integer`);
-  const returned = `${COLUMNS}, jobs.low${webhook ? ", jobs.webhooks, jobs.ended_at" : ""}`;
+  const slot = `$${FIRST_GIVEN + given.length}::integer`;
+  const counted = countsOf(shape, slot);
+  const charged = charge ? `, jobs.caller, jobs.fare, ${CHARGED.map(({ name }) => name).join(", ")}` : "";
+  const returned = `${COLUMNS}, jobs.low${webhook ? ", jobs.webhooks, jobs.ended_at" : ""}${charged}`;
   const update = `UPDATE jobs SET ${assignments(shape, given).join(", ")} FROM`;
   return `
     WITH ${
@@ -125,6 +140,7 @@ function textOf(shape: Shape, given: readonly Given[]): string {
         : `done AS (${update} ${rows} WHERE ${fits} RETURNING n, ${returned})`
     }
     ${counted ? `, counted AS (${counted} ${ADD_COUNTS})` : ""}
+    ${charge ? `, charged AS (${chargesOf(slot)})` : ""}
     ${webhook ? `, told AS (${TELL})` : ""}
     ${dropChunks ? ", chunks AS (DELETE FROM job_chunks USING done WHERE job_chunks.job = done.id)" : ""}
     ${result === "removed" ? ", pieces AS (DELETE FROM job_payloads USING done WHERE job_payloads.job = done.id AND part = 'result')" : ""}
@@ -193,7 +209,7 @@ function planFor(name: string, shape: Shape): Plan {
     const given = givenIn(shape);
     // Names in PostgreSQL have at most 63 bytes.
     const statement = { name: `apply_${plans.size}`, text: textOf(shape, given) };
-    plan = { statement, given, counts: countsOf(shape, "") !== undefined };
+    plan = { statement, given, counts: shape.charge || countsOf(shape, "") !== undefined };
     plans.set(name, plan);
   }
   return plan;

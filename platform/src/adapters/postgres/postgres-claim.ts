@@ -6,6 +6,7 @@ import { bigintArray, textArray } from "./arrays.ts";
 import type { Sql, Statement } from "./pool.ts";
 import { ADD_COUNTS, COLUMNS, FIELDS, type JobRow, NOT_AWAITED, toJob } from "./postgres-jobs.ts";
 import { APART } from "./postgres-payloads.ts";
+import { nextInTurns, setTurn } from "./postgres-turns.ts";
 
 /** The length of a body. PostgreSQL stores the lengths of values, so no long text or piece is read for it. */
 const BODY_BYTES = `CASE WHEN body <> '${APART}' THEN octet_length(body)
@@ -16,17 +17,15 @@ const BODY_BYTES = `CASE WHEN body <> '${APART}' THEN octet_length(body)
  * to the askers. Jobs are numbered through all scans as if each scan found as many as it wants: `$5` holds the first job number of each
  * asker, so a number tells whose job it is. A job that is too long for its asker stays in the queue.
  */
-const CLAIM: Statement = {
-  name: "claim",
+const claiming = (name: string, waiting: string): Statement => ({
+  name,
   text: `
     WITH found AS MATERIALIZED (
       SELECT id, number, asker, bytes, sum(bytes) OVER (PARTITION BY asker ORDER BY number) AS bytes_so_far
       FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS scan (endpoint, before, total) CROSS JOIN LATERAL (
         SELECT id, bytes, number, width_bucket(number, $5::bigint[]) AS asker FROM (
           SELECT id, bytes, scan.before + row_number() OVER (ORDER BY low, position) AS number FROM (
-            SELECT id, low, position, ${BODY_BYTES} AS bytes FROM jobs
-            WHERE endpoint = scan.endpoint AND state = 'IN_QUEUE' AND ($4::text[] IS NULL OR id <> ALL ($4::text[]))
-            ORDER BY low, position LIMIT scan.total FOR UPDATE SKIP LOCKED
+            ${waiting}
           ) AS waiting
         ) AS numbered
       ) AS found
@@ -48,7 +47,22 @@ const CLAIM: Statement = {
       ${ADD_COUNTS}
     )
     SELECT asker, number, coalesce(bytes, 0)::bigint AS bytes, ${FIELDS}, body, (SELECT count(*) FROM found) - (SELECT count(*) FROM begun) AS left_over FROM begun`,
-};
+});
+
+const CLAIM = claiming(
+  "claim",
+  `SELECT id, low, position, ${BODY_BYTES} AS bytes FROM jobs
+   WHERE endpoint = scan.endpoint AND state = 'IN_QUEUE' AND ($4::text[] IS NULL OR id <> ALL ($4::text[]))
+   ORDER BY low, position LIMIT scan.total FOR UPDATE SKIP LOCKED`,
+);
+
+/** Claims the jobs that were chosen, in that order, as far as nobody has changed them meanwhile. */
+const CLAIM_CHOSEN = claiming(
+  "claim_chosen",
+  `SELECT id, false AS low, place AS position, ${BODY_BYTES} AS bytes
+   FROM unnest($4::text[]) WITH ORDINALITY AS chosen (job, place) JOIN jobs ON jobs.id = chosen.job
+   WHERE state = 'IN_QUEUE' ORDER BY place FOR UPDATE OF jobs SKIP LOCKED`,
+);
 
 type Row = JobRow & { asker: number; number: number; bytes: number; body: string; left_over: number };
 
@@ -59,19 +73,21 @@ export interface Begun {
   bytes: number;
 }
 
+/** Runs statements in one transaction. */
+type Whole = <T>(work: (sql: Sql) => Promise<T>) => Promise<T>;
+
 /** Requests for one endpoint, which share a scan. */
 type Scan = number[];
 
 /** The caller still has to fetch bodies that are kept apart. */
-export async function claimJobs(sql: Sql, asks: readonly Ask[], slot: number): Promise<Begun[][]> {
+export async function claimJobs(sql: Sql, asks: readonly Ask[], slot: number, whole: Whole): Promise<Begun[][]> {
   const claimed: Begun[][] = asks.map(() => []);
   const rounds = inRounds(asks);
   for (const scans of rounds) {
-    const parameters = parametersOf(
-      scans.map((scan) => scan.map((n) => asks[n]!)),
-      slot,
-    );
-    const begun = await sql<Row>(CLAIM, parameters);
+    const asked = scans.map((scan) => scan.map((n) => asks[n]!));
+    const begun = asked[0]![0]!.inTurns
+      ? await whole((inside) => claimInTurns(inside, asked[0]!, slot))
+      : await sql<Row>(CLAIM, parametersOf(asked, slot));
     begun.sort((one, other) => one.number - other.number);
     const askers = scans.flat();
     for (const row of begun)
@@ -80,6 +96,19 @@ export async function claimJobs(sql: Sql, asks: readonly Ask[], slot: number): P
     if (begun[0]?.left_over) rounds.push(...withoutServed(scans, claimed));
   }
   return claimed;
+}
+
+/** The claim of a shared endpoint. Its statements hold the endpoint's turn together. */
+async function claimInTurns(sql: Sql, asks: readonly Ask[], slot: number): Promise<Row[]> {
+  const { endpoint, except = [] } = asks[0]!;
+  const limit = asks.reduce((sum, ask) => sum + ask.limit, 0);
+  const chosen = await nextInTurns(sql, { endpoint, limit, except });
+  if (chosen.length === 0) return [];
+  const begun = await sql<Row>(CLAIM_CHOSEN, parametersOf([asks], slot, chosen));
+  const last = begun.reduce((latest, row) => (row.number > latest.number ? row : latest), begun[0]!);
+  const caller = last?.rare?.caller;
+  if (typeof caller === "string") await setTurn(sql, endpoint, caller);
+  return begun;
 }
 
 function withoutServed(scans: readonly Scan[], claimed: readonly Begun[][]): Scan[][] {
@@ -91,24 +120,28 @@ function withoutServed(scans: readonly Scan[], claimed: readonly Begun[][]): Sca
 function inRounds(asks: readonly Ask[]): Scan[][] {
   const shared = new Map<string, Scan>();
   const rounds: Scan[][] = [];
-  for (const [n, { endpoint, except, limit }] of asks.entries()) {
+  const turns = new Map<string, Scan>();
+  for (const [n, { endpoint, except, limit, inTurns }] of asks.entries()) {
     if (limit <= 0) continue;
     // An asker with exceptions has a scan of its own. Such askers are rare.
     if (except && except.length > 0) rounds.push([[n]]);
+    else if (inTurns) turns.set(endpoint, [...(turns.get(endpoint) ?? []), n]);
     else shared.set(endpoint, [...(shared.get(endpoint) ?? []), n]);
   }
+  // A shared endpoint has a round of its own, because its scan is chosen before.
+  for (const scan of turns.values()) rounds.push([scan]);
   return shared.size > 0 ? [[...shared.values()], ...rounds] : rounds;
 }
 
-function parametersOf(scans: readonly (readonly Ask[])[], slot: number): unknown[] {
+function parametersOf(scans: readonly (readonly Ask[])[], slot: number, chosen?: readonly string[]): unknown[] {
   const totals = scans.map((asks) => asks.reduce((sum, { limit }) => sum + limit, 0));
   const asks = scans.flat();
-  const { except } = asks[0]!;
+  const listed = chosen ?? asks[0]!.except;
   return [
     textArray(scans.map(([ask]) => ask!.endpoint)),
     bigintArray(sumsBefore(totals)),
     bigintArray(totals),
-    except && except.length > 0 ? textArray(except) : null,
+    listed && listed.length > 0 ? textArray(listed) : null,
     bigintArray(sumsBefore(asks.map(({ limit }) => limit)).map((before) => before + 1)),
     textArray(asks.map(({ holder }) => holder)),
     bigintArray(asks.map(({ now }) => now)),

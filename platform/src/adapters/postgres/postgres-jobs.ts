@@ -76,6 +76,20 @@ export const migrations = [
    CREATE INDEX outbox_of_endpoint ON outbox (endpoint, due_at);
    CREATE INDEX outbox_of_target ON outbox (endpoint, target, due_at);`,
   `ALTER TABLE jobs ADD COLUMN reason_code text;`,
+  // Jobs of shared endpoints. Others have no caller, and cost these indexes nothing.
+  `ALTER TABLE jobs ADD COLUMN caller text COLLATE "C", ADD COLUMN fare jsonb;
+   CREATE INDEX jobs_of_caller ON jobs (endpoint, low, caller, position) WHERE state = 'IN_QUEUE' AND caller IS NOT NULL;
+   CREATE INDEX running_of_caller ON jobs (endpoint, caller) WHERE state = 'IN_PROGRESS' AND caller IS NOT NULL;
+   -- The caller whose turn was last.
+   CREATE TABLE job_turns (endpoint text COLLATE "C" PRIMARY KEY, last text COLLATE "C" NOT NULL)
+     WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
+   -- What callers owe, as the sum over the writers' slots. It outlives the jobs and the endpoint.
+   CREATE TABLE job_charges (
+     caller text COLLATE "C", hour bigint, endpoint text COLLATE "C", share text COLLATE "C", slot integer,
+     requests bigint NOT NULL, execution_ms bigint NOT NULL, input_tokens bigint NOT NULL, output_tokens bigint NOT NULL,
+     amount bigint NOT NULL, PRIMARY KEY (caller, hour, endpoint, share, slot)
+   ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
+   CREATE INDEX job_charges_of_endpoint ON job_charges (endpoint, hour);`,
 ];
 
 /**
@@ -162,6 +176,10 @@ type Numbers = [
   ...[startedAt: number | null, deadline: number | null, endedAt: number | null, expiresAt: number | null],
 ];
 
+/** The columns of fields that no change sets. */
+const FIXED = { caller: "caller", fare: "fare" } as const;
+const COLUMN_OF_ANY = { ...COLUMN_OF, ...FIXED };
+
 /** Fields that only few jobs have. */
 const RARE = [
   "barred",
@@ -173,11 +191,13 @@ const RARE = [
   "sealed",
   "cursor",
   "deliveries",
-] as const satisfies (keyof typeof COLUMN_OF)[];
+  "caller",
+  "fare",
+] as const satisfies (keyof typeof COLUMN_OF_ANY)[];
 
 const listOf = (columns: readonly string[]) => columns.map((name) => `jobs.${name}`).join(", ");
-const rareColumns = listOf(RARE.map((name) => COLUMN_OF[name]));
-const rareObject = RARE.map((name) => `'${name}', jobs.${COLUMN_OF[name]}`).join(", ");
+const rareColumns = listOf(RARE.map((name) => COLUMN_OF_ANY[name]));
+const rareObject = RARE.map((name) => `'${name}', jobs.${COLUMN_OF_ANY[name]}`).join(", ");
 
 /** The columns of a job without its payloads, as they are read and as they are computed from its row. */
 export const FIELDS = "id, endpoint, state, holder, numbers, rare";

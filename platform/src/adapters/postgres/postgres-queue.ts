@@ -9,6 +9,9 @@ import { isAdmitted } from "../../ports/queue/fitting.ts";
 import { isKept, type Job, type NewJob } from "../../ports/queue/job.ts";
 import type {
   Ask,
+  CallerCounts,
+  ChargeFilter,
+  Charges,
   Chunk,
   ChunkPlace,
   Claimed,
@@ -32,6 +35,7 @@ import type { Patience } from "./connection.ts";
 import { type Migrating, migrate } from "./migrate.ts";
 import { endPool, openPool, type Pool, query, type Sql, type Statement, transaction } from "./pool.ts";
 import { applyInRounds, FIND, lockJobs } from "./postgres-apply.ts";
+import { readCharges } from "./postgres-charges.ts";
 import { type Begun, claimJobs } from "./postgres-claim.ts";
 import { demand } from "./postgres-demand.ts";
 import { findKnown, insertJobs, newlyQueued } from "./postgres-enqueue.ts";
@@ -51,6 +55,7 @@ import {
   writePieces,
 } from "./postgres-payloads.ts";
 import { expireSlice, purgeSlice, removeSlice, SLICE } from "./postgres-removal.ts";
+import { countCallers } from "./postgres-turns.ts";
 
 /** Counters are kept in this many sets, and each node picks one. Two nodes with the same set sometimes wait for each other. */
 const COUNTER_SETS = 8;
@@ -80,7 +85,10 @@ export class PostgresQueue implements Queue {
     // per job.
     const lane = new Lane();
     this.#enqueues = new Batcher((calls) => this.#enqueue(calls), lane);
-    this.#claims = new Batcher((asks) => claimJobs(this.#sql, asks, this.#slot("claim")), lane);
+    this.#claims = new Batcher(
+      (asks) => claimJobs(this.#sql, asks, this.#slot("claim"), (work) => this.#transaction(work)),
+      lane,
+    );
     this.#changes = new Batcher((calls) => this.#apply(calls), lane);
     this.#chunks = new Batcher(async (calls) => {
       await appendChunks(this.#sql, calls);
@@ -150,13 +158,14 @@ export class PostgresQueue implements Queue {
     return readChunks(this.#sql, id, after, limit, bytes);
   }
 
-  async list({ endpoint, states, holder, offset, limit, now }: JobFilter): Promise<{ jobs: Job[]; total: number }> {
+  async list(filter: JobFilter): Promise<{ jobs: Job[]; total: number }> {
+    const { endpoint, states, holder, caller, offset, limit, now } = filter;
     const where = `endpoint = $1 AND (expires_at IS NULL OR expires_at > $2) AND ($3::text[] IS NULL OR state = ANY ($3))
-       AND ($4::text IS NULL OR holder = $4)`;
-    const values = [endpoint, now, states ?? null, holder ?? null];
+       AND ($4::text IS NULL OR holder = $4) AND ($5::text IS NULL OR caller = $5)`;
+    const values = [endpoint, now, states ?? null, holder ?? null, caller ?? null];
     const [rows, [count]] = await Promise.all([
       this.#sql<JobRow>(
-        `SELECT ${COLUMNS} FROM jobs WHERE ${where} ORDER BY created_at DESC, id DESC LIMIT $5 OFFSET $6`,
+        `SELECT ${COLUMNS} FROM jobs WHERE ${where} ORDER BY created_at DESC, id DESC LIMIT $6 OFFSET $7`,
         [...values, limit, offset],
       ),
       this.#sql<{ total: number }>(`SELECT count(*) AS total FROM jobs WHERE ${where}`, values),
@@ -181,6 +190,7 @@ export class PostgresQueue implements Queue {
     while ((await this.#transaction((sql) => removeSlice(sql, endpoint))) === SLICE);
     await this.#transaction(async (sql) => {
       await sql("DELETE FROM job_counters WHERE endpoint = $1", [endpoint]);
+      await sql("DELETE FROM job_turns WHERE endpoint = $1", [endpoint]);
       await sql("DELETE FROM holders WHERE endpoint = $1", [endpoint]);
     });
   }
@@ -246,6 +256,14 @@ export class PostgresQueue implements Queue {
   async counts(endpoint: string): Promise<Counts> {
     const [counts] = await this.#sql<Counts>(COUNTS, [endpoint]);
     return counts!;
+  }
+
+  callers(endpoint: string): Promise<CallerCounts[]> {
+    return countCallers(this.#sql, endpoint);
+  }
+
+  charges(filter: ChargeFilter): Promise<Charges[]> {
+    return readCharges(this.#sql, filter);
   }
 
   demand(most: number): Promise<Demand[]> {

@@ -1,6 +1,7 @@
 /** The program beside the queue's SQLite file: its tables, and the journal's entries as statements. */
 import type { DatabaseSync } from "node:sqlite";
 import type { Entry, Stashed } from "../../ports/queue/journal.ts";
+import type { Charges } from "../../ports/queue/queue.ts";
 import { type Packed, unpack } from "./entry-wire.ts";
 import { sql } from "./statement.ts";
 import type { Program } from "./writer.ts";
@@ -43,6 +44,13 @@ const migrations = [
    DROP INDEX outbox_due;
    CREATE INDEX outbox_of_endpoint ON outbox (endpoint, due_at);
    CREATE INDEX outbox_of_target ON outbox (endpoint, target, due_at);`,
+  // What callers of shared endpoints owe. It outlives the jobs and the endpoint.
+  `CREATE TABLE charges (
+     caller TEXT NOT NULL, endpoint TEXT NOT NULL, share TEXT NOT NULL, hour INTEGER NOT NULL, requests INTEGER NOT NULL,
+     execution_ms INTEGER NOT NULL, input_tokens INTEGER NOT NULL, output_tokens INTEGER NOT NULL, amount INTEGER NOT NULL,
+     PRIMARY KEY (caller, hour, endpoint, share)
+   ) WITHOUT ROWID;
+   CREATE INDEX charges_of_endpoint ON charges (endpoint, hour);`,
 ];
 
 /** The caller removes these files, to which nothing refers any more, after the commit. */
@@ -72,6 +80,8 @@ function writeEntry(db: DatabaseSync, entry: Entry, freed: string[]): unknown {
       return removeEndpoint(db, entry, freed);
     case "count":
       return count(db, entry);
+    case "charge":
+      return charge(db, entry.charges);
     case "message": {
       const { job, url, endpoint, tries, dueAt, target } = entry.message;
       const row = [job, url, endpoint, tries, dueAt, target];
@@ -189,6 +199,15 @@ function count(db: DatabaseSync, { endpoint, count }: Extract<Entry, { do: "coun
     `INSERT INTO counters VALUES (?1, ?2, ?3, ?4) ON CONFLICT (endpoint)
      DO UPDATE SET completed = completed + ?2, failed = failed + ?3, retried = retried + ?4`,
   ).run(endpoint, count.completed ?? 0, count.failed ?? 0, count.retried ?? 0);
+}
+
+function charge(db: DatabaseSync, given: Charges): void {
+  const { caller, endpoint, share, hour, requests, executionMs, inputTokens, outputTokens, amount } = given;
+  sql(
+    db,
+    `INSERT INTO charges VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT DO UPDATE SET requests = requests + ?5,
+     execution_ms = execution_ms + ?6, input_tokens = input_tokens + ?7, output_tokens = output_tokens + ?8, amount = amount + ?9`,
+  ).run(caller, endpoint, share, hour, requests, executionMs, inputTokens, outputTokens, amount);
 }
 
 function settle(db: DatabaseSync, { job, url, next }: Extract<Entry, { do: "settle" }>): void {

@@ -9,6 +9,8 @@ import { jobLifecycle, type Payload } from "../../ports/queue/job.ts";
 import type { Entry, JobRow, Journal, Stashed, StoredBody, Written } from "../../ports/queue/journal.ts";
 import { pageOf, TARGETS_IN_A_PAGE } from "../../ports/queue/outgoing.ts";
 import type {
+  ChargeFilter,
+  Charges,
   Chunk,
   ChunkPlace,
   Counter,
@@ -237,6 +239,19 @@ export class SqliteJournal implements Journal {
   counters(endpoint: string): Record<Counter, number> {
     const row = this.#sql("SELECT completed, failed, retried FROM counters WHERE endpoint = ?").get(endpoint);
     return row ? (row as Record<Counter, number>) : { completed: 0, failed: 0, retried: 0 };
+  }
+
+  charges({ caller, endpoints, from, to }: ChargeFilter): Charges[] {
+    const where = [
+      "hour >= ? AND hour < ?",
+      ...(caller === undefined ? [] : ["caller = ?"]),
+      ...(endpoints ? [`endpoint IN (${endpoints.map(() => "?").join(", ")})`] : []),
+    ].join(" AND ");
+    const values = [from, to, ...(caller === undefined ? [] : [caller]), ...(endpoints ?? [])];
+    return this.#sql(
+      `SELECT caller, endpoint, share, hour, requests, execution_ms AS executionMs, input_tokens AS inputTokens,
+         output_tokens AS outputTokens, amount FROM charges WHERE ${where} ORDER BY hour, caller, endpoint, share`,
+    ).all(...values) as unknown as Charges[];
   }
 
   /** Steps from endpoint to endpoint along the index, however many messages each has. */

@@ -31,11 +31,13 @@ export class SqliteLists {
   }
 }
 
-export function listJobs(db: DatabaseSync, { endpoint, states, holder, offset, limit, now }: JobFilter): Listed {
+export function listJobs(db: DatabaseSync, filter: JobFilter): Listed {
+  const { endpoint, states, holder, caller, offset, limit, now } = filter;
   const where = `endpoint = ? AND (expires_at IS NULL OR expires_at > ?)
     ${states ? `AND state IN (${states.map(() => "?").join(", ")})` : ""}
-    ${holder === undefined ? "" : "AND json_extract(doc, '$.holder') = ?"}`;
-  const values = [endpoint, now, ...(states ?? []), ...(holder === undefined ? [] : [holder])];
+    ${holder === undefined ? "" : "AND json_extract(doc, '$.holder') = ?"}
+    ${caller === undefined ? "" : "AND json_extract(doc, '$.caller') = ?"}`;
+  const values = [endpoint, now, ...(states ?? []), ...[holder, caller].filter((one) => one !== undefined)];
   const rows = sql(
     db,
     `SELECT id, endpoint, state, position, created_at AS createdAt, expires_at AS expiresAt, doc

@@ -1,6 +1,6 @@
 /** Parts of the embedded queue's decisions that keep no state of their own. */
 import { storable, storableJson } from "../../kernel/storable.ts";
-import { type Job, type JobPolicy, jobLifecycle, type NewJob, type Payload } from "./job.ts";
+import { type Charge, type Job, type JobPolicy, jobLifecycle, type NewJob, type Payload } from "./job.ts";
 import { type Entry, isLarge, type Journal, type Stashed, toRow, type Written } from "./journal.ts";
 import { type LiveJob, snapshot } from "./live-job.ts";
 import { targetOf } from "./outgoing.ts";
@@ -32,10 +32,15 @@ export class Decision {
     const row = toRow(job, job.position);
     this.#entries.push({ do: "update", row, result, progress, dropChunks: also?.dropChunks, output: outputOf(change) });
     if (also?.count) this.#count(job.endpoint, also.count);
+    if (also?.charge && job.caller !== undefined && job.fare) this.#charge(job, also.charge);
     if (also?.webhook) for (const url of job.webhooks ?? []) this.#entries.push(messageOf(job, url));
     const made = snapshot(job);
     this.made.push(made);
     return made;
+  }
+
+  #charge({ caller, endpoint, fare }: LiveJob, charge: Charge): void {
+    this.#entries.push({ do: "charge", charges: { caller: caller!, endpoint, share: fare!.share, ...charge } });
   }
 
   /** Whether something must be written or awaited before the call may return. */
@@ -83,7 +88,7 @@ const QUEUED = jobLifecycle.begin("IN_QUEUE");
 
 /** Returns a job as it is right after it was accepted. */
 export function waitingJob(
-  { id, createdAt, webhooks, sealed }: Omit<NewJob, "body">,
+  { id, createdAt, webhooks, sealed, caller, fare }: Omit<NewJob, "body">,
   endpoint: string,
   policy: JobPolicy,
 ): Job {
@@ -102,6 +107,8 @@ export function waitingJob(
   };
   if (webhooks) job.webhooks = webhooks;
   if (sealed) job.sealed = sealed;
+  if (caller !== undefined) job.caller = caller;
+  if (fare) job.fare = fare;
   return job;
 }
 

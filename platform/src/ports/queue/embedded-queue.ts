@@ -30,7 +30,6 @@ import type {
   Chunk,
   Claimed,
   Counts,
-  Demand,
   Due,
   Enqueued,
   JobChange,
@@ -84,7 +83,7 @@ export class EmbeddedQueue implements Queue {
 
   async claim(ask: Ask): Promise<Claimed[]> {
     const bodies = new FittingBodies(this.#journal, ask.bytes);
-    const claimed = this.#lanes.of(ask.endpoint).take(ask.limit, ask.except, (job) => bodies.add(job));
+    const claimed = this.#lanes.of(ask.endpoint).take(ask, (job) => bodies.add(job));
     if (claimed.length === 0) return [];
     for (const job of claimed) this.#begin(job, ask);
     return bodies.readFor(claimed.map(snapshot), ask.admit);
@@ -122,9 +121,7 @@ export class EmbeddedQueue implements Queue {
     return ids.map((id) => this.#readJob(id)?.job).map((job) => (job && isKept(job, now) ? job : undefined));
   }
 
-  async chunks(...asked: Parameters<Queue["chunks"]>): Promise<Chunk[]> {
-    return this.#journal.chunks(...asked);
-  }
+  chunks: Queue["chunks"] = async (...asked) => this.#journal.chunks(...asked);
 
   async list(filter: JobFilter): Promise<{ jobs: Job[]; total: number }> {
     await this.#lateClaims.write();
@@ -140,7 +137,7 @@ export class EmbeddedQueue implements Queue {
       const waiting = slice.filter((job) => job.lane === "waiting" && this.#live.get(job.id) === job);
       const ids = waiting.map(({ id }) => id);
       if (ids.length === 0) continue;
-      const shown = waiting.map(({ shown, state, policy }) => shown ?? { state, policy });
+      const shown = waiting.map(({ shown, state, policy, caller }) => shown ?? { state, policy, caller });
       for (const job of waiting) this.#drop(job);
       await this.#journal.write([{ do: "remove", ids, rememberUntil: until }]);
       for (const job of shown) lanes.count(job, -1);
@@ -191,9 +188,11 @@ export class EmbeddedQueue implements Queue {
     return { ...this.#lanes.of(endpoint).counts, ...this.#journal.counters(endpoint) };
   }
 
-  async demand(most: number): Promise<Demand[]> {
-    return this.#lanes.demand(most);
-  }
+  callers: Queue["callers"] = async (endpoint) => this.#lanes.of(endpoint).callers();
+
+  charges: Queue["charges"] = async (filter) => this.#journal.charges(filter);
+
+  demand: Queue["demand"] = async (most) => this.#lanes.demand(most);
 
   tellers: Queue["tellers"] = async (now) => this.#journal.tellers(now);
 

@@ -88,6 +88,33 @@ export interface Job {
   deliveries?: Delivery[];
   /** The stored body holds a sealed credential, which is opened when a worker gets the job. */
   sealed?: true;
+  /** The account that submitted the job. Absent while the endpoint is not shared: then it can only be the endpoint's own. */
+  caller?: string;
+  /** What the caller of a shared endpoint pays, as it was when the job was submitted. */
+  fare?: Fare;
+}
+
+/** The price of a job on a shared endpoint, in 1e-9 USD. */
+export interface Fare {
+  /** The name under which the endpoint was called. */
+  share: string;
+  perRequest: number;
+  perSecond: number;
+  /** For each token that the worker reports, in and out. */
+  perInputToken: number;
+  perOutputToken: number;
+}
+
+/** What an ended job adds to its caller's bill. */
+export interface Charge {
+  /** The start of the hour in which the job ended. */
+  hour: number;
+  requests: number;
+  executionMs: number;
+  inputTokens: number;
+  outputTokens: number;
+  /** In 1e-9 USD. */
+  amount: number;
 }
 
 type OptionalField = { [Name in keyof Job]-?: undefined extends Job[Name] ? Name : never }[keyof Job];
@@ -108,6 +135,8 @@ const optionalFields: Record<OptionalField, true> = {
   sealed: true,
   cursor: true,
   deliveries: true,
+  caller: true,
+  fare: true,
 };
 
 export const OPTIONAL_FIELDS = Object.keys(optionalFields) as OptionalField[];
@@ -135,6 +164,8 @@ export interface NewJob {
   createdAt: number;
   webhooks?: string[];
   sealed?: true;
+  caller?: string;
+  fare?: Fare;
   /** The request body as it came: an object whose `input` is the job's input. */
   body: Payload;
   /** A key that the caller chose. A second job with the same key returns the first job. */

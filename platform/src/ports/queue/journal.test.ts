@@ -36,6 +36,8 @@ const ended: Required<Job> = {
   sealed: true,
   cursor: { attempt: 1, sequence: 2 },
   deliveries: [{ url: "http://a/{}", at: 17, status: 200 }],
+  caller: "another",
+  fare: { share: "a-model", perRequest: 1, perSecond: 2, perInputToken: 3, perOutputToken: 4 },
 };
 
 test.each([

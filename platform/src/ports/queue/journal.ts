@@ -2,6 +2,8 @@
 import type { Admit } from "../../kernel/body-memory.ts";
 import type { Job, JobPolicy, Payload } from "./job.ts";
 import type {
+  ChargeFilter,
+  Charges,
   Chunk,
   ChunkPlace,
   Counter,
@@ -54,6 +56,7 @@ export type Entry =
   /** Removes up to `limit` of its jobs and returns how many. A smaller number than the limit means that nothing is left. */
   | { do: "removeEndpoint"; endpoint: string; limit: number }
   | { do: "count"; endpoint: string; count: Partial<Record<Counter, number>> }
+  | { do: "charge"; charges: Charges }
   | { do: "message"; message: Outgoing }
   | { do: "settle"; job: string; url: string; next: { tries: number; dueAt: number } | "done" }
   | { do: "chunks"; chunks: Chunk[] }
@@ -102,6 +105,7 @@ export interface Journal {
   list(filter: JobFilter): Promise<{ rows: JobRow[]; total: number }>;
   chunks(id: string, after: ChunkPlace, limit: number, bytes?: number): Chunk[];
   counters(endpoint: string): Record<Counter, number>;
+  charges(filter: ChargeFilter): Charges[];
   tellers(now: number): string[];
   outgoing(ask: OutgoingAsk): OutgoingPage;
   /** Whether an `expire` entry would find anything, so that a quiet queue writes nothing. */
@@ -148,6 +152,8 @@ function docOf(job: Job): string {
   if (job.sealed !== undefined) doc += `,"sealed":${job.sealed}`;
   if (job.cursor !== undefined) doc += `,"cursor":${JSON.stringify(job.cursor)}`;
   if (job.deliveries !== undefined) doc += `,"deliveries":${JSON.stringify(job.deliveries)}`;
+  if (job.caller !== undefined) doc += `,"caller":${JSON.stringify(job.caller)}`;
+  if (job.fare !== undefined) doc += `,"fare":${JSON.stringify(job.fare)}`;
   return `${doc}}`;
 }
 

@@ -1,7 +1,7 @@
 /** A job in the embedded queue's memory: the record itself, and what the queue must know about it. */
 import type { ReasonCode } from "../../kernel/reason.ts";
 import type { Timed } from "./deadline-heap.ts";
-import { type Delivery, type Job, type JobPolicy, jobLifecycle, type LargeOutput } from "./job.ts";
+import { type Delivery, type Fare, type Job, type JobPolicy, jobLifecycle, type LargeOutput } from "./job.ts";
 
 /**
  * Times are kept as distances from the first one ever seen. V8 stores numbers below 2^31 in the object itself, and larger ones as separate
@@ -47,6 +47,8 @@ export class LiveJob implements Job, Timed {
   declare sealed?: true;
   declare cursor?: { attempt: number; sequence: number };
   declare deliveries?: Delivery[];
+  declare caller?: string;
+  declare fare?: Fare;
 
   constructor(job: Job, position: number, body: string | undefined) {
     this.id = job.id;
@@ -103,6 +105,8 @@ function copyOptional(from: Job, to: Job): void {
   if (from.sealed !== undefined) to.sealed = from.sealed;
   if (from.cursor !== undefined) to.cursor = from.cursor;
   if (from.deliveries !== undefined) to.deliveries = from.deliveries;
+  if (from.caller !== undefined) to.caller = from.caller;
+  if (from.fare !== undefined) to.fare = from.fare;
 }
 
 /** Returns a copy that later changes do not affect. */

@@ -13,6 +13,8 @@ import {
 } from "./journal.ts";
 import { pageOf, TARGETS_IN_A_PAGE } from "./outgoing.ts";
 import type {
+  ChargeFilter,
+  Charges,
   Chunk,
   ChunkPlace,
   Counter,
@@ -35,6 +37,11 @@ interface Kept {
 
 const PIECE_BYTES = 256 * 1024;
 
+const CHARGE_KEY = ["caller", "endpoint", "share", "hour"] as const;
+const CHARGE_SUMS = ["requests", "executionMs", "inputTokens", "outputTokens", "amount"] as const;
+const byHour = (a: Charges, b: Charges) =>
+  a.hour - b.hour || (a.caller + a.endpoint + a.share < b.caller + b.endpoint + b.share ? -1 : 1);
+
 const text = (stashed: Stashed) => stashed as string;
 const outgoingKey = (job: string, url: string) => JSON.stringify([job, url]);
 
@@ -45,6 +52,7 @@ export class MemoryJournal implements Journal {
   readonly #counters = new Map<string, Record<Counter, number>>();
   readonly #outgoing = new Map<string, Outgoing>();
   readonly #chunks = new Map<string, Chunk[]>();
+  readonly #charges: Charges[] = [];
   readonly #outputs = new Map<string, Uint8Array>();
   #staged = 0;
   readonly outputs: LargeOutputs = {
@@ -125,12 +133,14 @@ export class MemoryJournal implements Journal {
     return (this.#purged.get(id) ?? Number.NEGATIVE_INFINITY) > now;
   }
 
-  async list({ endpoint, states, holder, offset, limit, now }: JobFilter): Promise<{ rows: JobRow[]; total: number }> {
+  async list(filter: JobFilter): Promise<{ rows: JobRow[]; total: number }> {
+    const { endpoint, states, holder, caller, offset, limit, now } = filter;
     const rows = [...this.#jobs.values()]
       .map(({ row }) => row)
       .filter((row) => row.endpoint === endpoint && (!states || states.includes(row.state)))
       .filter(({ expiresAt }) => expiresAt === null || expiresAt > now)
       .filter((row) => holder === undefined || fromRow(row).holder === holder)
+      .filter((row) => caller === undefined || fromRow(row).caller === caller)
       .sort((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1));
     return { rows: rows.slice(offset, offset + limit), total: rows.length };
   }
@@ -146,6 +156,15 @@ export class MemoryJournal implements Journal {
 
   counters(endpoint: string): Record<Counter, number> {
     return this.#counters.get(endpoint) ?? { completed: 0, failed: 0, retried: 0 };
+  }
+
+  charges({ caller, endpoints, from, to }: ChargeFilter): Charges[] {
+    return this.#charges
+      .filter((one) => caller === undefined || one.caller === caller)
+      .filter((one) => !endpoints || endpoints.includes(one.endpoint))
+      .filter(({ hour }) => hour >= from && hour < to)
+      .map((one) => ({ ...one }))
+      .sort(byHour);
   }
 
   tellers(now: number): string[] {
@@ -199,6 +218,8 @@ export class MemoryJournal implements Journal {
         return 0;
       case "count":
         return this.#counters.set(entry.endpoint, added(this.counters(entry.endpoint), entry.count));
+      case "charge":
+        return this.#charge(entry.charges);
       case "message":
         return this.#outgoing.set(outgoingKey(entry.message.job, entry.message.url), entry.message);
       case "settle":
@@ -223,6 +244,12 @@ export class MemoryJournal implements Journal {
     if (output === undefined) return;
     if (kept.output !== undefined) this.#outputs.delete(kept.output);
     kept.output = output ?? undefined;
+  }
+
+  #charge(charges: Charges): void {
+    const known = this.#charges.find((one) => CHARGE_KEY.every((name) => one[name] === charges[name]));
+    if (known) for (const name of CHARGE_SUMS) known[name] += charges[name];
+    else this.#charges.push({ ...charges });
   }
 
   #append(chunk: Chunk): void {

@@ -27,6 +27,7 @@ import { readingConformance } from "./reading.conformance.ts";
 import { removalConformance } from "./removal.conformance.ts";
 import { resealConformance } from "./reseal.conformance.ts";
 import { restartConformance } from "./restart.conformance.ts";
+import { turnsConformance } from "./turns.conformance.ts";
 
 export function queueConformance(name: string, open: OpenQueue): void {
   describe.concurrent(`${name} is a Queue`, () => {
@@ -44,6 +45,7 @@ export function queueConformance(name: string, open: OpenQueue): void {
     describe("counters and outbox", () => outboxConformance(open));
     describe("reseal", () => resealConformance(open));
     describe("restarts", () => restartConformance(open));
+    describe("callers of a shared endpoint", () => turnsConformance(open));
   });
 }
 

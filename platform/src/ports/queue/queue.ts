@@ -1,9 +1,9 @@
 /** The queue port: jobs, payloads, chunks, idempotency keys, counters of endpoints and the webhook outbox, changed together. */
 import type { Admit } from "../../kernel/body-memory.ts";
-import type { Job, JobState, LargeOutput, NewJob, Payload } from "./job.ts";
+import type { Charge, Job, JobState, LargeOutput, NewJob, Payload } from "./job.ts";
 
 /** Fields that a change may set. The output that `large` names must be staged, and belongs to the job from then on. */
-export type JobFields = Partial<Omit<Job, "id" | "endpoint" | "createdAt">>;
+export type JobFields = Partial<Omit<Job, "id" | "endpoint" | "createdAt" | "caller" | "fare">>;
 
 export type Counter = "completed" | "failed" | "retried";
 
@@ -27,6 +27,8 @@ export interface JobChange {
     dropChunks?: boolean;
     /** Sets the expiry: the job's retention at that time, counted from its end. */
     expiry?: boolean;
+    /** Added to what the job's caller owes for this endpoint. Nothing happens if the job has no fare. */
+    charge?: Charge;
   };
 }
 
@@ -52,6 +54,11 @@ export interface Ask {
   now: number;
   /** Jobs that this holder must not get, because it may still be working on an earlier attempt. */
   except?: readonly string[];
+  /**
+   * Callers take turns: one job of each that waits, then the next of each. Jobs without a caller come first, since they were submitted before
+   * the endpoint was shared. Without this, callers make no difference.
+   */
+  inTurns?: boolean;
   /** Asked before bodies are loaded that are long together. If it refuses, the jobs come without bodies, and the caller hands them back. */
   admit?: Admit;
 }
@@ -109,6 +116,29 @@ export interface Demand extends Pick<Counts, "inQueue" | "lowPriorityInQueue" | 
   waitingSince: number[];
 }
 
+/** The live jobs of one caller of a shared endpoint. */
+export interface CallerCounts {
+  caller: string;
+  inQueue: number;
+  inProgress: number;
+}
+
+/** The sum of what ended in one hour for one caller, endpoint and name. */
+export interface Charges extends Charge {
+  caller: string;
+  endpoint: string;
+  share: string;
+}
+
+/** Charges of a caller, of endpoints, or of both. */
+export interface ChargeFilter {
+  caller?: string;
+  endpoints?: readonly string[];
+  /** Hours that begin within this time. */
+  from: number;
+  to: number;
+}
+
 export interface Outgoing {
   job: string;
   endpoint: string;
@@ -141,6 +171,8 @@ export interface JobFilter {
   states?: readonly JobState[];
   /** Only jobs that this holder has, or had last. */
   holder?: string;
+  /** Only jobs that this account submitted. */
+  caller?: string;
   offset: number;
   limit: number;
   now: number;
@@ -237,6 +269,10 @@ export interface Queue extends Holders, Outbox, AsyncDisposable {
   /** Removes up to `limit` expired jobs, except those with messages still to be sent. Returns how many. */
   expire(now: number, limit: number): Promise<number>;
   counts(endpoint: string): Promise<Counts>;
+  /** Returns the callers with waiting or running jobs, sorted by name. */
+  callers(endpoint: string): Promise<CallerCounts[]>;
+  /** Returns what was charged, sorted by hour. Charges stay when their endpoint is removed. */
+  charges(filter: ChargeFilter): Promise<Charges[]>;
   /** Returns the demand of every endpoint with waiting or running jobs, with up to `most` entries of `waitingSince` each. */
   demand(most: number): Promise<Demand[]>;
 }

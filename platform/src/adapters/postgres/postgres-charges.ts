@@ -1,0 +1,41 @@
+/** What callers of shared endpoints owe, in PostgreSQL. It is written in the statement that ends the job. */
+import type { Charge } from "../../ports/queue/job.ts";
+import type { ChargeFilter, Charges } from "../../ports/queue/queue.ts";
+import type { Sql } from "./pool.ts";
+
+/** The columns of a charge. All but the hour are added up. */
+export const CHARGE_COLUMNS = [
+  ["hour", "hour"],
+  ["requests", "requests"],
+  ["execution_ms", "executionMs"],
+  ["input_tokens", "inputTokens"],
+  ["output_tokens", "outputTokens"],
+  ["amount", "amount"],
+] as const satisfies [string, keyof Charge][];
+
+const SUMMED = CHARGE_COLUMNS.slice(1).map(([column]) => column);
+
+/** Charges the jobs in `done`. Each writer has a slot, so that none waits for another's commit. */
+export function chargesOf(slot: string): string {
+  return `INSERT INTO job_charges (caller, hour, endpoint, share, slot, ${SUMMED.join(", ")})
+    SELECT caller, charged_hour, endpoint, fare ->> 'share', ${slot}, ${SUMMED.map((column) => `sum(charged_${column})`).join(", ")}
+    FROM done WHERE caller IS NOT NULL AND fare IS NOT NULL GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4
+    ON CONFLICT (caller, hour, endpoint, share, slot) DO UPDATE
+    SET ${SUMMED.map((column) => `${column} = job_charges.${column} + excluded.${column}`).join(", ")}`;
+}
+
+export function readCharges(sql: Sql, { caller, endpoints, from, to }: ChargeFilter): Promise<Charges[]> {
+  const values: unknown[] = [from, to];
+  const value = (given: unknown) => `$${values.push(given)}`;
+  const where = [
+    "hour >= $1 AND hour < $2",
+    ...(caller === undefined ? [] : [`caller = ${value(caller)}`]),
+    ...(endpoints ? [`endpoint = ANY (${value(endpoints)}::text[])`] : []),
+  ].join(" AND ");
+  const sums = CHARGE_COLUMNS.slice(1).map(([column, field]) => `sum(${column})::bigint AS "${field}"`);
+  return sql<Charges>(
+    `SELECT caller, endpoint, share, hour, ${sums.join(", ")} FROM job_charges WHERE ${where}
+     GROUP BY hour, caller, endpoint, share ORDER BY hour, caller, endpoint, share`,
+    values,
+  );
+}

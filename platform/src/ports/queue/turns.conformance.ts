@@ -1,0 +1,228 @@
+/** What every Queue guarantees about the callers of a shared endpoint: turns, counts, lists and charges. */
+import { describe, expect, test } from "vitest";
+import {
+  apply,
+  claim,
+  claimIds,
+  ENDPOINT,
+  enqueue,
+  finish,
+  giveBack,
+  NOW,
+  newJob,
+  numbered,
+  type OpenQueue,
+} from "./conformance-jobs.ts";
+import type { Charge, Fare, NewJob } from "./job.ts";
+import type { Queue } from "./queue.ts";
+
+const HOUR = 3_600_000;
+const FARE: Fare = { share: "model", perRequest: 5, perSecond: 7, perInputToken: 1, perOutputToken: 2 };
+const CHARGE: Charge = {
+  hour: NOW - (NOW % HOUR),
+  requests: 1,
+  executionMs: 20,
+  inputTokens: 3,
+  outputTokens: 4,
+  amount: 9,
+};
+
+const of = (caller: string, id: string, options: Partial<NewJob> = {}) =>
+  newJob(id, { caller, ...options } as Parameters<typeof newJob>[1]);
+const low = (caller: string, id: string) => newJob(id, { caller, policy: { lowPriority: true } });
+
+async function claimOneByOne(queue: Queue, count: number): Promise<string[]> {
+  const ids: string[] = [];
+  for (let i = 0; i < count; i++) ids.push(...(await claimIds(queue, { limit: 1, inTurns: true })));
+  return ids;
+}
+
+export function turnsConformance(open: OpenQueue): void {
+  describe("turns", () => {
+    test.each(["together", "one by one"])("each caller has one job, then each the next: claimed %s", async (how) => {
+      await using opened = await open();
+      await opened.queue.enqueue(numbered(5, "a").map((id) => of("a", id)));
+      await opened.queue.enqueue([of("b", "b0"), of("b", "b1"), of("c", "c0")]);
+      const ids =
+        how === "together"
+          ? await claimIds(opened.queue, { limit: 8, inTurns: true })
+          : await claimOneByOne(opened.queue, 8);
+      expect([...ids.slice(0, 3)].sort()).toEqual(["a0", "b0", "c0"]);
+      expect([...ids.slice(3, 5)].sort()).toEqual(["a1", "b1"]);
+      expect(ids.slice(5)).toEqual(["a2", "a3", "a4"]);
+    });
+
+    test("a caller who comes late waits for one job of each other, not for all of theirs", async () => {
+      await using opened = await open();
+      await opened.queue.enqueue(numbered(50, "a").map((id) => of("a", id)));
+      await opened.queue.enqueue(numbered(50, "b").map((id) => of("b", id)));
+      await claimOneByOne(opened.queue, 21);
+      await opened.queue.enqueue([of("late", "late")]);
+      expect(await claimOneByOne(opened.queue, 3)).toContain("late");
+    });
+
+    test("a caller who was away does not catch up on turns", async () => {
+      await using opened = await open();
+      await opened.queue.enqueue(numbered(20, "a").map((id) => of("a", id)));
+      await claimOneByOne(opened.queue, 10);
+      await opened.queue.enqueue(numbered(10, "b").map((id) => of("b", id)));
+      const ids = await claimOneByOne(opened.queue, 8);
+      expect(ids.filter((id) => id.startsWith("b"))).toHaveLength(4);
+    });
+
+    test("low priority of all comes after the others of all", async () => {
+      await using opened = await open();
+      await opened.queue.enqueue([low("b", "low"), of("a", "a0"), of("a", "a1"), of("b", "b0")]);
+      const ids = await claimIds(opened.queue, { inTurns: true });
+      expect(ids[3]).toBe("low");
+    });
+
+    test("jobs without a caller come first, since they are older than the sharing", async () => {
+      await using opened = await open();
+      await enqueue(opened.queue, "own0", "own1");
+      await opened.queue.enqueue([of("a", "a0")]);
+      expect(await claimIds(opened.queue, { inTurns: true })).toEqual(["own0", "own1", "a0"]);
+    });
+
+    test("a returned job is the next of its caller", async () => {
+      await using opened = await open();
+      await opened.queue.enqueue([of("a", "a0"), of("a", "a1"), of("b", "b0"), of("b", "b1")]);
+      expect((await claimOneByOne(opened.queue, 2)).sort()).toEqual(["a0", "b0"]);
+      await apply(opened.queue, giveBack("a0"));
+      expect((await claimOneByOne(opened.queue, 2)).sort()).toEqual(["a0", "b1"]);
+    });
+
+    test("without turns, callers make no difference", async () => {
+      await using opened = await open();
+      await opened.queue.enqueue([of("b", "1"), newJob("2"), of("a", "3"), of("b", "4"), newJob("5")]);
+      expect(await claimIds(opened.queue)).toEqual(["1", "2", "3", "4", "5"]);
+    });
+
+    test("jobs that the asker must not get stay for others, and cost their caller no turn", async () => {
+      await using opened = await open();
+      await opened.queue.enqueue([of("a", "a0"), of("b", "b0"), of("b", "b1")]);
+      const got = await claimIds(opened.queue, { limit: 1, inTurns: true, except: ["a0"] });
+      expect(got).toEqual(["b0"]);
+      expect((await claimIds(opened.queue, { inTurns: true })).sort()).toEqual(["a0", "b1"]);
+    });
+
+    test("two nodes share the turns", async ({ skip }) => {
+      await using opened = await open();
+      if (typeof opened.another !== "function") return skip(opened.another.cannot);
+      await using second = await opened.another();
+      await opened.queue.enqueue(numbered(20, "a").map((id) => of("a", id)));
+      await opened.queue.enqueue(numbered(20, "b").map((id) => of("b", id)));
+      const ids: string[] = [];
+      for (let i = 0; i < 10; i++) {
+        const some = await Promise.all([opened.queue, second].map((queue) => claimOneByOne(queue, 1)));
+        ids.push(...some.flat());
+      }
+      expect(ids.filter((id) => id.startsWith("a"))).toHaveLength(10);
+    });
+
+    test("the order outlives a restart", async ({ skip }) => {
+      await using opened = await open();
+      if (typeof opened.reopen !== "function") return skip(opened.reopen.cannot);
+      await opened.queue.enqueue([of("a", "a0"), of("a", "a1"), of("b", "b0")]);
+      const queue = await opened.reopen();
+      expect((await claimOneByOne(queue, 2)).sort()).toEqual(["a0", "b0"]);
+      expect((await queue.read("a1", NOW)) as object).toMatchObject({ job: { caller: "a" } });
+    });
+  });
+
+  describe("callers", () => {
+    test("are counted while their jobs wait or run", async () => {
+      await using opened = await open();
+      const { queue } = opened;
+      await queue.enqueue([of("b", "b0"), of("a", "a0"), of("a", "a1"), newJob("own")]);
+      await claim(queue, { limit: 2 });
+      expect(await queue.callers(ENDPOINT)).toEqual([
+        { caller: "a", inQueue: 1, inProgress: 1 },
+        { caller: "b", inQueue: 0, inProgress: 1 },
+      ]);
+      await apply(queue, finish("b0"));
+      await queue.purge(ENDPOINT, NOW + 1);
+      expect(await queue.callers(ENDPOINT)).toEqual([{ caller: "a", inQueue: 0, inProgress: 1 }]);
+      expect(await queue.callers("another")).toEqual([]);
+    });
+
+    test("have lists of their own", async () => {
+      await using opened = await open();
+      const { queue } = opened;
+      await queue.enqueue([of("a", "a0"), of("b", "b0"), newJob("own")]);
+      const listed = async (caller: string) => {
+        const { jobs, total } = await queue.list({ endpoint: ENDPOINT, caller, offset: 0, limit: 9, now: NOW });
+        return [jobs.map(({ id }) => id), total];
+      };
+      expect(await listed("a")).toEqual([["a0"], 1]);
+      expect(await listed("nobody")).toEqual([[], 0]);
+    });
+
+    test("a job keeps its caller and its fare", async () => {
+      await using opened = await open();
+      await opened.queue.enqueue([of("a", "a0", { fare: FARE })]);
+      const [claimed] = await claim(opened.queue, { inTurns: true });
+      expect(claimed!.job).toMatchObject({ caller: "a", fare: FARE });
+      await apply(opened.queue, finish("a0"));
+      expect(await opened.queue.read("a0", NOW)).toMatchObject({
+        job: { caller: "a", fare: FARE, state: "COMPLETED" },
+      });
+    });
+  });
+
+  describe("charges", () => {
+    const all = { from: 0, to: NOW + HOUR };
+    const ended = (id: string, charge = CHARGE) => finish(id, { also: { charge } });
+
+    test("are added up by caller, hour, endpoint and name, with the end of each job", async () => {
+      await using opened = await open();
+      const { queue } = opened;
+      const later = { ...CHARGE, hour: CHARGE.hour + HOUR, amount: 100 };
+      await queue.enqueue(["1", "2", "3"].map((id) => of("a", id, { fare: FARE })));
+      await queue.enqueue([of("b", "4", { fare: { ...FARE, share: "other" } })]);
+      await claim(queue, { limit: 4 });
+      await apply(queue, ended("1"), ended("2"));
+      await apply(queue, ended("3", later), ended("4"));
+      const twice = { ...CHARGE, requests: 2, executionMs: 40, inputTokens: 6, outputTokens: 8, amount: 18 };
+      const ofA = [
+        { caller: "a", endpoint: ENDPOINT, share: "model", ...twice },
+        { caller: "a", endpoint: ENDPOINT, share: "model", ...later },
+      ];
+      const ofB = { caller: "b", endpoint: ENDPOINT, share: "other", ...CHARGE };
+      expect(await queue.charges({ caller: "a", from: 0, to: later.hour + 1 })).toEqual(ofA);
+      expect(await queue.charges({ endpoints: [ENDPOINT], from: 0, to: later.hour })).toEqual([ofA[0], ofB]);
+      expect(await queue.charges({ caller: "b", endpoints: ["another"], ...all })).toEqual([]);
+      expect(await queue.charges({ endpoints: [], ...all })).toEqual([]);
+    });
+
+    test("a refused change charges nothing, and neither does a job without a fare", async () => {
+      await using opened = await open();
+      const { queue } = opened;
+      await queue.enqueue([of("a", "1", { fare: FARE }), newJob("own"), of("a", "free")]);
+      await claim(queue, { limit: 3 });
+      await apply(queue, ended("1"), ended("own"), ended("free"));
+      expect(await queue.apply([ended("1")])).toMatchObject([{ applied: false }]);
+      expect(await queue.charges({ caller: "a", ...all })).toMatchObject([{ requests: 1, amount: 9 }]);
+    });
+
+    test("stay when the endpoint is removed", async () => {
+      await using opened = await open();
+      const { queue } = opened;
+      await queue.enqueue([of("a", "1", { fare: FARE })]);
+      await claim(queue);
+      await apply(queue, ended("1"));
+      await queue.removeEndpoint(ENDPOINT);
+      expect(await queue.charges({ caller: "a", ...all })).toMatchObject([{ amount: 9 }]);
+    });
+
+    test("outlive a restart", async ({ skip }) => {
+      await using opened = await open();
+      if (typeof opened.reopen !== "function") return skip(opened.reopen.cannot);
+      await opened.queue.enqueue([of("a", "1", { fare: FARE })]);
+      await claim(opened.queue);
+      await apply(opened.queue, ended("1"));
+      const queue = await opened.reopen();
+      expect(await queue.charges({ caller: "a", ...all })).toMatchObject([{ amount: 9 }]);
+    });
+  });
+}
