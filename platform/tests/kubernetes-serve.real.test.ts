@@ -1,13 +1,10 @@
 /** A server that runs workers and Pods on a Kubernetes cluster, as a person would run it. */
-import { once } from "node:events";
-import { readFile, rm } from "node:fs/promises";
-import { type AddressInfo, createServer } from "node:net";
-import { join } from "node:path";
-import { afterAll, expect, inject, test } from "vitest";
-import { type KubeApi, unlessNotFound } from "../src/adapters/kubernetes/kube-api.ts";
-import { type KubeList, label, note, type Pod } from "../src/adapters/kubernetes/kube-objects.ts";
+import { readFile } from "node:fs/promises";
+import { afterAll, expect, test } from "vitest";
+import { label } from "../src/adapters/kubernetes/kube-objects.ts";
 import { stay } from "../src/kernel/clock.ts";
-import { MACHINE, openApi, SHARED } from "./kubernetes-world.ts";
+import { clearCluster, podsOf, settings } from "./kubernetes-server.ts";
+import { openApi } from "./kubernetes-world.ts";
 import { PodWalk, walk } from "./pod-walk.ts";
 import { KUBERNETES_IMAGE } from "./real-kubernetes.ts";
 import { walkBySsh } from "./ssh-walk.ts";
@@ -20,51 +17,7 @@ const pod = async () => ({
   cmd: ["--input-type=module", "--eval", await readFile(PROGRAM, "utf8")],
 });
 
-async function freePort(): Promise<string> {
-  const server = createServer().listen(0, MACHINE);
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return String(port);
-}
-
-let made = 0;
-const namespaces: string[] = [];
-
-afterAll(async () => {
-  const api = openApi();
-  for (const namespace of namespaces) await api.call("DELETE", `/api/v1/namespaces/${namespace}`).catch(unlessNotFound);
-  api[Symbol.dispose]();
-  await rm(SHARED, { recursive: true, force: true });
-});
-
-/** Each server has a namespace of its own, which is another cluster for it. */
-async function settings() {
-  const port = await freePort();
-  const namespace = `millrace-serve-${process.pid}-${++made}`;
-  namespaces.push(namespace);
-  const folder = join(SHARED, namespace);
-  const env = {
-    MILLRACE_COMPUTE: "kubernetes",
-    MILLRACE_HOST: MACHINE,
-    MILLRACE_PORT: port,
-    MILLRACE_KUBECONFIG: inject("kubeconfig"),
-    MILLRACE_KUBERNETES_NAMESPACE: namespace,
-    MILLRACE_WORKER_URL: `http://${MACHINE}:${port}`,
-    MILLRACE_KUBERNETES_IMAGES: "millrace.test/*",
-    MILLRACE_KUBERNETES_NAMES_IMAGE: "millrace.test/busybox:1",
-    MILLRACE_KUBERNETES_CPU_SHARE: "0.05",
-    MILLRACE_VOLUMES: folder,
-    MILLRACE_KUBERNETES_VOLUMES: `host:${folder}`,
-  };
-  return { env, port, namespace };
-}
-
-const podsOf = async (api: KubeApi, namespace: string, owner: string) => {
-  const { items } = await api.call<KubeList<Pod>>("GET", `/api/v1/namespaces/${namespace}/pods`);
-  return items.filter(({ metadata }) => metadata.annotations?.[note.owner] === owner);
-};
+afterAll(clearCluster);
 
 test.concurrent("a job is done by a worker in a Kubernetes Pod, which outlives its server and ends with the next one", async ({
   onTestFailed,

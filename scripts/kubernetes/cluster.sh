@@ -306,7 +306,10 @@ pretend_gpus() {
   local node
   for node in $nodes; do
     kubectl label node "node-$node" --overwrite nvidia.com/gpu.memory=81920 nvidia.com/cuda.driver.major=12 \
-      nvidia.com/cuda.runtime.major=12 nvidia.com/cuda.runtime.minor=8 millrace.dev/pretended-gpus=true >/dev/null
+      nvidia.com/cuda.runtime.major=12 nvidia.com/cuda.runtime.minor=8 millrace.dev/pretended-gpus=true \
+      millrace.test/product=NVIDIA-A40 >/dev/null
+    # GPUs of one type on both nodes, for clusters whose members spread over nodes.
+    pretend "$node" millrace.test~1spread 2
     pretend "$node" nvidia.com~1gpu "${gpus[$node]}"
   done
   # Tests that run side by side each have GPUs of their own.

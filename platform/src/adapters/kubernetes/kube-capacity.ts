@@ -1,6 +1,6 @@
 /** What the nodes of the cluster have for instances: allocatable resources, less what other Pods have asked for, as boxes. */
 import type { Clock } from "../../kernel/clock.ts";
-import { type Box, type GpuStock, type GpuWish, StartRefused } from "../../ports/compute/compute.ts";
+import { type Box, type GpuStock, type GpuWish, type InstanceSpec, StartRefused } from "../../ports/compute/compute.ts";
 import { isForbidden, type KubeApi } from "./kube-api.ts";
 import { isReady, type KubeList, label, type Node, type Pod, type Quantities, quantity } from "./kube-objects.ts";
 import { instanceOf, noteOf } from "./pod-state.ts";
@@ -19,6 +19,9 @@ export interface CapacityParts {
   cpuShare: number;
   warn: (text: string) => void;
 }
+
+/** The GPUs that an instance wants or has, and the node that it is for. */
+export type Wanting = Pick<InstanceSpec, "gpu" | "box">;
 
 /** Others' Pods are asked for this often at most: a list of all is much to send. */
 const OTHERS_MS = 10_000;
@@ -84,15 +87,17 @@ export class KubeCapacity {
   }
 
   /** Refuses what no node has free, so that nobody waits for it in vain. */
-  async check(gpu: GpuWish | undefined, box: string | undefined, starting: readonly GpuWish[]): Promise<void> {
+  async check({ gpu, box }: Wanting, starting: readonly Wanting[]): Promise<void> {
     if (!gpu) return;
     const { type, count } = gpu;
     const boxes = (await this.boxes()).filter(({ id }) => box === undefined || id === box);
     const stocks = boxes.map(({ id, gpus }) => ({ id, total: gpus.find((one) => one.type === type)?.count ?? 0 }));
     const total = stocks.reduce((sum, one) => sum + one.total, 0);
     const own = this.#parts.pods().filter((pod) => ["pending", "running"].includes(instanceOf(pod).state));
-    const wishes = [...own.map(wishOf), ...starting].filter((one) => one?.type === type);
-    const free = total - wishes.reduce((sum, one) => sum + (one?.count ?? 0), 0);
+    // What is on other nodes takes nothing from the node that it asks for.
+    const beside = [...own.map(wantingOf), ...starting].filter((one) => box === undefined || one.box === box);
+    const taken = beside.map((one) => (one.gpu?.type === type ? one.gpu.count : 0));
+    const free = total - taken.reduce((sum, one) => sum + one, 0);
     if (free < count || !stocks.some((one) => one.total >= count))
       throw new StartRefused(`needs ${count}x ${type}, ${Math.max(0, free)} of ${total} are free on this machine`, {
         reason: "gpu-in-use",
@@ -142,9 +147,10 @@ const dashed = (name: string) => name.replace(/[^a-z0-9]+/gi, "-").toLowerCase()
 
 const floorTo = (value: number, parts: number) => Math.floor(value * parts + 1e-6) / parts;
 
-function wishOf(pod: Pod): GpuWish | undefined {
+function wantingOf(pod: Pod): Wanting {
   const [, count, type] = /^(\d+)x (.*)$/.exec(noteOf(pod, "gpu") ?? "") ?? [];
-  return type === undefined ? undefined : { type, count: Number(count) };
+  const box = pod.spec.nodeName ?? noteOf(pod, "box");
+  return { ...(type !== undefined && { gpu: { type, count: Number(count) } }), ...(box !== undefined && { box }) };
 }
 
 function add(used: Map<string, Record<string, number>>, { spec }: Pod): void {

@@ -19,7 +19,7 @@ import {
 } from "../../ports/compute/groups.ts";
 import { isConflict, isNotFound, type KubeApi, unlessNotFound } from "./kube-api.ts";
 import { type ConfigMap, hashOf, type KubeList, label, NAMES, type Pod } from "./kube-objects.ts";
-import { groupLabel } from "./manifest.ts";
+import { groupLabel, memberHost, networkName, networkService } from "./manifest.ts";
 import type { Places } from "./places.ts";
 import type { PodExec } from "./pod-exec.ts";
 import { instanceOf, listOf, mainOf, noteOf } from "./pod-state.ts";
@@ -52,11 +52,6 @@ export class KubeGroups implements Networks {
 
   interfaceOf(): string {
     return "eth0";
-  }
-
-  /** The name of a member that is the same before, while and after it runs. */
-  #hostOf(key: string, name: string): string {
-    return `${name}.${key.slice(0, 16)}.millrace.internal`;
   }
 
   #members(key: string): Pod[] {
@@ -100,7 +95,7 @@ export class KubeGroups implements Networks {
       const name = noteOf(pod, "groupName")!;
       return address === undefined
         ? []
-        : [{ address, names: [name, ...listOf(pod, "groupFullNames"), this.#hostOf(key, name)] }];
+        : [{ address, names: [name, ...listOf(pod, "groupFullNames"), memberHost(key, name)] }];
     });
   }
 
@@ -166,8 +161,12 @@ export class KubeGroups implements Networks {
       if (known) return toldOf(known, names);
       const key = groupLabel(account, id);
       if (this.#members(key).length > 0) throw hasMembers(id);
-      const path = `/api/v1/namespaces/${this.#parts.places.of(account)}/configmaps`;
-      await this.#create(path, {
+      const namespace = this.#parts.places.of(account);
+      await this.#parts.places.ensure(namespace);
+      const core = `/api/v1/namespaces/${namespace}`;
+      // Before the names: once those are there, the network is whole.
+      await this.#create(`${core}/services`, networkService(key, { ...this.#parts, namespace }));
+      await this.#create(`${core}/configmaps`, {
         apiVersion: "v1",
         kind: "ConfigMap",
         metadata: {
@@ -191,7 +190,7 @@ export class KubeGroups implements Networks {
     const found = await api.call<ConfigMap>("GET", path).catch(unlessNotFound);
     if (!found?.data) return undefined;
     const names = JSON.parse(found.data.names!) as string[];
-    return { account, id, names, hosts: names.map((name) => this.#hostOf(key, name)) };
+    return { account, id, names, hosts: names.map((name) => memberHost(key, name)) };
   }
 
   async list(): Promise<NetworkName[]> {
@@ -206,8 +205,9 @@ export class KubeGroups implements Networks {
     const key = groupLabel(account, id);
     return this.#changes.run(key, async () => {
       if (this.#members(key).length > 0) return;
-      const path = `/api/v1/namespaces/${places.of(account)}/configmaps/${this.#mapName(key)}`;
-      await api.call("DELETE", path).catch(unlessNotFound);
+      const core = `/api/v1/namespaces/${places.of(account)}`;
+      await api.call("DELETE", `${core}/services/${networkName(key)}`).catch(unlessNotFound);
+      await api.call("DELETE", `${core}/configmaps/${this.#mapName(key)}`).catch(unlessNotFound);
     });
   }
 }

@@ -2,7 +2,16 @@
 import { expect, test } from "vitest";
 import type { InstanceSpec } from "../../ports/compute/compute.ts";
 import { quantity } from "./kube-objects.ts";
-import { environmentSecret, type PodPlace, podManifest, portsService, pullSecret } from "./manifest.ts";
+import {
+  environmentSecret,
+  groupLabel,
+  memberHost,
+  networkService,
+  type PodPlace,
+  podManifest,
+  portsService,
+  pullSecret,
+} from "./manifest.ts";
 import { groupPolicy, instancesPolicy } from "./policies.ts";
 
 const spec: InstanceSpec = {
@@ -11,7 +20,7 @@ const spec: InstanceSpec = {
   owner: "p1",
   image: "r.example/x@sha256:1",
   entrypoint: [],
-  cmd: ["say", "$(HOME) $HOME"],
+  cmd: ["say", "$(HOME) $$(HOME) $HOME"],
   env: { TOKEN: "secret" },
   limits: { vcpu: 2, memoryMb: 512, diskGb: 5 },
   ports: [80],
@@ -58,7 +67,7 @@ test("it gets its limits, and requests the share of the processors that the oper
 });
 
 test("Kubernetes replaces nothing in its command", () => {
-  expect(podManifest("i1", spec, place).spec.containers[0]!.args).toEqual(["say", "$$(HOME) $HOME"]);
+  expect(podManifest("i1", spec, place).spec.containers[0]!.args).toEqual(["say", "$$(HOME) $$$$(HOME) $$HOME"]);
 });
 
 test("GPUs are asked for by resource and product, on the node that was chosen", () => {
@@ -70,6 +79,24 @@ test("GPUs are asked for by resource and product, on the node that was chosen", 
       matchExpressions: [{ key: "nvidia.com/gpu.product", operator: "In", values: ["NVIDIA-L4"] }],
     },
   ]);
+});
+
+test("a member of a cluster has a name in the cluster's DNS, and its own address in the variables that name it", () => {
+  const group = { id: "c1", name: "node-0", isReserved: true };
+  const key = groupLabel("account", "c1");
+  const host = memberHost(key, "node-0");
+  const env = { NODE_ADDR: host, HOST_NODE_ADDR: `${host}:29500`, OTHER: memberHost(key, "node-1") };
+  const made = podManifest("i1", { ...spec, group, env }, place);
+  const { name } = networkService(key, place).metadata;
+  expect(made.spec).toMatchObject({ hostname: "node-0", subdomain: name });
+  expect(made.spec.containers[0]).toMatchObject({
+    env: [
+      { name: "NODE_ADDR", valueFrom: { fieldRef: { fieldPath: "status.podIP" } } },
+      { name: "HOST_NODE_ADDR", value: "$(NODE_ADDR):29500" },
+    ],
+  });
+  // A member may have all that its node has left, so nothing beside its program asks for more.
+  expect(made.spec.initContainers?.[0]?.resources.requests).toEqual({ cpu: "0", memory: "0" });
 });
 
 test("volumes are folders of the shared storage", () => {

@@ -67,7 +67,9 @@ export function podManifest(id: string, spec: InstanceSpec, place: PodPlace) {
       terminationGracePeriodSeconds: GRACE_S,
       // A first process that reaps children. Without it, a program without handlers would ignore the request to end.
       shareProcessNamespace: true,
-      hostname: name.slice(0, 63),
+      ...(group?.isReserved
+        ? { hostname: group.name, subdomain: networkName(groupLabel(account, group.id)) }
+        : { hostname: name.slice(0, 63) }),
       securityContext: { seccompProfile: { type: "RuntimeDefault" } },
       ...(place.runtimeClass !== undefined && { runtimeClassName: place.runtimeClass }),
       ...(place.priorityClass !== undefined && { priorityClassName: place.priorityClass }),
@@ -86,6 +88,7 @@ export function podManifest(id: string, spec: InstanceSpec, place: PodPlace) {
           ...(spec.entrypoint.length > 0 && { command: spec.entrypoint.map(literal) }),
           ...(spec.cmd.length > 0 && { args: spec.cmd.map(literal) }),
           envFrom: [{ secretRef: { name } }],
+          ...ownAddress(spec),
           resources: {
             limits: { cpu: milli(limits.vcpu), ...memory, ...gpus },
             requests: { cpu: milli(limits.vcpu * place.cpuShare), ...memory, ...gpus },
@@ -128,8 +131,33 @@ function notesOf({ owner, ports, mounts = [], gpu, box, group, limits }: Instanc
   };
 }
 
-/** Kubernetes replaces `$(NAME)` in commands. A doubled dollar keeps the text as it is. */
-const literal = (word: string) => word.replaceAll("$(", "$$$$(");
+/** The name of a member that is the same before, while and after it runs. */
+export const memberHost = (key: string, name: string) => `${name}.${key.slice(0, 16)}.millrace.internal`;
+
+/** The Service that gives the members of a reserved network names in the cluster's DNS. */
+export const networkName = (key: string) => `millrace-group-${key}`;
+
+/**
+ * A member's own address is known to its node when the program begins, and its own name is not yet in its hosts file. So the variables
+ * that would name the member itself hold its address, as on other drivers.
+ */
+function ownAddress({ account, group, env }: InstanceSpec) {
+  if (!group?.isReserved) return {};
+  const host = memberHost(groupLabel(account, group.id), group.name);
+  const exact = Object.keys(env).filter((name) => env[name] === host);
+  const [first] = exact;
+  if (first === undefined) return {};
+  const within = Object.entries(env).filter(([, value]) => value.startsWith(`${host}:`));
+  return {
+    env: [
+      ...exact.map((name) => ({ name, valueFrom: { fieldRef: { fieldPath: "status.podIP" } } })),
+      ...within.map(([name, value]) => ({ name, value: `$(${first})${literal(value.slice(host.length))}` })),
+    ],
+  };
+}
+
+/** Kubernetes replaces `$(NAME)` in commands and variables. Doubled dollars keep the text as it is. */
+const literal = (word: string) => word.replaceAll("$", "$$$$");
 
 const milli = (vcpu: number) => `${Math.max(1, Math.round(vcpu * 1000))}m`;
 
@@ -168,7 +196,8 @@ const namesContainer = ({ namesImage }: PodPlace) => ({
   command: ["/bin/sh", "-c", "trap 'exit 0' TERM; while :; do sleep 3600 & wait $!; done"],
   // The program begins a moment after the Pod has its address, so that the network plugins of the other nodes let it through by then.
   startupProbe: { exec: { command: ["/bin/sh", "-c", "exit 0"] }, initialDelaySeconds: 2, periodSeconds: 1 },
-  resources: { limits: { cpu: "100m", memory: "16Mi" }, requests: { cpu: "1m", memory: "16Mi" } },
+  // It asks for nothing: a member may have been given all that its node has left.
+  resources: { limits: { cpu: "100m", memory: "16Mi" }, requests: { cpu: "0", memory: "0" } },
   securityContext: {
     runAsUser: 0,
     allowPrivilegeEscalation: false,
@@ -229,5 +258,24 @@ export const portsService = (
       targetPort: port,
       ...(outside !== undefined && { nodePort: outside }),
     })),
+  },
+});
+
+/** Has no address of its own: the cluster's DNS answers with those of the members, also of members that have just begun. */
+export const networkService = (
+  key: string,
+  { installation, namespace }: Pick<PodPlace, "installation" | "namespace">,
+) => ({
+  apiVersion: "v1",
+  kind: "Service",
+  metadata: {
+    name: networkName(key),
+    namespace,
+    labels: { [label.installation]: installation, [label.group]: key },
+  },
+  spec: {
+    clusterIP: "None",
+    publishNotReadyAddresses: true,
+    selector: { [label.installation]: installation, [label.group]: key },
   },
 });

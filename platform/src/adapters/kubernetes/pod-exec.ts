@@ -1,5 +1,4 @@
 /** Starts more programs inside Pods. */
-import { text } from "node:stream/consumers";
 import type { Clock } from "../../kernel/clock.ts";
 import { checkExec, type ExecSpec, type Execution, Executions } from "../../ports/compute/execution.ts";
 import { ExecRefused } from "../../ports/compute/refusal.ts";
@@ -69,7 +68,9 @@ export class PodExec {
     const execution = await this.#begin(pod, { container, command: wrapped({ cmd }) });
     const timer = this.#clock.after(QUIET_MS, () => execution.close());
     execution.stdin.end();
-    const [, , exit] = await Promise.all([text(execution.stdout), text(execution.stderr), execution.exit]);
+    // The shell may be a stranger's, so what it says is not kept.
+    for (const stream of [execution.stdout, execution.stderr]) stream.resume();
+    const exit = await execution.exit;
     timer.cancel();
     return exit.code;
   }

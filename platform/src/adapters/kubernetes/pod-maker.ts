@@ -1,5 +1,5 @@
 /** Makes the Pod of an instance, with everything that belongs to it. */
-import type { GpuWish, Instance, InstanceSpec, Mount } from "../../ports/compute/compute.ts";
+import type { Instance, InstanceSpec, Mount } from "../../ports/compute/compute.ts";
 import { StartRefused } from "../../ports/compute/compute.ts";
 import { isReference } from "../../ports/compute/image-reference.ts";
 import { checkPublish, PortTaken, type Published } from "../../ports/compute/publish.ts";
@@ -43,7 +43,7 @@ export class PodMaker {
   make(id: string, spec: InstanceSpec): Promise<Pod> {
     const known = this.#making.get(id);
     if (known) return known.pod;
-    const others = [...this.#making.values()].flatMap((one) => one.spec.gpu ?? []);
+    const others = [...this.#making.values()].map((one) => one.spec);
     const pod = this.#make(id, spec, others).finally(() => this.#making.delete(id));
     this.#making.set(id, { pod, spec });
     return pod;
@@ -61,7 +61,7 @@ export class PodMaker {
     return [...this.#making].filter(([, one]) => mounts(one)).map(([id]) => id);
   }
 
-  async #make(id: string, spec: InstanceSpec, others: readonly GpuWish[]): Promise<Pod> {
+  async #make(id: string, spec: InstanceSpec, others: readonly InstanceSpec[]): Promise<Pod> {
     const { options, capacity, groups, places } = this.#parts;
     if (!/^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/.test(id) || id.length > LONGEST_ID)
       throw new StartRefused(`'${id}' cannot be the name of a Kubernetes Pod`);
@@ -74,7 +74,7 @@ export class PodMaker {
         reason: "volume-missing",
       });
     await options.volumes?.folders.mounted(spec.mounts);
-    await capacity.check(spec.gpu, spec.box, others);
+    await capacity.check(spec, others);
     const namespace = places.of(spec.account);
     try {
       await places.ensure(namespace);

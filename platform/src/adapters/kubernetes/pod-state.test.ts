@@ -55,6 +55,11 @@ describe("an exit", () => {
     });
   });
 
+  test("does not take a program's own words for the reason", () => {
+    const state = { terminated: { exitCode: 1, reason: "Error", message: "out of memory", finishedAt: ENDED } };
+    expect(instanceOf(pod({ phase: "Failed", ...main(state) }), here).exit).toEqual({ code: 1, at: now });
+  });
+
   test("after a stop has no other reason, although Kubernetes calls that a deadline", () => {
     const stopped = pod({
       phase: "Failed",

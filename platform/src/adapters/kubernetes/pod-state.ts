@@ -219,7 +219,8 @@ function exitOf(pod: Pod, main: ContainerStatus | undefined, { isNodeThere, now,
   if (outside) return { ...ended, reason: outside, isLost: true };
   if (terminated.reason === "ContainerStatusUnknown")
     return { code: null, at, isLost: true, reason: "its node does not know how it ended" };
-  return { ...ended, ...(terminated.message && { reason: terminated.message }) };
+  // The message of a program that ran is its own, from a file that it may write, so it is no reason.
+  return ended;
 }
 
 /** A refusal as it is written to the Pod, so that the next process knows it too. */
