@@ -1,4 +1,5 @@
-/** Two servers on one store, each with a machine that has room for one Pod. */
+/** Two servers on one store, each with a machine that has room for one Pod, unless a test says otherwise. */
+import type { FakeOptions } from "../src/ports/compute/fake-compute.ts";
 import { MemoryLogs } from "../src/ports/logs/memory-logs.ts";
 import { MemorySignals } from "../src/ports/signals/memory-signals.ts";
 import { type PodWorld, setupPods } from "./pod-world.ts";
@@ -8,12 +9,14 @@ export interface PodNodes extends AsyncDisposable {
   second: PodWorld;
 }
 
-export async function setupPodNodes(): Promise<PodNodes> {
+type MachineName = "first" | "second";
+
+export async function setupPodNodes(more: (name: MachineName) => FakeOptions = () => ({})): Promise<PodNodes> {
   const signals = Object.defineProperty(new MemorySignals(), "reliable", { value: false });
-  const machine = { capacity: { vcpu: 2, ceilings: false } };
-  const first = await setupPods({ signals, machine: { name: "first", ...machine } });
+  const machine = (name: MachineName) => ({ name, capacity: { vcpu: 2, ceilings: false }, ...more(name) });
+  const first = await setupPods({ signals, machine: machine("first") });
   const beside = { signals, store: first.store, found: { ...first, logs: new MemoryLogs() } };
-  const second = await setupPods({ ...beside, machine: { name: "second", ...machine } });
+  const second = await setupPods({ ...beside, machine: machine("second") });
   await first.pass(6);
   return {
     first,

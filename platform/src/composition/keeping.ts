@@ -40,6 +40,8 @@ export function openKeeping(ground: Ground, services: Services, bells: Bells, ro
     ...{ ...given, silentSince, figures, freed },
     portUsedAt: (pod) => portUses.usedAt(pod),
     sshKeysOf: (account) => services.account.sshKeys({ account }),
+    endsOf: (ids) => machines.endsOf(ids),
+    elsewhere: roll.otherInstances,
   });
   const activity = new Activity({ ...ofWorkers, own, clock });
   const house = new House({

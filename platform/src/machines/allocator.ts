@@ -34,7 +34,7 @@ export class Allocator {
     this.#parts = parts;
   }
 
-  /** Places all on one machine, because a network of their own does not span several machines. */
+  /** Places all on one machine, or else on several that can share a network. */
   allocateTogether: Allocator["allocate"] = (wishes, also, judge) =>
     this.#allocate(wishes, (room, needs) => room.takeTogether(needs), also, judge);
 

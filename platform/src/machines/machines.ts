@@ -1,6 +1,7 @@
 /** The roll of machines that run instances: this node's own, and those of other nodes as last reported. */
 import type { Load, LoadDemand } from "../balancing/balanced-group.ts";
 import type { Clock } from "../kernel/clock.ts";
+import type { SpanEnd } from "../ports/compute/spans.ts";
 import type { Volumes } from "../ports/compute/volumes.ts";
 import { Collection } from "../ports/store/collection.ts";
 import type { Store } from "../ports/store/store.ts";
@@ -145,6 +146,12 @@ export class Machines {
     return node === undefined ? undefined : (await this.#nodes.get(node))?.doc.seenAt;
   }
 
+  /** How these machines are reached for networks that they share. Machines that are not, or are not known, are left out. */
+  async endsOf(ids: readonly string[]): Promise<SpanEnd[]> {
+    const found = await Promise.all(ids.map(async (id) => (await this.#machines.get(id))?.doc.spanning?.end));
+    return found.filter((end) => end !== undefined);
+  }
+
   async #rollOfAll(mine: Machine[]): Promise<Roll> {
     const activeAt = new Map<string, number>();
     const others: Machine[] = [];
@@ -182,7 +189,10 @@ export class Machines {
     const volumes = volumesOf(compute.volumes);
     const place = { boxes, dataCenter, ...(isEverywhere && { isEverywhere }) };
     const groups = compute.networks !== undefined;
-    const said = { ...place, ...(volumes && { volumes }), groups, ...(runs && { runs }) };
+    // A node alone has no other machine to share a network with.
+    const spanning = this.#parts.alone ? undefined : compute.networks?.spanning;
+    const shared = { groups, ...(spanning && { spanning }) };
+    const said = { ...place, ...(volumes && { volumes }), ...shared, ...(runs && { runs }) };
     const machine = { id, ...said };
     if (JSON.stringify(machine) !== JSON.stringify(this.#own.get(id))) {
       const doc = { node: this.#parts.node.id, ...said };

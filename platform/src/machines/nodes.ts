@@ -2,6 +2,7 @@
 import type { Load } from "../balancing/balanced-group.ts";
 import type { Document, Kept } from "../kernel/document.ts";
 import type { Box } from "../ports/compute/compute.ts";
+import type { Spanning } from "../ports/compute/spans.ts";
 import { Collection } from "../ports/store/collection.ts";
 import type { Store } from "../ports/store/store.ts";
 import type { Runs } from "./need.ts";
@@ -17,6 +18,7 @@ export type KeptMachine = {
   isEverywhere?: boolean;
   volumes?: VolumeStorage;
   groups?: boolean;
+  spanning?: Spanning;
   /** Which images the machine runs. If absent, it runs any. */
   runs?: readonly Runs[];
 };

@@ -1,6 +1,7 @@
 /** Machines with their boxes, and the place that an instance has in one. */
 import type { Reason } from "../kernel/reason.ts";
 import type { Box } from "../ports/compute/compute.ts";
+import type { Spanning } from "../ports/compute/spans.ts";
 import type { Runs, Share } from "./need.ts";
 
 /** Where a machine's volumes are: on its own disk, or also on storage that several machines share. */
@@ -17,6 +18,8 @@ export interface Machine {
   volumes?: VolumeStorage;
   /** Whether the machine's instances can be members of groups. */
   groups?: boolean;
+  /** How groups reach from this machine to others. Absent if they do not. */
+  spanning?: Spanning;
   /** Which images the machine runs. If absent, it runs any. */
   runs?: readonly Runs[];
   /** Whether the machine is drained, so that nothing new is placed on it. */

@@ -5,6 +5,7 @@ import type { Need, Share } from "./need.ts";
 import { type Free, freeGpus, type Machine, type NoRoom, type Place } from "./place.ts";
 import { hasLeast, shareWith } from "./shares.ts";
 import { type Shortage, shortageOf } from "./shortage.ts";
+import { sharingSets, whyApart } from "./spread.ts";
 import { misfitOf } from "./terms.ts";
 
 /** What is free on all machines. A place that is taken is no longer free for the next instance. */
@@ -49,18 +50,57 @@ export class Room {
     return places;
   }
 
-  /** Takes all places on one machine, in any of its boxes. */
+  /**
+   * Takes all places on one machine, in any of its boxes. If no machine has room for all, takes them on as few machines as possible that
+   * can share a network.
+   */
   takeTogether(needs: readonly Need[]): Place[] | NoRoom {
     const ids = [...new Set(this.#boxes.map(({ machine }) => machine.id))];
     for (const id of ids) {
       const places = this.takeAll(needs.map((need) => ({ ...need, machine: need.machine ?? id })));
       if (!("reason" in places)) return places;
     }
+    return this.#takeAcross(needs) ?? this.#apart(needs);
+  }
+
+  #takeAcross(needs: readonly Need[]): Place[] | undefined {
+    const [first] = needs;
+    if (!first || first.machine !== undefined) return undefined;
+    const suiting = [...new Set(this.suiting(first).map(({ machine }) => machine))];
+    for (const machines of sharingSets(suiting, first.runs)) {
+      const fitting = new Map(machines.map(({ id }) => [id, this.fitting({ ...first, machine: id })]));
+      const places = this.#fill(
+        needs,
+        [...fitting.keys()].toSorted((a, b) => fitting.get(b)! - fitting.get(a)!),
+      );
+      if (places) return places;
+    }
+    return undefined;
+  }
+
+  /** Fills one machine after the other, so that neighbours in the order of needs are on the same machine where possible. */
+  #fill(needs: readonly Need[], machines: readonly string[]): Place[] | undefined {
+    const places: Place[] = [];
+    for (const machine of machines)
+      for (const need of needs.slice(places.length)) {
+        const place = this.take({ ...need, machine });
+        if ("reason" in place) break;
+        places.push(place);
+      }
+    if (places.length === needs.length) return places;
+    for (const place of places) this.release(place);
+    return undefined;
+  }
+
+  /** Why needs that find no place on one machine, nor on several that share a network, find none at all. */
+  #apart(needs: readonly Need[]): NoRoom {
     const spread = this.takeAll(needs);
     if ("reason" in spread) return spread;
     for (const place of spread) this.release(place);
-    const need = `there is room for all ${needs.length}, but not on one machine`;
-    return { reason: because("no-capacity", { need, lacks: "one-machine" }) };
+    const used = new Set(spread.map(({ machine }) => machine));
+    const machines = new Map(this.#boxes.map(({ machine }) => [machine.id, machine]));
+    const among = [...used].map((id) => machines.get(id)!);
+    return { reason: whyApart(needs.length, among, needs[0]?.runs) };
   }
 
   /** How many instances with this need would fit side by side now, using the first of its choices. */

@@ -179,13 +179,10 @@ export class GroupNetworks implements Networks {
     return this.#reserved(api, key);
   }
 
-  async #choose(
-    api: EngineApi,
-    key: string,
-    { account, id, names, range: before }: NetworkAsk,
-  ): Promise<ReservedNetwork> {
+  async #choose(api: EngineApi, key: string, ask: NetworkAsk): Promise<ReservedNetwork> {
+    const { account, id, names } = ask;
     const labels = { [label.account]: account, [label.groupId]: id, [label.groupMembers]: names.join(",") };
-    for (const range of rangesFor(key, before)) {
+    for (const range of rangesFor(key, ask)) {
       if (!isFreeOf(range, usedHere())) continue;
       try {
         await this.#create(api, key, { labels, range });

@@ -84,7 +84,8 @@ export class GroupBridges {
   }
 
   /** Reserves a network with addresses for all of its members. */
-  async reserve({ account, id, names, range: before }: NetworkAsk, there: GroupsThere): Promise<KeptNetwork> {
+  async reserve(ask: NetworkAsk, there: GroupsThere): Promise<KeptNetwork> {
+    const { account, id, names } = ask;
     const key = groupKey(account, { id });
     const made = (number: number, range: string): KeptNetwork => ({
       ...{ account, id, key, number, range, names, hosts: addressesIn(range, names.length) },
@@ -94,7 +95,7 @@ export class GroupBridges {
     if (fellow?.at) return made(fellow.number, fellow.at.range);
     if (fellow) throw hasMembers(id);
     const used = await this.#used(there);
-    const range = rangesFor(key, before).find((one) => isFreeOf(one, used));
+    const range = rangesFor(key, ask).find((one) => isFreeOf(one, used));
     if (range === undefined) throw noRangeFree();
     return made(freeNumber(there), range);
   }

@@ -15,6 +15,21 @@ export const placeReasons = {
     text: ({ need, fitting, wanted }) =>
       `no capacity: ${fitting === undefined ? "" : `${fitting} of ${wanted} would find room: `}${need}`,
   }),
+  "cluster-unencrypted": worded<{ members: number; machine: string; why: string }>({
+    means:
+      "No machine has room for all members of the cluster. Several have, but their network is not trusted, and one of them cannot encrypt.",
+    remedy:
+      "The operator installs `wireguard-tools` on that machine, or names its network in `MILLRACE_TRUSTED_NETWORKS` on all machines.",
+    text: ({ members, machine, why }) =>
+      `no capacity: there is room for all ${members}, but not on one machine, and machine ${machine} cannot encrypt what members send to others (${why}); ` +
+      "its operator can install what is missing, or name a network in MILLRACE_TRUSTED_NETWORKS",
+  }),
+  "network-forming": worded<{ machines: string }>({
+    means:
+      "The members of the cluster are on several machines, and not all of these have made their part of its network.",
+    remedy: "Wait: it takes seconds. If it lasts, look whether the machines that the text names are silent.",
+    text: ({ machines }) => `the network of its cluster is being made: waits for machine ${machines}`,
+  }),
   "making-room": worded({
     means: "Something that gives way is ending, and then there will be room.",
     remedy: "Wait: it takes seconds.",

@@ -128,6 +128,8 @@ export class FakeCompute implements Compute {
     const { networks, addresses = this.#isCluster ? "of boxes" : "of a range" } = this.#options;
     return new FakeNetworks({
       book: networks!,
+      spanning: this.#options.spanning,
+      wire: this.#options.wire,
       byName: addresses === "of boxes",
       members: () => [...this.#instances.values()].filter(({ spec }) => spec.group),
       mayFail: () => this.#mayFail("reserve"),

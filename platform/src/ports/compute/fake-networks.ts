@@ -19,11 +19,12 @@ import {
   toldOf,
 } from "./groups.ts";
 import { addressesIn, rangesFor } from "./network-ranges.ts";
+import type { Span, Spanning } from "./spans.ts";
 
 /** The networks on the machine, which the next process finds too. */
 export class FakeNetworkBook {
   /** The reserved networks, by the key of their group. */
-  readonly reserved = new Map<string, ReservedNetwork>();
+  readonly reserved = new Map<string, ReservedNetwork & { span?: Span }>();
   /** Address ranges that something else uses. */
   readonly strangers = new Set<string>();
   readonly #boxes = new Map<string, number>();
@@ -36,8 +37,16 @@ export class FakeNetworkBook {
   }
 }
 
+/** What connects fake machines, so that networks can span them. */
+export class FakeWire {
+  readonly machines = new Set<FakeNetworks>();
+}
+
 export interface FakeNetworksParts {
   book: FakeNetworkBook;
+  /** Absent if networks do not reach from this machine to others. */
+  spanning?: Spanning | undefined;
+  wire?: FakeWire | undefined;
   /** True when addresses become known only when a member runs. Until then members have names. */
   byName: boolean;
   /** All instances that are in a group, ended or not. */
@@ -50,13 +59,24 @@ export class FakeNetworks implements Networks {
 
   constructor(parts: FakeNetworksParts) {
     this.#parts = parts;
+    parts.wire?.machines.add(this);
+  }
+
+  get spanning(): Spanning | undefined {
+    return this.#parts.spanning;
+  }
+
+  /** From now on other machines reach this one at another address. */
+  moveTo(address: string): void {
+    const { end, ...spanning } = this.#parts.spanning!;
+    this.#parts.spanning = { ...spanning, end: { ...end!, address } };
   }
 
   get strangers(): Set<string> {
     return this.#parts.book.strangers;
   }
 
-  get #reserved(): Map<string, ReservedNetwork> {
+  get #reserved(): FakeNetworkBook["reserved"] {
     return this.#parts.book.reserved;
   }
 
@@ -68,12 +88,14 @@ export class FakeNetworks implements Networks {
     this.#parts.mayFail();
     checkAsk(ask);
     const key = groupKey(ask.account, ask);
+    const { span } = ask;
     const known = this.#reserved.get(key);
+    if (known && span) this.#reserved.set(key, { ...known, span });
     if (known) return toldOf(known, ask.names);
     if (this.#membersOf(key).length > 0) throw hasMembers(ask.id);
     const { account, id, names } = ask;
     const made = { account, id, names, ...(this.#parts.byName ? named(key, names) : this.#ranged(key, ask)) };
-    this.#reserved.set(key, made);
+    this.#reserved.set(key, { ...made, ...(span && { span }) });
     return toldOf(made, names);
   }
 
@@ -110,8 +132,32 @@ export class FakeNetworks implements Networks {
 
   /** Returns the member that an address or a name means to this instance. */
   reachedBy(from: FakeInstance, host: string): FakeInstance | undefined {
-    const fellows = from.spec.group ? this.#membersOf(keyOf(from.spec)!) : [];
-    return fellows.find((one) => one.address === host || this.#namesOf(one).includes(host));
+    if (!from.spec.group) return undefined;
+    const key = keyOf(from.spec)!;
+    const sides = [this, ...this.#othersOf(key)];
+    for (const side of sides) {
+      const found = side.#membersOf(key).find((one) => one.address === host || side.#namesOf(one).includes(host));
+      if (found) return found;
+    }
+    return undefined;
+  }
+
+  /** What the machine was told about the network's other machines. */
+  spanOf(name: NetworkName): Span | undefined {
+    return this.#reserved.get(groupKey(name.account, name))?.span;
+  }
+
+  /** The other machines that packets of a network get to and come back from. */
+  #othersOf(key: string): FakeNetworks[] {
+    const own = this.#reserved.get(key);
+    return [...(this.#parts.wire?.machines ?? [])].filter((side) => {
+      const there = side === this ? undefined : side.#reserved.get(key);
+      if (!own?.span || !there?.span || own.range !== there.range || own.span.number !== there.span.number)
+        return false;
+      const knows = (span: Span, { spanning }: FakeNetworks) =>
+        span.others.some(({ address }) => address === spanning?.end?.address);
+      return knows(own.span, side) && knows(there.span, this);
+    });
   }
 
   #namesOf({ spec }: FakeInstance): string[] {
@@ -123,10 +169,11 @@ export class FakeNetworks implements Networks {
     return this.#parts.members().filter(({ spec }) => keyOf(spec) === key);
   }
 
-  #ranged(key: string, { range: before, names }: NetworkAsk): Network {
+  #ranged(key: string, ask: NetworkAsk): Network {
     const taken = new Set([...this.#reserved.values()].map(({ range }) => range));
-    for (const range of rangesFor(key, before))
-      if (!taken.has(range) && !this.strangers.has(range)) return { range, hosts: addressesIn(range, names.length) };
+    for (const range of rangesFor(key, ask))
+      if (!taken.has(range) && !this.strangers.has(range))
+        return { range, hosts: addressesIn(range, ask.names.length) };
     throw noRangeFree();
   }
 

@@ -2,11 +2,12 @@
 import type { Ability } from "./abilities.ts";
 import { type Box, type Facts, type Gpu, type InstanceSpec, ONLY_BOX } from "./compute.ts";
 import type { FakeInstance } from "./fake-instance.ts";
-import type { FakeNetworkBook } from "./fake-networks.ts";
+import type { FakeNetworkBook, FakeWire } from "./fake-networks.ts";
 import type { FakeRegistry } from "./fake-registry.ts";
 import type { FakeStorage, FakeVolumes } from "./fake-volumes.ts";
 import type { Bringing } from "./images.ts";
 import type { PortRange } from "./publish.ts";
+import type { Spanning } from "./spans.ts";
 
 /** What programs do when they are started. It is called once for each, and may act on the instance later too. */
 export type Behaviour = (instance: FakeInstance, spec: InstanceSpec) => void;
@@ -55,6 +56,9 @@ export interface FakeOptions {
   storage?: FakeStorage;
   /** The networks that an earlier process left. */
   networks?: FakeNetworkBook;
+  /** How networks reach from this machine to others. */
+  spanning?: Spanning;
+  wire?: FakeWire;
   /** Addresses of members: from a range per network, known before they run, or from the box in which they begin, as in a cluster. */
   addresses?: "of a range" | "of boxes";
   /** The volumes of a machine with several drivers, instead of the driver's own. */

@@ -1,6 +1,7 @@
 /** Groups of instances that reach each other and that nobody else reaches: who belongs to one, and under which name. */
 import { createHash } from "node:crypto";
 import { StartRefused } from "./refusal.ts";
+import type { Span, Spanning } from "./spans.ts";
 
 export interface Membership {
   /** Unique within the account. The same id in another account is another group. */
@@ -29,6 +30,10 @@ export interface NetworkAsk extends NetworkName {
   names: readonly string[];
   /** The range that the network had before, if known. It gets the same range again, unless something else uses it by now. */
   range?: string | undefined;
+  /** Ranges that it must not get, since another of its machines uses them. */
+  avoid?: readonly string[];
+  /** Other machines have members too. What is said here replaces what was said before. */
+  span?: Span;
 }
 
 export interface Network {
@@ -45,9 +50,12 @@ export interface Network {
 export interface Networks {
   /** Returns the name of the network interface that a member with this image sees. */
   interfaceOf(image: string): string;
+  /** Absent if networks do not reach from one machine to another. */
+  readonly spanning?: Spanning | undefined;
   /**
    * Durable once it resolves: asking again, in this process or the next, returns the same until the network is released, with or without
-   * members. Throws StartRefused, also for names that it was not reserved for.
+   * members. Throws StartRefused, also for names that it was not reserved for. A network with a span
+   * reaches the other machines as soon as it has a member here.
    */
   reserve(ask: NetworkAsk): Promise<Network>;
   /** Returns all reserved networks. */

@@ -95,6 +95,21 @@ export const Cluster = resource("Cluster", {
 });
 export type Cluster = RecordOf<typeof Cluster>;
 
+/** What the machines of a cluster agree on, if its members are on several. */
+export type ClusterSpan = {
+  /** Tells packets of its network from those of others. */
+  number: number;
+  /** The longest packet of its members, in bytes. */
+  mtu: number;
+  isEncrypted: boolean;
+  /** The machine of each member, by rank. Members stay where they are. */
+  machines: readonly string[];
+  /** The machines that have reserved the cluster's range. Members start once all have. */
+  agreed: readonly string[];
+  /** Ranges that one of the machines cannot give. */
+  avoid: readonly string[];
+};
+
 export type KeptCluster = KeptOf<
   typeof Cluster,
   {
@@ -102,7 +117,13 @@ export type KeptCluster = KeptOf<
     dataCenter: string;
     /** The address range of the members, as the driver chose it. Null before that, and if their addresses are not in one range. */
     range: string | null;
+    /** Null or absent if all members are on one machine. */
+    span?: ClusterSpan | null;
   }
 >;
 
-export const clusters: Kept<KeptCluster> = { kind: "cluster", v: 1 };
+export const clusters: Kept<KeptCluster> = {
+  kind: "cluster",
+  v: 1,
+  uniqueEverywhere: ({ span }) => ({ span: span ? String(span.number) : undefined }),
+};

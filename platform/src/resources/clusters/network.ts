@@ -3,7 +3,7 @@ import type { Membership } from "../../ports/compute/groups.ts";
 import type { Variables } from "../container/variables.ts";
 import type { ClusterSeat } from "../pods/model.ts";
 
-const nodeName = (rank: number) => `node-${rank}`;
+export const nodeName = (rank: number) => `node-${rank}`;
 
 /** The names of all members, by rank. */
 export const memberNames = ({ members }: ClusterSeat): string[] =>

@@ -29,7 +29,7 @@ export function clusterHandlers(clusters: ClusterService, views: PodViews): Hand
 }
 
 function shownCluster({ id, createdAt, doc }: ClusterItem, members: readonly PodItem[], views: PodViews): Cluster {
-  const { template, dataCenter, range, ...plain } = doc;
+  const { template, dataCenter, range, span, ...plain } = doc;
   const [primary] = members;
   return recordFrom(Cluster, {
     id,
@@ -37,7 +37,7 @@ function shownCluster({ id, createdAt, doc }: ClusterItem, members: readonly Pod
     pods: { total: members.length, byStatus: countsOf(members, views) },
     ...(template !== null && { template }),
     dataCenterId: dataCenter,
-    ...(range !== null && { network: { cidr: range } }),
+    ...(range !== null && { network: { cidr: range, ...(span && { vxlanId: span.number }) } }),
     ...(primary && { primary: shownPrimary(primary, views) }),
     actions: clusterLifecycle.actions("PRESENT"),
     createdAt: timestamp(createdAt),

@@ -8,6 +8,7 @@ import type { Random } from "../../kernel/random.ts";
 import { parted, unsaidOf } from "../../kernel/resource.ts";
 import { changedIn, isEmpty } from "../../kernel/same.ts";
 import type { Static } from "../../kernel/schema.ts";
+import type { Machine, Place } from "../../machines/place.ts";
 import { Collection, type Item } from "../../ports/store/collection.ts";
 import type { Store } from "../../ports/store/store.ts";
 import { type Ceiling, refuseDearer } from "../pods/ceiling.ts";
@@ -19,12 +20,14 @@ import type { Removals } from "../removals.ts";
 import {
   Cluster,
   type ClusterCompute,
+  type ClusterSpan,
   type ClusterType,
   clusters,
   type KeptCluster,
   MOST_MEMBERS,
   OF_TEMPLATES,
 } from "./model.ts";
+import { agreedBy, spanNumbers, spanOver } from "./span.ts";
 
 export type ClusterItem = Item<KeptCluster>;
 export type NewCluster = Static<typeof Cluster.create>;
@@ -87,10 +90,23 @@ export class ClusterService {
       return { id: record.id, rank, members: podCount, gpusEach: gpuCountPerPod, role };
     });
     const made = { template: given.templateId ?? null, range: null };
-    await this.#parts.pods.createMembers(caller, terms, seats, (dataCenter) =>
-      this.#clusters.inserting({ ...record, doc: { ...unsaidOf(Cluster), ...own, ...made, dataCenter } }),
-    );
+    await this.#parts.pods.createMembers(caller, terms, seats, async (places, machines) => {
+      const where = { dataCenter: places[0]!.dataCenter, span: await this.#spanOf(record.id, places, machines) };
+      return this.#clusters.inserting({ ...record, doc: { ...unsaidOf(Cluster), ...own, ...made, ...where } });
+    });
     return this.get(caller, record.id);
+  }
+
+  /** Two networks with the same number would get each other's packets, so the store refuses the second. */
+  async #spanOf(id: string, places: readonly Place[], machines: readonly Machine[]): Promise<ClusterSpan | null> {
+    const over = spanOver(
+      places.map(({ machine }) => machine),
+      machines,
+    );
+    if (!over) return null;
+    for (const number of spanNumbers(id))
+      if (!(await this.#clusters.findEverywhere("span", String(number)))) return { ...over, number };
+    return null;
   }
 
   update(caller: Caller, id: string, said: ClusterChange): Promise<ClusterItem> {
@@ -115,6 +131,14 @@ export class ClusterService {
   /** Keeps the address range that the driver chose for the members. */
   async learn(id: string, range: string | null): Promise<void> {
     await this.#clusters.change(id, ({ doc }) => (doc.range === range ? undefined : { set: { range } }));
+  }
+
+  /** Keeps that one of the cluster's machines has reserved this range. Returns the cluster as it is then, unless it is gone. */
+  agree(id: string, machine: string, reserved: string): Promise<ClusterItem | undefined> {
+    return this.#clusters.change(id, ({ doc: { range, span } }) => {
+      const set = span ? agreedBy(machine, reserved, { range, span }) : undefined;
+      return set && { set };
+    });
   }
 }
 

@@ -39,8 +39,8 @@ export interface PlacerParts {
 }
 
 type NewPod = { id: string; account: string; createdAt: number; doc: KeptPod };
-/** Writes that go into the same commit, once the place is known. */
-type Also = (place: Place) => Promise<readonly Write[]>;
+/** Writes that go into the same commit, once the places are known. */
+type Also = (places: readonly Place[], machines: readonly Machine[]) => Promise<readonly Write[]>;
 /** What else changes for a Pod that is started at once. */
 export interface AtOnce {
   set: PodSet;
@@ -72,7 +72,7 @@ export class PodPlacer {
     return firstOf(await this.#createOn([pod], [wish], checking(check), within));
   }
 
-  /** Records Pods that are made alike, with their places on one machine and the record of their cluster, or nothing at all. */
+  /** Records Pods that are made alike, with their places and the record of their cluster, or nothing at all. */
   async createTogether(pods: readonly NewPod[], also: Also, within: readonly Bound[]): Promise<PodInstance[] | NoRoom> {
     const wishes: NewWish[] = [];
     for (const pod of pods) {
@@ -107,7 +107,7 @@ export class PodPlacer {
     };
     const writes = async (places: readonly Place[]) => [
       ...pods.flatMap((pod, i) => inserting(pod, wishes[i]!, places[i]!)),
-      ...(await also(places[0]!)),
+      ...(await also(places, machines)),
       ...(await registries.using(account, doc.registry)),
       ...(await templates.using(account, doc.template)),
       ...(await volumes.using(account, mounted)),

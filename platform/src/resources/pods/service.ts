@@ -5,7 +5,7 @@ import { newRecord } from "../../kernel/ids.ts";
 import { problem } from "../../kernel/problem.ts";
 import type { Random } from "../../kernel/random.ts";
 import { because, type Reason } from "../../kernel/reason.ts";
-import type { NoRoom } from "../../machines/place.ts";
+import type { Machine, NoRoom, Place } from "../../machines/place.ts";
 import type { LogLine } from "../../ports/logs/logs.ts";
 import type { Page, PageAsked } from "../../ports/store/collection.ts";
 import type { Bound, Write } from "../../ports/store/store.ts";
@@ -109,7 +109,7 @@ export class PodService {
     caller: Caller,
     terms: PodTerms,
     seats: readonly ClusterSeat[],
-    cluster: (dataCenter: string) => Write,
+    cluster: (places: readonly Place[], machines: readonly Machine[]) => Promise<Write>,
   ): Promise<void> {
     const config = await this.#checked(caller, terms, CLUSTER_SAID_BYTES);
     const members = seats.map((seat) => ({
@@ -118,7 +118,7 @@ export class PodService {
     }));
     refuseTooLarge(members.map(({ doc }) => doc));
     await this.#placedNow(caller.account, members.length, (placer, within) =>
-      placer.createTogether(members, async ({ dataCenter }) => [cluster(dataCenter)], within),
+      placer.createTogether(members, async (places, machines) => [await cluster(places, machines)], within),
     );
   }
 

@@ -1,7 +1,7 @@
 /** Boots the Pods of one machine: image, storage, key, variables and program, each recorded before the next. */
 import type { Clock } from "../../../kernel/clock.ts";
 import type { Random } from "../../../kernel/random.ts";
-import { because } from "../../../kernel/reason.ts";
+import { because, type Reason } from "../../../kernel/reason.ts";
 import type { InstanceLog } from "../../../machines/instance-log.ts";
 import type { OwnMachine } from "../../../machines/own-machine.ts";
 import type { Beginning, Starter } from "../../../machines/starter.ts";
@@ -17,7 +17,7 @@ import type { PodKeys } from "../keys.ts";
 import { persistentVolume } from "../model.ts";
 import type { PodItem, PodRecords } from "../records.ts";
 import { podSpec } from "./boot.ts";
-import { ClusterNetworks } from "./cluster-networks.ts";
+import { ClusterNetworks, type ClusterNetworksParts } from "./cluster-networks.ts";
 import { PublishedPorts } from "./published-ports.ts";
 
 /** How many chosen ports may turn out to be taken by another program before the boot fails. */
@@ -37,7 +37,8 @@ export interface PodBooterParts extends Omit<OwnMachine, "id"> {
   /** Finds the current credentials for the registry of an image. By default there are none. */
   accessTo?: (pull: Pull) => Promise<PullAccess>;
   sshKeysOf: (account: string) => Promise<readonly string[]>;
-  clusters: Pick<ClusterService, "find" | "learn">;
+  clusters: Pick<ClusterService, "find" | "learn" | "agree">;
+  endsOf: ClusterNetworksParts["endsOf"];
 }
 
 export class PodBooter {
@@ -56,6 +57,11 @@ export class PodBooter {
   /** Forgets the ports that an instance avoids. */
   forget(instance: string): void {
     this.#avoid.delete(instance);
+  }
+
+  /** What the Pod waits for before it can be started, for a member of a cluster on several machines. */
+  hindrance(pod: PodItem): Promise<Reason | undefined> {
+    return this.#networks.hindrance(pod);
   }
 
   /** Rejects if the program could not be started. Undefined if nothing was started, because the Pod is not wanted like this any more. */

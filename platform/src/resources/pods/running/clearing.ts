@@ -8,10 +8,10 @@ import { keyOf } from "../../history/model.ts";
 import type { SeriesRecords } from "../../history/records.ts";
 import type { PodKeys } from "../keys.ts";
 import { persistentVolume, podLog } from "../model.ts";
-import type { PodRecords } from "../records.ts";
+import type { PodItem, PodRecords } from "../records.ts";
 import type { PodRemains } from "../remains.ts";
 import type { PortVisits } from "../visits.ts";
-import { ClusterNetworks } from "./cluster-networks.ts";
+import { ClusterNetworks, type ClusterNetworksParts } from "./cluster-networks.ts";
 
 export interface ClearingParts {
   machine: string;
@@ -22,7 +22,8 @@ export interface ClearingParts {
   podKeys: PodKeys;
   portVisits: PortVisits;
   seriesRecords: Pick<SeriesRecords, "remove">;
-  clusters: Pick<ClusterService, "find" | "learn">;
+  clusters: Pick<ClusterService, "find" | "learn" | "agree">;
+  endsOf: ClusterNetworksParts["endsOf"];
   failed: Failed;
 }
 
@@ -45,6 +46,16 @@ export class Clearing {
     }
     // A container engine that is not reachable must not prevent the rest.
     await this.#networks.releaseLeft().catch(named(this.#parts.failed, "release networks of clusters"));
+    await this.#networks.renew(await this.#members()).catch(named(this.#parts.failed, "renew networks of clusters"));
+  }
+
+  /** One member on this machine of each cluster that has members here. */
+  async #members(): Promise<PodItem[]> {
+    const { podRecords, machine } = this.#parts;
+    const here = (await podRecords.ofMachine(machine)).filter(({ doc }) => doc.cluster !== undefined);
+    const byCluster = new Map(here.map(({ doc }) => [doc.cluster!, doc.owner]));
+    const found = await Promise.all([...byCluster.values()].map((pod) => podRecords.pods.get(pod)));
+    return found.filter((pod) => pod !== undefined);
   }
 
   async #removeOf(pod: string): Promise<boolean> {

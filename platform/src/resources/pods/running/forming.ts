@@ -7,11 +7,13 @@ import type { Clock } from "../../../kernel/clock.ts";
 import { type Failed, named } from "../../../kernel/failed.ts";
 import { floating } from "../../../kernel/floating.ts";
 import { KIB } from "../../../kernel/operation.ts";
+import { isProblem } from "../../../kernel/problem.ts";
 import type { InstanceLog } from "../../../machines/instance-log.ts";
 import { whyLacking } from "../../../ports/compute/abilities.ts";
 import { type Compute, StartRefused } from "../../../ports/compute/compute.ts";
 import { ExecRefused } from "../../../ports/compute/refusal.ts";
 import { MOST_MEMBERS } from "../../clusters/model.ts";
+import type { ShellParts } from "../../shells.ts";
 import type { KeptPodInstance, PodInstance } from "../instance.ts";
 import type { ClusterRole, ClusterSeat } from "../model.ts";
 import type { PodRecords } from "../records.ts";
@@ -23,6 +25,8 @@ export interface FormingParts extends ClusterNetworksParts {
   podRecords: PodRecords;
   podLog: InstanceLog<KeptPodInstance>;
   failed: Failed;
+  /** Runs programs in members on other machines. Absent on a single node. */
+  elsewhere?: ShellParts["elsewhere"];
 }
 
 const scripts: Record<ClusterRole, string> = {
@@ -114,21 +118,28 @@ export class Forming {
     const members = await this.#parts.podRecords.membersOf(account, cluster, MOST_MEMBERS);
     const primary = members.find(({ doc }) => doc.cluster?.rank === 0);
     if (primary?.doc.status !== "RUNNING" || primary.doc.instance === null) return "";
-    const { code, said } = await this.#run(primary.doc.instance, { script: SECRET });
+    const { code, said } = await this.#run(primary.doc.instance, { script: SECRET }, primary.doc.last?.machine);
     return code === 0 ? said : "";
   }
 
-  async #run(instance: string, { script, input = "", env = {} }: Run): Promise<{ code: number | null; said: string }> {
+  async #run(
+    instance: string,
+    { script, input = "", env = {} }: Run,
+    machine = this.#parts.machine,
+  ): Promise<{ code: number | null; said: string }> {
     try {
-      const { compute } = this.#parts;
-      if (!compute.exec) return { code: null, said: whyLacking(compute, "exec") };
-      const execution = await compute.exec.run(instance, { cmd: ["sh", "-c", script], env });
+      const { compute, elsewhere } = this.#parts;
+      const spec = { cmd: ["sh", "-c", script], env };
+      const isHere = machine === this.#parts.machine || !elsewhere;
+      if (isHere && !compute.exec) return { code: null, said: whyLacking(compute, "exec") };
+      const execution = await (isHere ? compute.exec!.run(instance, spec) : elsewhere.exec(machine, instance, spec));
       execution.stdin.end(input);
       const { stdout, stderr, exit } = execution;
       const [said, errors, { code }] = await Promise.all([firstOf(stdout), firstOf(stderr), exit]);
       return { code, said: said + errors };
     } catch (error) {
-      if (error instanceof ExecRefused) return { code: null, said: error.message };
+      // The node of the primary is silent. Another try may find it.
+      if (error instanceof ExecRefused || isProblem(error)) return { code: null, said: error.message };
       throw error;
     }
   }

@@ -16,9 +16,9 @@ import type { PodItem, PodRecords } from "../records.ts";
 import { PodBooter, type PodBooterParts } from "./booter.ts";
 import { afterCrash, MOST_RESTARTS } from "./brake.ts";
 import { Clearing, type ClearingParts } from "./clearing.ts";
-import { Forming } from "./forming.ts";
+import { Forming, type FormingParts } from "./forming.ts";
 
-export interface PodHandParts extends PodBooterParts, ClearingParts {
+export interface PodHandParts extends PodBooterParts, ClearingParts, Pick<FormingParts, "elsewhere"> {
   keeper: Keeper;
   log: Log;
   failed: Failed;
@@ -110,9 +110,11 @@ export class PodHand implements Hand<KeptPodInstance> {
   }
 
   async #boot(item: PodInstance, pod: PodItem): Promise<void> {
-    const hindrance = this.#parts.refusal?.();
-    if (hindrance !== undefined) return this.#waitFor(pod, hindrance);
+    const full = this.#parts.refusal?.();
+    if (full !== undefined) return this.#waitFor(pod, full);
     try {
+      const hindrance = await this.#booter.hindrance(pod);
+      if (hindrance !== undefined) return await this.#waitFor(pod, hindrance);
       const instance = await this.#booter.boot(item, pod, () => this.#keeper.isClosed);
       if (!instance) return;
       if (instance.state !== "pending") await this.#runs(item, instance);
