@@ -66,6 +66,21 @@ export const verbs: readonly Verb[] = [
     load: async () => (await import("./master-key.ts")).masterKeyCommand(),
   },
   {
+    name: "backup",
+    about: "write everything of a data folder into one file; works while the server runs",
+    load: async () => (await import("./backup.ts")).backupCommand(),
+  },
+  {
+    name: "restore",
+    about: "put a backup into an empty data folder",
+    load: async () => (await import("./restore.ts")).restoreCommand(),
+  },
+  {
+    name: "check",
+    about: "verify a backup file or a data folder; changes nothing",
+    load: async () => (await import("./check.ts")).checkCommand(),
+  },
+  {
     name: "worker-env",
     about: "print the variables for a worker of an endpoint, started by hand",
     load: async () => (await import("./worker-env.ts")).workerEnvCommand(),

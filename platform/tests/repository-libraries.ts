@@ -11,6 +11,7 @@ export const libraries = {
   "fast-xml-parser": ["surfaces/s3/xml.ts", "cli/src/import/s3.ts"],
   "@node-rs/argon2": ["adapters/crypto/"],
   "node:sqlite": ["adapters/sqlite/"],
+  "age-encryption": ["adapters/backup/sealing.ts"],
   graphql: ["surfaces/graphql/"],
   "@escape.tech": ["surfaces/graphql/documents.ts"],
   ws: ["surfaces/terminals/", "cli/src/terminal.ts", "adapters/kubernetes/"],

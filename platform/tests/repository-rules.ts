@@ -49,6 +49,7 @@ const CHOOSING = [
   ...["storage", "installation", "this-machine", "kubernetes-machine", "emulator", "emulator-state"].map(
     (name) => `composition/${name}`,
   ),
+  ...["backup", "restore", "check", "reading"].map((name) => `composition/backup/${name}`),
 ].map((name) => `${PLATFORM}${name}.ts`);
 
 /** Only the files that choose adapters, other adapters and tests may import adapters. */

@@ -16,6 +16,7 @@ import { type Quotas, standardQuotas } from "../resources/account/quotas.ts";
 import type { Rewrapped } from "../resources/secrets/master-keys.ts";
 import { type Settings, settingsFrom, withoutSecrets } from "../settings/settings.ts";
 import type { ServiceParts } from "./account-services.ts";
+import { RESTORING } from "./backup/places.ts";
 import { type Addresses, announced, ownerKeyFile } from "./server-address.ts";
 import type { Books, Surroundings } from "./services.ts";
 import { findDamage, lockAlone, openLogs, openQueue, openStore, orTrouble, type Presence } from "./storage.ts";
@@ -71,8 +72,10 @@ async function makeFolders(folder: string, isAgain = false): Promise<void> {
 }
 
 /** Only the owner can access what this process creates, including the database files. */
-export async function makeDataFolder({ data }: Settings): Promise<void> {
+export async function makeDataFolder({ data }: Settings, { isRestore = false } = {}): Promise<void> {
   process.umask(0o077);
+  if (!isRestore && existsSync(join(data, RESTORING)))
+    throw new Error(`a restore into ${data} is under way or broke off: wait for it, or run 'millrace restore' again`);
   const make = async () => {
     await makeFolders(data);
     await access(data, constants.R_OK | constants.W_OK | constants.X_OK);
@@ -158,7 +161,7 @@ export async function refuseNoInstallation({ data, databaseUrl }: Settings, make
 const NOT_A_FOLDER: Record<string, string> = { ENOENT: "the folder does not exist", ENOTDIR: "it is a file" };
 
 /** A command checks what a crashed server left. If a server runs, its open files must not be judged. */
-async function lookForDamage(settings: Settings): Promise<void> {
+export async function lookForDamage(settings: Settings): Promise<void> {
   using lock = settings.databaseUrl ? undefined : tryLockFolder(settings.data);
   if (lock) await findDamage(settings, real.clock.now(), sayToCaller);
 }

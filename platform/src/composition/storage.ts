@@ -1,5 +1,6 @@
 /** Opens the adapters of store, queue, signals, limits and logs that the settings name. Each is loaded when it is opened. */
 import { existsSync } from "node:fs";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { PostgresPresence as Presence } from "../adapters/postgres/presence.ts";
 import { lockFolder, tryLockFolder } from "../adapters/sqlite/folder-lock.ts";
@@ -13,6 +14,7 @@ import type { Queue } from "../ports/queue/queue.ts";
 import type { Signals } from "../ports/signals/signals.ts";
 import type { Store } from "../ports/store/store.ts";
 import type { Settings } from "../settings/settings.ts";
+import { BACKUP_LOCK, KEPT } from "./backup/places.ts";
 
 export type { Presence };
 
@@ -141,11 +143,19 @@ export async function enter(
 ): Promise<Presence | undefined> {
   if (!settings.databaseUrl) {
     opened.use(await inSqlite(join(settings.data, "server.lock"), () => lockFolder(settings.data)));
+    await removeKept(settings.data);
     return undefined;
   }
   const { PostgresPresence } = await import("../adapters/postgres/presence.ts");
   const enter = (url: string) => PostgresPresence.open(url, clock, patienceIn(settings));
   return opened.use(await inPostgres(settings.databaseUrl, enter));
+}
+
+/** Removes the payload files that a killed backup kept. Nothing is touched while a backup is being made. */
+async function removeKept(data: string): Promise<void> {
+  if (!existsSync(join(data, KEPT))) return;
+  using lock = tryLockFolder(data, BACKUP_LOCK);
+  if (lock) await rm(join(data, KEPT), { recursive: true, force: true });
 }
 
 /** Locks the whole installation, for a change that no server may see half done. */

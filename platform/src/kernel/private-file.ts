@@ -42,7 +42,7 @@ async function writeDurably(file: string, text: string): Promise<void> {
   await handle.sync();
 }
 
-async function syncFolder(folder: string): Promise<void> {
+export async function syncFolder(folder: string): Promise<void> {
   await using handle = await open(folder, "r");
   await handle.sync();
 }

@@ -12,8 +12,8 @@ export function lockFolder(folder: string): Disposable {
 }
 
 /** Undefined when another process has the lock. */
-export function tryLockFolder(folder: string): Disposable | undefined {
-  const db = new DatabaseSync(join(folder, "server.lock"));
+export function tryLockFolder(folder: string, name = "server.lock"): Disposable | undefined {
+  const db = new DatabaseSync(join(folder, name));
   try {
     // Nothing is written to disk, since a full disk has no space for a journal.
     db.exec("PRAGMA busy_timeout = 0; PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
