@@ -44,6 +44,7 @@ export async function openKubernetesMachine(
       perAccount: settings.kubernetesNamespaces === "account",
       dial: kubernetesDial === "auto" ? (isInside ? "address" : "forward") : kubernetesDial,
       server: (settings.kubernetesServer ?? []).map(peerOf),
+      serverPorts: [portOf(workerUrl), settings.port].filter((port) => port > 0),
       egress: {
         reachable: settings.reachable ?? [],
         doors: await doorsOf(workerUrl),
@@ -58,6 +59,7 @@ export async function openKubernetesMachine(
       volumes: source && { source, folders: new VolumeFolders({ folder: join(folder!), clock, random }) },
       nodeImages: settings.kubernetesImages ?? [],
       plainRegistries: settings.plainRegistries ?? [],
+      registries: settings.kubernetesRegistries ?? [],
       namesImage: settings.kubernetesNamesImage,
       runtimeClass: settings.kubernetesRuntimeClass,
       priorityClass: settings.kubernetesPriorityClass,
@@ -71,6 +73,11 @@ export async function openKubernetesMachine(
   const machine = { id: idOf(namespace), compute, workerUrl: () => workerUrl, runs: ["container"] as const, refusal };
   return { ...machine, site: { ...site, ...reached } };
 }
+
+const portOf = (url: string) => {
+  const { port, protocol } = new URL(url);
+  return Number(port) || (protocol === "https:" ? 443 : 80);
+};
 
 /** An address range, or the namespace of the server's Pods. */
 const peerOf = (text: string) => {

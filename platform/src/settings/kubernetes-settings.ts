@@ -117,6 +117,13 @@ export const kubernetesSettings = {
     about: "registries without TLS, such as 10.0.0.1:5000; the nodes must allow them too",
     read: list,
   },
+  kubernetesRegistries: {
+    flag: "kubernetes-registries",
+    variable: "MILLRACE_KUBERNETES_REGISTRIES",
+    value: "LIST",
+    about: "registries at private addresses that images may come from, such as harbor.example.internal",
+    read: list,
+  },
   kubernetesCpuShare: {
     flag: "kubernetes-cpu-share",
     variable: "MILLRACE_KUBERNETES_CPU_SHARE",

@@ -6,7 +6,8 @@ import { networkInterfaces } from "node:os";
 import { buffer } from "node:stream/consumers";
 import { expect, test } from "vitest";
 import { parseRanges } from "../../kernel/addresses.ts";
-import { createPost, isPrivate } from "./webhook-post.ts";
+import { isPrivate } from "./checked-lookup.ts";
+import { createPost } from "./webhook-post.ts";
 
 const strict = createPost({ allowPrivate: false, reachable: [] });
 const local = createPost({ allowPrivate: false, reachable: parseRanges("127.0.0.0/8") });

@@ -33,7 +33,6 @@ export type { KubernetesOptions } from "./kubernetes-options.ts";
 
 /** A server's start waits at most this long for a cluster that does not answer. */
 const FIRST_ATTEMPT_MS = 10_000;
-const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/;
 
 export class KubernetesCompute implements Compute {
   readonly facts: Facts = { ownNetwork: true, sandbox: true, limits: true };
@@ -114,10 +113,8 @@ export class KubernetesCompute implements Compute {
     this.#exec = new PodExec(api, clock);
     this.#dial = new PodDial({ api, clock, mode: options.dial });
     this.#stats = new PodStats(api, clock);
-    const registries = new Registries(
-      (host) => LOOPBACK.test(host) || (options.plainRegistries ?? []).includes(host),
-      clock,
-    );
+    const { plainRegistries: plain = [], registries: trusted = [] } = options;
+    const registries = new Registries({ plain, trusted, reachable: options.egress.reachable, clock });
     this.networks = new KubeGroups({ api, clock, installation, places: this.#places, pods, exec: this.#exec, failed });
     this.#end = new PodEnd({
       api,
@@ -157,9 +154,9 @@ export class KubernetesCompute implements Compute {
 
   /** The policy that holds for all instances comes before the first of them. */
   async #prepare(namespace: string): Promise<void> {
-    const { installation, egress, server } = this.#options;
+    const { installation, egress, server, serverPorts } = this.#options;
     const path = `/apis/networking.k8s.io/v1/namespaces/${namespace}/networkpolicies`;
-    const body = instancesPolicy({ installation, namespace }, egress, server);
+    const body = instancesPolicy({ installation, namespace }, egress, { peers: server, ports: serverPorts });
     const { spec } = body;
     await this.#api.call("POST", path, { body }).catch(async (error) => {
       if (!isConflict(error)) throw error;

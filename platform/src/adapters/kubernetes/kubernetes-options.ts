@@ -20,6 +20,8 @@ export interface KubernetesOptions {
   dial: DialMode;
   /** Whom the policies let in beside members of a group: the server, where it is reached from Pods and dials by address. */
   server: readonly Peer[];
+  /** The ports of the server that Pods reach: the one of its URL, and the one that it listens on behind a Service. */
+  serverPorts?: readonly number[];
   egress: Egress;
   /** Whether published ports get a load balancer of the cloud, or a port of each node. */
   services?: "NodePort" | "LoadBalancer";
@@ -36,6 +38,8 @@ export interface KubernetesOptions {
   nodeImages?: readonly string[];
   /** Registries that are asked without TLS, such as `10.0.0.1:5000`. */
   plainRegistries?: readonly string[];
+  /** Registries that may be at private addresses. */
+  registries?: readonly string[];
   /** An image with a shell, for the container that writes the names of a group's members. */
   namesImage?: string;
   /** How long a node may be silent before its Pods count as lost; 30 by default. */

@@ -1,6 +1,7 @@
 /** The objects that make an instance. */
 import { expect, test } from "vitest";
 import type { InstanceSpec } from "../../ports/compute/compute.ts";
+import { INTERNET_ALONE } from "../../ports/compute/egress.ts";
 import { quantity } from "./kube-objects.ts";
 import {
   environmentSecret,
@@ -122,7 +123,7 @@ test("a published port is a Service of the wanted type", () => {
 
 test("instances reach the internet and no private address but those that are named; members reach their group", () => {
   const egress = { reachable: ["10.1.0.0/16" as const], doors: [{ address: "10.0.0.5", port: 7420 }], nameServers: [] };
-  const text = JSON.stringify(instancesPolicy(place, egress, []));
+  const text = JSON.stringify(instancesPolicy(place, egress, { peers: [] }));
   for (const part of [
     '"cidr":"0.0.0.0/0","except":["0.0.0.0/8","10.0.0.0/8"',
     '"10.1.0.0/16"',
@@ -132,6 +133,22 @@ test("instances reach the internet and no private address but those that are nam
     expect(text).toContain(part);
   const members = { podSelector: { matchLabels: { "millrace.dev/group": "key" } } };
   expect(groupPolicy(place, "key").spec).toMatchObject({ ...members, ingress: [{ from: [members] }] });
+});
+
+test("instances reach the server at its own ports alone, since its database may be beside it", () => {
+  const peers = [{ namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": "millrace-system" } } }];
+  const { spec } = instancesPolicy(place, INTERNET_ALONE, { peers, ports: [80, 7420] });
+  const to = (spec as { egress: { to: object[] }[] }).egress.filter((rule) =>
+    JSON.stringify(rule.to).includes("system"),
+  );
+  expect(to).toContainEqual({
+    to: peers,
+    ports: [
+      { protocol: "TCP", port: 80 },
+      { protocol: "TCP", port: 7420 },
+    ],
+  });
+  expect(to.every((rule) => "ports" in rule)).toBe(true);
 });
 
 test.each([

@@ -26,13 +26,24 @@ const policy = (name: string, { installation, namespace }: Whose, labels: Record
   spec,
 });
 
+const tcp = (port: number) => ({ protocol: "TCP", port });
 const block = (range: string) => ({ ipBlock: { cidr: range } });
 const exactly = (address: string) => block(`${address}/${isIPv4(address) ? 32 : 128}`);
 
 export const instancesPolicyName = (installation: string) => `millrace-${installation}-instances`;
 
-/** Holds for every instance. `server` is where the server itself is. */
-export function instancesPolicy(whose: Whose, { reachable, doors, nameServers }: Egress, server: readonly Peer[]) {
+/** Where the server itself is, and the ports at which instances reach it. Other things may run beside it, such as its database. */
+export interface ServerPeers {
+  peers: readonly Peer[];
+  ports?: readonly number[] | undefined;
+}
+
+/** Holds for every instance. */
+export function instancesPolicy(
+  whose: Whose,
+  { reachable, doors, nameServers }: Egress,
+  { peers, ports = [] }: ServerPeers,
+) {
   const internet = [
     { ipBlock: { cidr: "0.0.0.0/0", except: SPECIAL_IPV4 } },
     { ipBlock: { cidr: "::/0", except: SPECIAL_IPV6 } },
@@ -44,10 +55,11 @@ export function instancesPolicy(whose: Whose, { reachable, doors, nameServers }:
     {
       podSelector: { matchLabels: { [label.installation]: whose.installation } },
       policyTypes: ["Ingress", "Egress"],
-      ingress: server.length > 0 ? [{ from: server }] : [],
+      ingress: peers.length > 0 ? [{ from: peers }] : [],
       egress: [
-        { to: [...internet, ...reachable.map(block), ...server] },
-        ...doors.map(({ address, port }) => ({ to: [exactly(address)], ports: [{ protocol: "TCP", port }] })),
+        { to: [...internet, ...reachable.map(block)] },
+        ...(peers.length > 0 && ports.length > 0 ? [{ to: peers, ports: ports.map(tcp) }] : []),
+        ...doors.map(({ address, port }) => ({ to: [exactly(address)], ports: [tcp(port)] })),
         {
           to: [
             { namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": "kube-system" } } },
@@ -88,6 +100,6 @@ export const publishedPolicy = (whose: Whose, id: string, ports: readonly number
     {
       podSelector: { matchLabels: { [label.installation]: whose.installation, [label.instance]: id } },
       policyTypes: ["Ingress"],
-      ingress: [{ ports: ports.map((port) => ({ protocol: "TCP", port })) }],
+      ingress: [{ ports: ports.map(tcp) }],
     },
   );
