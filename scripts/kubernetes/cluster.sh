@@ -344,6 +344,9 @@ up() {
   # Debian has no network plugin that enforces network policies, so this one does.
   start policies env KUBECONFIG="$kubeconfig" "$repository/node_modules/.bin/node" --disable-warning=ExperimentalWarning \
     "$here/network-policies.ts" "mrk-a=node-a" "mrk-b=node-b"
+  # Nor does it have anything that makes volumes for claims.
+  start storage env KUBECONFIG="$kubeconfig" "$repository/node_modules/.bin/node" --disable-warning=ExperimentalWarning \
+    "$here/storage.ts" "$root/shared/claims"
   trap - ERR
   touch "$run/up"
   say "Kubernetes $("$bin/kubelet" --version | cut -d' ' -f2): two nodes were Ready after $ready ms"
@@ -367,7 +370,7 @@ down() {
   needs_root
   local node controller name pid task
   rm -f "$run/up"
-  for name in policies proxy-a proxy-b kubelet-a kubelet-b; do end "$name" -KILL; done
+  for name in policies storage proxy-a proxy-b kubelet-a kubelet-b; do end "$name" -KILL; done
   for node in $nodes; do
     # Programs that still run are ended by their control group, before the runtime that looks after them.
     for controller in pids memory ""; do

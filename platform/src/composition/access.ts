@@ -106,6 +106,10 @@ export function openAccess(
 function storageOf(ground: Ground, { here, peers }: Roll): VolumeStorage {
   return {
     files: (volume, machine) => filesOf(ground.machines ?? [], volume, machine),
+    noFiles: (machine) => {
+      const holds = ({ id, compute }: OwnMachine) => (machine === null ? compute.volumes?.shared : id === machine);
+      return ground.machines?.find(holds)?.compute.volumes?.noFiles;
+    },
     own: here,
     async nodeOf(machine) {
       const peer = (await peers()).find(({ machines }) => machines.includes(machine));

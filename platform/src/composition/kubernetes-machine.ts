@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { isIP } from "node:net";
 import { join } from "node:path";
-import type { KubernetesCompute } from "../adapters/kubernetes/kubernetes-compute.ts";
+import type { KubernetesCompute, KubernetesOptions } from "../adapters/kubernetes/kubernetes-compute.ts";
 import { VolumeFolders } from "../adapters/machine/volume-folders.ts";
 import { gpuTypeIds } from "../catalog/compute.ts";
 import type { Reason } from "../kernel/reason.ts";
@@ -25,12 +25,8 @@ export async function openKubernetesMachine(
   { clock, random, log, failed }: Surroundings,
   { site, refusal, opened }: { site: Site; refusal: () => Reason | undefined; opened: AsyncDisposableStack },
 ): Promise<OwnMachine> {
-  const { workerUrl, kubernetesNamespace: namespace, kubernetesVolumes: source, volumes: folder } = settings;
+  const { workerUrl, kubernetesNamespace: namespace } = settings;
   if (workerUrl === undefined) throw new Error(NO_URL);
-  if ((source === undefined) !== (folder === undefined))
-    throw new Error(
-      "volumes on Kubernetes need both MILLRACE_KUBERNETES_VOLUMES and MILLRACE_VOLUMES: the same storage, as Pods and as the server see it",
-    );
   const isInside = process.env[INSIDE] !== undefined && settings.kubeconfig === undefined;
   const { kubernetesDial } = settings;
   // Loaded only here: a server without Kubernetes does not start slower.
@@ -56,7 +52,7 @@ export async function openKubernetesMachine(
       gpuResource: settings.kubernetesGpuResource,
       gpuLabel: settings.kubernetesGpuLabel,
       gpuTypes: gpuTypeIds(),
-      volumes: source && { source, folders: new VolumeFolders({ folder: join(folder!), clock, random }) },
+      volumes: volumesOf(settings, { clock, random }),
       nodeImages: settings.kubernetesImages ?? [],
       plainRegistries: settings.plainRegistries ?? [],
       registries: settings.kubernetesRegistries ?? [],
@@ -72,6 +68,26 @@ export async function openKubernetesMachine(
   const reached = at && { reachedAt: at.address, publicIp: at.isPublic ? at.address : undefined };
   const machine = { id: idOf(namespace), compute, workerUrl: () => workerUrl, runs: ["container"] as const, refusal };
   return { ...machine, site: { ...site, ...reached } };
+}
+
+function volumesOf(settings: Settings, parts: Pick<Surroundings, "clock" | "random">): KubernetesOptions["volumes"] {
+  const { kubernetesVolumes: source, volumes: folder, kubernetesNamespaces } = settings;
+  const { kubernetesStorageClass: storageClass, kubernetesSharedClass: sharedClass } = settings;
+  const hasClass = storageClass !== undefined || sharedClass !== undefined;
+  if (hasClass && (source !== undefined || folder !== undefined))
+    throw new Error(
+      "set either storage classes, for a claim for each volume, or MILLRACE_KUBERNETES_VOLUMES with MILLRACE_VOLUMES, for folders of one storage",
+    );
+  if (hasClass && kubernetesNamespaces === "account")
+    throw new Error(
+      "a claim for each volume needs MILLRACE_KUBERNETES_NAMESPACES=one: claims are in the namespace of the installation",
+    );
+  if ((source === undefined) !== (folder === undefined))
+    throw new Error(
+      "volumes on Kubernetes need both MILLRACE_KUBERNETES_VOLUMES and MILLRACE_VOLUMES: the same storage, as Pods and as the server see it",
+    );
+  if (hasClass) return { storageClass, sharedClass };
+  return source && { source, folders: new VolumeFolders({ folder: join(folder!), ...parts }) };
 }
 
 const portOf = (url: string) => {

@@ -102,6 +102,21 @@ export const kubernetesSettings = {
       "storage that all nodes share, for volumes: claim:NAME, nfs://SERVER/PATH or host:/PATH; MILLRACE_VOLUMES is the same folder as the server sees it",
     read: volumeSource,
   },
+  kubernetesStorageClass: {
+    flag: "kubernetes-storage-class",
+    variable: "MILLRACE_KUBERNETES_STORAGE_CLASS",
+    value: "NAME",
+    about: "makes a claim of this class for each persistent mount; in the place of MILLRACE_KUBERNETES_VOLUMES",
+    read: text,
+  },
+  kubernetesSharedClass: {
+    flag: "kubernetes-shared-class",
+    variable: "MILLRACE_KUBERNETES_SHARED_CLASS",
+    value: "NAME",
+    about:
+      "makes a claim of this class for each network volume; several nodes must be able to mount it (ReadWriteMany)",
+    read: text,
+  },
   kubernetesImages: {
     flag: "kubernetes-images",
     variable: "MILLRACE_KUBERNETES_IMAGES",

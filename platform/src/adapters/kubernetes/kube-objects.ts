@@ -89,6 +89,11 @@ export interface ConfigMap extends KubeObject {
   data?: Record<string, string>;
 }
 
+export interface Claim extends KubeObject {
+  spec: { resources?: { requests?: Quantities } };
+  status?: { phase?: string };
+}
+
 /** The container that runs the program of an instance. */
 export const MAIN = "main";
 /** The container that writes the names of a group's members. */
@@ -104,6 +109,8 @@ export const label = {
   group: "millrace.dev/group",
   /** Set on what belongs to one instance. */
   part: "millrace.dev/part",
+  /** Set on the claim of a volume. */
+  volume: "millrace.dev/volume",
   pretended: "millrace.dev/pretended-gpus",
 } as const;
 
@@ -119,6 +126,10 @@ export const note = {
   groupReserved: "millrace.dev/group-reserved",
   published: "millrace.dev/published",
   memoryMb: "millrace.dev/memory-mb",
+  /** Of the claim of a volume: its size, whether several nodes may mount it, and that it is being removed. */
+  sizeGb: "millrace.dev/size-gb",
+  shared: "millrace.dev/shared",
+  removing: "millrace.dev/removing",
   /** Why it will never begin, as `code message`. */
   refused: "millrace.dev/refused",
 } as const;

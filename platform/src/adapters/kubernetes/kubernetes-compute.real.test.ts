@@ -15,16 +15,18 @@ import {
 import { stay } from "../../kernel/clock.ts";
 import { computeConformance } from "../../ports/compute/compute.conformance.ts";
 import { type OpenedCompute, reachAt, type TestRegistry } from "../../ports/compute/conformance-world.ts";
+import { volumesConformance } from "../../ports/compute/volumes.conformance.ts";
+import type { KubernetesOptions } from "./kubernetes-options.ts";
 
 /** Each test has an installation of its own, since it would otherwise hear of other tests' instances. Later tests reuse them. */
 const installations: number[] = [];
 let made = 0;
 
-async function openKubernetes(): Promise<OpenedCompute> {
+async function openKubernetes(more: Partial<KubernetesOptions> = {}): Promise<OpenedCompute> {
   const number = installations.pop() ?? made++;
   const installation = `conformance-${process.pid}-${number}`;
   const api = openApi();
-  const open = () => openDriver(installation, { gpuResource: `millrace.test/gpu-${number}` });
+  const open = () => openDriver(installation, { gpuResource: `millrace.test/gpu-${number}`, ...more });
   let compute = await open();
   return {
     compute,
@@ -85,4 +87,7 @@ async function openRegistry(): Promise<TestRegistry> {
 
 afterAll(() => rm(SHARED, { recursive: true, force: true }));
 
-computeConformance("KubernetesCompute", openKubernetes);
+computeConformance("KubernetesCompute", () => openKubernetes());
+volumesConformance("KubernetesCompute with a claim for each volume", () =>
+  openKubernetes({ volumes: { storageClass: "millrace-test", sharedClass: "millrace-test-shared" } }),
+);

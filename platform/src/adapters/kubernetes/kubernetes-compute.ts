@@ -10,11 +10,13 @@ import type { ImageFacts } from "../../ports/compute/images.ts";
 import { type Loopback, notReached } from "../../ports/compute/loopback.ts";
 import type { Publishing } from "../../ports/compute/publish.ts";
 import type { Metering } from "../../ports/compute/stats.ts";
-import type { VolumeFolders } from "../machine/volume-folders.ts";
+import type { Volumes } from "../../ports/compute/volumes.ts";
 import { isConflict, KubeApi, unlessNotFound } from "./kube-api.ts";
 import { KubeCapacity } from "./kube-capacity.ts";
+import { KubeClaims } from "./kube-claims.ts";
 import { KubeGroups } from "./kube-groups.ts";
 import { isReady, type KubeEvent, label, type Node, type Pod, podName } from "./kube-objects.ts";
+import { claimsOf, foldersOf, type KubeVolumes } from "./kube-volumes.ts";
 import { Followed } from "./kube-watch.ts";
 import { type KubernetesOptions, NODE_PORTS } from "./kubernetes-options.ts";
 import { Places } from "./places.ts";
@@ -23,7 +25,7 @@ import { PodDial } from "./pod-dial.ts";
 import { PodEnd } from "./pod-end.ts";
 import { PodExec } from "./pod-exec.ts";
 import { readLog } from "./pod-logs.ts";
-import { PodMaker } from "./pod-maker.ts";
+import { NO_STORAGE, PodMaker } from "./pod-maker.ts";
 import { type Around, EVICTED, instanceOf, listOf, NO_ROOM_MS, noteOf, publishedOf, toText } from "./pod-state.ts";
 import { PodStats } from "./pod-stats.ts";
 import { instancesPolicy, instancesPolicyName } from "./policies.ts";
@@ -40,7 +42,7 @@ export class KubernetesCompute implements Compute {
     preparing: "the nodes of Kubernetes fetch images themselves",
     freezing: "Kubernetes cannot pause a Pod: workers are kept warm instead",
     again: "Kubernetes keeps nothing of the disk of a Pod that has ended, only what is on volumes",
-    volumes: "no storage that all nodes share is set: MILLRACE_KUBERNETES_VOLUMES names it",
+    volumes: NO_STORAGE,
     writers: "instances write to the disks of their nodes",
     link: "Pods reach the server at MILLRACE_WORKER_URL",
   };
@@ -50,7 +52,7 @@ export class KubernetesCompute implements Compute {
   readonly stats: Metering;
   readonly publishing: Publishing;
   readonly images: ImageFacts;
-  readonly volumes: VolumeFolders | undefined;
+  readonly volumes: Volumes | undefined;
   readonly #options: KubernetesOptions;
   readonly #api: KubeApi;
   readonly #book = new PodBook();
@@ -125,9 +127,10 @@ export class KubernetesCompute implements Compute {
       around: (pod) => this.#around(pod),
       disposed: this.#disposed.signal,
     });
+    const storage = this.#storage(volumes);
     const [capacity, groups, places] = [this.#capacity, this.networks, this.#places];
     const options2 = { ...options, ...gpu, cpuShare, isOperators: (image: string) => this.#isOperators(image) };
-    this.#maker = new PodMaker({ options: options2, api, capacity, groups, places, end: this.#end });
+    this.#maker = new PodMaker({ options: options2, api, capacity, groups, places, storage, end: this.#end });
     this.exec = { run: (id, spec) => this.#exec.run(id, this.#pod(id), spec) };
     this.loopback = { dial: (id, target) => this.#dialLoopback(id, target) };
     this.stats = { of: (id) => this.#stats.of(this.#pod(id), (node) => this.#isPretended(node)) };
@@ -136,8 +139,16 @@ export class KubernetesCompute implements Compute {
       originOf: async (image) => (this.#isOperators(image) ? "operator" : "registry"),
       lookUp: (image, lookup) => registries.lookUp(image, lookup),
     };
-    this.volumes = volumes?.folders;
-    this.volumes?.users.toldBy(async (volume) => this.#usersOf(volume));
+    this.volumes = storage?.volumes;
+    storage?.volumes.users.toldBy(async (volume) => this.#usersOf(volume));
+  }
+
+  #storage(volumes: KubernetesOptions["volumes"]): KubeVolumes | undefined {
+    if (!volumes) return undefined;
+    if ("folders" in volumes) return foldersOf(volumes.folders, volumes.source);
+    const { installation, namespace } = this.#options;
+    const ensure = () => this.#places.ensure(namespace);
+    return claimsOf(new KubeClaims({ ...volumes, api: this.#api, installation, namespace, ensure }));
   }
 
   async #opened(): Promise<void> {

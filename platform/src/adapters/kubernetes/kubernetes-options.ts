@@ -32,8 +32,14 @@ export interface KubernetesOptions {
   gpuResource?: string;
   gpuLabel?: string;
   gpuTypes: readonly string[];
-  /** The volumes as the server sees them, and how Pods mount the same folder. Without them, the driver has no volumes. */
-  volumes?: { folders: VolumeFolders; source: Record<string, unknown> } | undefined;
+  /**
+   * Either the volumes as the server sees them and how Pods mount the same folder, or the classes of a claim for each volume. Without them,
+   * the driver has no volumes.
+   */
+  volumes?:
+    | { folders: VolumeFolders; source: Record<string, unknown> }
+    | { storageClass?: string | undefined; sharedClass?: string | undefined }
+    | undefined;
   /** Images that the operator put on the nodes: names, or beginnings that end with `*`. */
   nodeImages?: readonly string[];
   /** Registries that are asked without TLS, such as `10.0.0.1:5000`. */

@@ -33,7 +33,7 @@ const place: PodPlace = {
   gpuResource: "nvidia.com/gpu",
   gpuLabel: "nvidia.com/gpu.product",
   gpuProducts: ["NVIDIA-L4"],
-  volumes: { persistentVolumeClaim: { claimName: "volumes" } },
+  volumes: [],
   published: [],
   fellows: [],
   namesImage: "busybox",
@@ -100,14 +100,20 @@ test("a member of a cluster has a name in the cluster's DNS, and its own address
   expect(made.spec.initContainers?.[0]?.resources.requests).toEqual({ cpu: "0", memory: "0" });
 });
 
-test("volumes are folders of the shared storage", () => {
-  const made = podManifest("i1", { ...spec, mounts: [{ volume: "v1", path: "/workspace" }] }, place);
-  expect(made.spec.containers[0]!.volumeMounts).toContainEqual({
-    name: "volumes",
-    mountPath: "/workspace",
-    subPath: "v1",
-  });
-  expect(made.spec.volumes).toContainEqual({ name: "volumes", persistentVolumeClaim: { claimName: "volumes" } });
+test("volumes are folders of the shared storage, or a claim each", () => {
+  const source = { persistentVolumeClaim: { claimName: "volumes" } };
+  const folders = [
+    { name: "volumes", source, path: "/workspace", subPath: "v1" },
+    { name: "volumes", source, path: "/data", subPath: "v2" },
+  ];
+  const made = podManifest("i1", spec, { ...place, volumes: folders }).spec;
+  expect(made.containers[0]!.volumeMounts).toContainEqual({ name: "volumes", mountPath: "/data", subPath: "v2" });
+  expect(made.volumes.filter(({ name }) => name === "volumes")).toEqual([{ name: "volumes", ...source }]);
+  expect(made.securityContext).not.toHaveProperty("fsGroup");
+  const claims = [{ name: "c1", source: { persistentVolumeClaim: { claimName: "c1" } }, path: "/workspace" }];
+  const claimed = podManifest("i1", spec, { ...place, volumes: claims }).spec;
+  expect(claimed.containers[0]!.volumeMounts).toContainEqual({ name: "c1", mountPath: "/workspace" });
+  expect(claimed.securityContext).toHaveProperty("fsGroup");
 });
 
 test("a registry's login is a pull secret for that registry", () => {

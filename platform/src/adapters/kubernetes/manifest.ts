@@ -4,6 +4,7 @@ import { groupKey } from "../../ports/compute/groups.ts";
 import { parseReference } from "../../ports/compute/image-reference.ts";
 import type { Published } from "../../ports/compute/publish.ts";
 import { FINALIZER, hashOf, label, MAIN, NAMES, note, podName } from "./kube-objects.ts";
+import type { PodVolume } from "./kube-volumes.ts";
 
 /** What the cluster and the operator give to each instance. */
 export interface PodPlace {
@@ -16,8 +17,8 @@ export interface PodPlace {
   gpuLabel: string;
   /** Labels' values that mean the wanted type. */
   gpuProducts: readonly string[];
-  /** Where volumes are: a source that all nodes can mount. */
-  volumes?: Record<string, unknown> | undefined;
+  /** Its volumes, in the order of its mounts. */
+  volumes: readonly PodVolume[];
   published: readonly Published[];
   /** The members of its group that run now. */
   fellows: readonly { address: string; names: readonly string[] }[];
@@ -34,13 +35,14 @@ export interface PodPlace {
 const GRACE_S = 60;
 /** As the Docker driver: raw sockets could forge packets, and no program needs to make device nodes. */
 const DROPPED_CAPABILITIES = ["NET_RAW", "MKNOD"];
-const VOLUMES = "volumes";
+/** The group of what is on a claim, so that programs of any user can write there. */
+const CLAIM_GROUP = 10_001;
 const MEMORY = "shared-memory";
 
 export function podManifest(id: string, spec: InstanceSpec, place: PodPlace) {
   const { account, group, gpu, limits } = spec;
   const name = podName(id);
-  const mounts = spec.mounts ?? [];
+  const { volumes } = place;
   const shared = Math.max(1, Math.floor(limits.memoryMb / 2));
   const gpus = gpu && { [place.gpuResource]: String(gpu.count) };
   const memory = { memory: `${limits.memoryMb}Mi`, "ephemeral-storage": `${Math.ceil(limits.diskGb * 1024)}Mi` };
@@ -70,7 +72,13 @@ export function podManifest(id: string, spec: InstanceSpec, place: PodPlace) {
       ...(group?.isReserved
         ? { hostname: group.name, subdomain: networkName(groupLabel(account, group.id)) }
         : { hostname: name.slice(0, 63) }),
-      securityContext: { seccompProfile: { type: "RuntimeDefault" } },
+      securityContext: {
+        seccompProfile: { type: "RuntimeDefault" },
+        ...(volumes.some(({ subPath }) => subPath === undefined) && {
+          fsGroup: CLAIM_GROUP,
+          fsGroupChangePolicy: "OnRootMismatch",
+        }),
+      },
       ...(place.runtimeClass !== undefined && { runtimeClassName: place.runtimeClass }),
       ...(place.priorityClass !== undefined && { priorityClassName: place.priorityClass }),
       ...affinityOf(spec, place),
@@ -100,13 +108,17 @@ export function podManifest(id: string, spec: InstanceSpec, place: PodPlace) {
           },
           volumeMounts: [
             { name: MEMORY, mountPath: "/dev/shm" },
-            ...mounts.map(({ volume, path }) => ({ name: VOLUMES, mountPath: path, subPath: volume })),
+            ...volumes.map(({ name, path, subPath }) => ({
+              name,
+              mountPath: path,
+              ...(subPath !== undefined && { subPath }),
+            })),
           ],
         },
       ],
       volumes: [
         { name: MEMORY, emptyDir: { medium: "Memory", sizeLimit: `${shared}Mi` } },
-        ...(mounts.length > 0 ? [{ name: VOLUMES, ...place.volumes }] : []),
+        ...new Map(volumes.map(({ name, source }) => [name, { name, ...source }])).values(),
       ],
     },
   };

@@ -8,6 +8,7 @@ import { isConflict, type KubeApi, KubeAway, KubeRefused } from "./kube-api.ts";
 import type { KubeCapacity } from "./kube-capacity.ts";
 import type { KubeGroups } from "./kube-groups.ts";
 import { label, type Pod, podName, type Service } from "./kube-objects.ts";
+import type { KubeVolumes } from "./kube-volumes.ts";
 import { type KubernetesOptions, NAMES_IMAGE, NODE_PORTS } from "./kubernetes-options.ts";
 import { environmentSecret, type PodPlace, podManifest, portsService, pullSecret } from "./manifest.ts";
 import type { Places } from "./places.ts";
@@ -25,9 +26,12 @@ export interface MakerParts {
   capacity: KubeCapacity;
   groups: KubeGroups;
   places: Places;
+  storage?: KubeVolumes | undefined;
   end: PodEnd;
 }
 
+export const NO_STORAGE =
+  "no storage for volumes is set: MILLRACE_KUBERNETES_VOLUMES names one that all nodes share, or MILLRACE_KUBERNETES_STORAGE_CLASS a class";
 const DEFAULT_LOST_S = 30;
 const LONGEST_ID = 50;
 
@@ -62,29 +66,31 @@ export class PodMaker {
   }
 
   async #make(id: string, spec: InstanceSpec, others: readonly InstanceSpec[]): Promise<Pod> {
-    const { options, capacity, groups, places } = this.#parts;
+    const { capacity, groups, places, storage } = this.#parts;
     if (!/^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/.test(id) || id.length > LONGEST_ID)
       throw new StartRefused(`'${id}' cannot be the name of a Kubernetes Pod`);
     if (!isReference(spec.image))
       throw new StartRefused(`'${spec.image.slice(0, 100)}' is no reference of an image`, { reason: "image-invalid" });
     checkPublish(spec.publish);
     checkMounts(spec.mounts ?? []);
-    if (spec.mounts?.length && !options.volumes)
-      throw new StartRefused("no storage that all nodes share is set: MILLRACE_KUBERNETES_VOLUMES names it", {
-        reason: "volume-missing",
-      });
-    await options.volumes?.folders.mounted(spec.mounts);
+    if (spec.mounts?.length && !storage) throw new StartRefused(NO_STORAGE, { reason: "volume-missing" });
+    const volumes = (await storage?.mounted(spec.mounts ?? [])) ?? [];
     await capacity.check(spec, others);
     const namespace = places.of(spec.account);
     try {
       await places.ensure(namespace);
-      return await groups.join(id, spec, (fellows) => this.#create(id, spec, namespace, fellows));
+      return await groups.join(id, spec, (fellows) => this.#create(id, spec, { namespace, fellows, volumes }));
     } catch (error) {
       throw refusalFrom(error);
     }
   }
 
-  async #create(id: string, spec: InstanceSpec, namespace: string, fellows: PodPlace["fellows"]): Promise<Pod> {
+  async #create(
+    id: string,
+    spec: InstanceSpec,
+    where: Pick<PodPlace, "namespace" | "fellows" | "volumes">,
+  ): Promise<Pod> {
+    const { namespace } = where;
     const { options, capacity, end } = this.#parts;
     const {
       installation,
@@ -96,9 +102,8 @@ export class PodMaker {
       lostS = DEFAULT_LOST_S,
     } = options;
     const place: PodPlace = {
-      ...{ installation, namespace, cpuShare, gpuResource, gpuLabel, fellows, lostS, runtimeClass, priorityClass },
+      ...{ ...where, installation, cpuShare, gpuResource, gpuLabel, lostS, runtimeClass, priorityClass },
       gpuProducts: spec.gpu ? capacity.productsOf(spec.gpu) : [],
-      volumes: options.volumes?.source,
       published: [],
       namesImage: options.namesImage ?? NAMES_IMAGE,
       isOperators: options.isOperators(spec.image),

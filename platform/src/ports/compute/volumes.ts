@@ -48,7 +48,9 @@ export interface Volumes {
   usage(id: string): Promise<VolumeUsage>;
   list(): Promise<FoundVolume[]>;
   find(id: string): Promise<FoundVolume | undefined>;
-  /** Gives the server itself access to the volume's files, mounted or not. Undefined if there is no such volume. */
+  /** Why the server itself cannot read the files, nor count them. Absent if it can. */
+  readonly noFiles?: string;
+  /** Gives the server itself access to the volume's files, mounted or not. Undefined if there is no such volume, and with `noFiles`. */
   files(id: string): Promise<Files | undefined>;
 }
 

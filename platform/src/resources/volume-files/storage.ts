@@ -4,6 +4,8 @@ import type { Files } from "../../ports/files/files.ts";
 export interface VolumeStorage {
   /** The files of a volume on a machine of this node, or, with null, on storage that its machines share; undefined where there is none with this id. */
   files(volume: string, machine: string | null): Promise<Files | undefined>;
+  /** Why no server reads the files of this machine's volumes, or, with null, of the shared storage. */
+  noFiles?(machine: string | null): string | undefined;
   /** Machines of this node. */
   own: readonly string[];
   /** The node that runs a machine, and where it is reached, for people. */
@@ -20,6 +22,8 @@ export async function filesOn(storage: VolumeStorage, machine: string | null, vo
     const node = await storage.nodeOf(machine);
     return { away: `The volume is on machine ${machine}${node ? ` of node ${node}` : ""}: send the request there.` };
   }
+  const noFiles = storage.noFiles?.(machine);
+  if (noFiles !== undefined) return { away: noFiles };
   const files = await storage.files(volume, machine);
   return files ?? { away: `Volume ${volume} is not on this server's machine, or not made yet; try again in a moment.` };
 }
