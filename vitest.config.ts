@@ -112,7 +112,7 @@ export default defineConfig({
         test: {
           name: "kubernetes",
           include: KUBERNETES_TESTS,
-          globalSetup: ["platform/tests/real-kubernetes.ts"],
+          globalSetup: ["platform/tests/real-kubernetes.ts", "platform/tests/real-postgres.ts"],
           maxWorkers: 1,
           maxConcurrency: 5,
           ...hanging,

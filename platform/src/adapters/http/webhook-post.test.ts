@@ -6,7 +6,7 @@ import { networkInterfaces } from "node:os";
 import { buffer } from "node:stream/consumers";
 import { expect, test } from "vitest";
 import { parseRanges } from "../../kernel/addresses.ts";
-import { isPrivate } from "./checked-lookup.ts";
+import { isPrivate } from "../machine/checked-lookup.ts";
 import { createPost } from "./webhook-post.ts";
 
 const strict = createPost({ allowPrivate: false, reachable: [] });

@@ -6,7 +6,7 @@ import { Readable } from "node:stream";
 import type { Post } from "../../jobs/webhooks.ts";
 import { type Range, within } from "../../kernel/addresses.ts";
 import { bytesInSlices } from "../../kernel/slices.ts";
-import { checkedLookup, isPrivate } from "./checked-lookup.ts";
+import { checkedLookup, isPrivate } from "../machine/checked-lookup.ts";
 
 const TIMEOUT_MS = 10_000;
 /** The answer's content is discarded. An answer up to this size is read to its end. */

@@ -2,7 +2,7 @@
 import { request as httpRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { isIP } from "node:net";
-import { checkedLookup } from "../http/checked-lookup.ts";
+import { checkedLookup } from "../machine/checked-lookup.ts";
 
 const MOST_REDIRECTS = 4;
 const LARGEST_ANSWER = 4 * 1_048_576;

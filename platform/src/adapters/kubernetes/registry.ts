@@ -5,7 +5,7 @@ import type { Clock } from "../../kernel/clock.ts";
 import { type RegistryCredential, StartRefused } from "../../ports/compute/compute.ts";
 import { exactly, isReference, parseReference } from "../../ports/compute/image-reference.ts";
 import { ImageDenied, type Lookup, RegistryAway } from "../../ports/compute/images.ts";
-import { isPrivate } from "../http/checked-lookup.ts";
+import { isPrivate } from "../machine/checked-lookup.ts";
 import { type Answer, NotReached, registryGet } from "./registry-get.ts";
 
 const MANIFESTS = [
