@@ -31,11 +31,21 @@ interface Guest {
   party: Party;
   /** A request is in progress. The ones behind it wait, so that a connection never has more than one answer in memory. */
   asks: boolean;
+  /** The answer to it, or to the last one. */
+  answer: ServerResponse | undefined;
   /** Its request is counted for its party. */
   counts: boolean;
-  behind: (() => void)[];
+  behind: Behind[];
+  /** What came last cannot be read, and the refusal waits for the answers before it. */
+  isBroken: boolean;
   /** How many bytes had left at the last check, if others were still waiting to leave. */
   stuckAt: number | undefined;
+}
+
+/** A request that waits, or a refusal. */
+interface Behind {
+  answer?: ServerResponse;
+  go(): void;
 }
 
 const GUEST = Symbol("guest");
@@ -87,12 +97,29 @@ export class Doorkeeper implements AsyncDisposable {
   ): void {
     const guest = guestOf(request.socket);
     if (guest?.asks) {
-      if (guest.behind.length < SENT_AHEAD_AT_MOST) guest.behind.push(() => go(request, response));
+      const behind = { answer: response, go: () => go(request, response) };
+      if (guest.behind.length < SENT_AHEAD_AT_MOST) guest.behind.push(behind);
       else request.socket.destroy();
       return;
     }
-    if (guest) this.#ask(guest);
+    if (guest) this.#ask(guest, response);
     go(request, response);
+  }
+
+  /**
+   * What came last on this connection cannot be read. The requests before it are answered first, since a client takes the first answer for
+   * the first request. If the body of the request in progress is what cannot be read, nobody waits for it.
+   */
+  broken(socket: Socket, refuse: () => void): void {
+    const guest = guestOf(socket);
+    if (guest?.asks && guest.isBroken) return;
+    if (guest) guest.isBroken = true;
+    const last = guest?.behind.at(-1)?.answer ?? guest?.answer;
+    if (!guest?.asks) refuse();
+    else if (last?.req.complete) guest.behind.push({ go: refuse });
+    else if (guest.behind.length > 0) guest.behind.splice(-1, 1, { go: refuse });
+    else if (last?.headersSent) socket.destroySoon();
+    else refuse();
   }
 
   /** Must be called for each request that came, when its answer is closed. */
@@ -102,8 +129,8 @@ export class Doorkeeper implements AsyncDisposable {
     this.#rest(guest);
     const next = guest.behind.shift();
     if (next) {
-      this.#ask(guest);
-      next();
+      this.#ask(guest, next.answer);
+      next.go();
     } else if (this.#guests.has(guest)) {
       guest.party.idle.add(guest);
       if (this.#guests.size > this.#most) this.#makeRoom();
@@ -113,7 +140,7 @@ export class Doorkeeper implements AsyncDisposable {
   /** A request that leaves HTTP, such as an upgrade, counts as in progress for as long as its connection is open. */
   becomes(socket: Socket): void {
     const guest = guestOf(socket);
-    if (guest && !guest.asks) this.#ask(guest);
+    if (guest && !guest.asks) this.#ask(guest, undefined);
   }
 
   /** Counts the request in progress for its account, or refuses it. */
@@ -145,7 +172,16 @@ export class Doorkeeper implements AsyncDisposable {
       return;
     }
     const party = this.#party(`address ${socket.remoteAddress}`);
-    const guest: Guest = { socket, party, asks: false, counts: false, behind: [], stuckAt: undefined };
+    const guest: Guest = {
+      socket,
+      party,
+      asks: false,
+      counts: false,
+      behind: [],
+      stuckAt: undefined,
+      answer: undefined,
+      isBroken: false,
+    };
     (socket as Known)[GUEST] = guest;
     this.#guests.add(guest);
     party.guests++;
@@ -153,8 +189,9 @@ export class Doorkeeper implements AsyncDisposable {
     socket.once("close", () => this.#leave(guest));
   }
 
-  #ask(guest: Guest): void {
+  #ask(guest: Guest, answer: ServerResponse | undefined): void {
     guest.asks = true;
+    guest.answer = answer;
     guest.party.idle.delete(guest);
     this.#asking++;
   }

@@ -7,65 +7,8 @@ import { setupJobs } from "../../../tests/job-world.ts";
 import { FakeClock, turn } from "../../kernel/clock.ts";
 import { PlainDoor, type PlainDoorParts, plainly } from "./plain-door.ts";
 import { PlainRequest, type PlainResponse } from "./plain-exchange.ts";
-import { readPlainHead } from "./plain-head.ts";
 
 const HEAD = "POST /run HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n";
-
-describe("a head is plain", () => {
-  test("if every program reads it alike", () => {
-    const text = "POST /v2/e/run?a=b HTTP/1.1\r\nHost: x\r\nX-A:\t 1 2 \r\nEmpty:\r\nConnection: Keep-Alive\r\n\r\n";
-    expect(readPlainHead(Buffer.from(`${text}body`))).toEqual({
-      method: "POST",
-      url: "/v2/e/run?a=b",
-      headers: { host: "x", "x-a": "1 2", empty: "", connection: "Keep-Alive" },
-      rawHeaders: ["Host", "x", "X-A", "1 2", "Empty", "", "Connection", "Keep-Alive"],
-      text,
-      made: undefined,
-      bodyLength: 0,
-    });
-    expect(readPlainHead(Buffer.from(HEAD))?.bodyLength).toBe(2);
-  });
-
-  test.each([
-    ["an end that has not come", "GET / HTTP/1.1\r\nHost: x\r\n"],
-    ["another method", "HEAD / HTTP/1.1\r\nHost: x\r\n\r\n"],
-    ["another version", "GET / HTTP/1.0\r\nHost: x\r\n\r\n"],
-    ["a whole URL", "GET http://x/ HTTP/1.1\r\nHost: x\r\n\r\n"],
-    ["a space too many", "GET  / HTTP/1.1\r\nHost: x\r\n\r\n"],
-    ["an empty line before it", "\r\nGET / HTTP/1.1\r\nHost: x\r\n\r\n"],
-    ["bare line feeds", "GET / HTTP/1.1\nHost: x\n\r\n\r\n"],
-    ["a bare line feed in a value", "GET / HTTP/1.1\r\nHost: x\r\nA: b\nC: d\r\n\r\n"],
-    ["a bare carriage return", "GET / HTTP/1.1\r\nHost: x\r\nA: b\rC: d\r\n\r\n"],
-    ["a folded line", "GET / HTTP/1.1\r\nHost: x\r\nA: b\r\n c\r\n\r\n"],
-    ["a space before a colon", "GET / HTTP/1.1\r\nHost : x\r\n\r\n"],
-    ["a line without a colon", "GET / HTTP/1.1\r\nHost: x\r\nbroken\r\n\r\n"],
-    ["a zero byte", "GET / HTTP/1.1\r\nHost: x\r\nA: \u0000\r\n\r\n"],
-    ["characters beyond ASCII in a value", "GET / HTTP/1.1\r\nHost: x\r\nA: é\r\n\r\n"],
-    ["characters beyond ASCII in the path", "GET /é HTTP/1.1\r\nHost: x\r\n\r\n"],
-    ["no host", "GET / HTTP/1.1\r\nA: b\r\n\r\n"],
-    ["no header", "GET / HTTP/1.1\r\n\r\n"],
-    ["two hosts", "GET / HTTP/1.1\r\nHost: x\r\nhost: x\r\n\r\n"],
-    ["two lengths", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\n"],
-    ["a length with a sign", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: +1\r\n\r\n"],
-    ["a length in two parts", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1, 1\r\n\r\n"],
-    ["an empty length", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length:\r\n\r\n"],
-    ["a transfer encoding", "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"],
-    ["one in odd letters", "POST / HTTP/1.1\r\nHost: x\r\ntransfer-ENCODING: x\r\n\r\n"],
-    ["an expectation", "POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n\r\n"],
-    ["an upgrade", "GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\n\r\n"],
-    ["a connection that ends", "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"],
-    ["a header of one connection", "GET / HTTP/1.1\r\nHost: x\r\nConnection: keep-alive, a\r\n\r\n"],
-    ["a name that every object has, twice", "GET / HTTP/1.1\r\nHost: x\r\n__proto__: a\r\n__proto__: b\r\n\r\n"],
-    ["a long head", `GET / HTTP/1.1\r\nHost: x\r\nA: ${"a".repeat(2048)}\r\n\r\n`],
-  ])("not with %s", (_what, text) => {
-    expect(readPlainHead(Buffer.from(text))).toBeUndefined();
-  });
-
-  test("and a long one that breaks at its end is refused as fast as a short one", () => {
-    const text = `GET / HTTP/1.1\r\n${"A:  \r\n".repeat(300)}broken\r\n\r\n`;
-    expect(readPlainHead(Buffer.from(text))).toBeUndefined();
-  });
-});
 
 /** A server whose plain door has one route, and which notes who read each request. */
 async function door({ ahead = () => undefined }: { ahead?: PlainDoorParts["ahead"] } = {}) {
@@ -140,6 +83,86 @@ describe("a connection", () => {
     }
     while (count(heard(), "HTTP/1.1 200") < 2) await turn();
     expect(here.seen).toEqual([expect.stringMatching("node /run"), "node /run/2"]);
+  });
+
+  test.each([
+    ["after its head", ["", "{}"]],
+    ["in pieces", ["{", "}"]],
+  ])("a body that comes %s is waited for", async (_when, pieces) => {
+    await using here = await door();
+    const { socket, heard } = await opened(here.server);
+    for (const times of [1, 2]) {
+      socket.write(HEAD + pieces[0]);
+      for (let i = 0; i < 5; i++) await turn();
+      socket.write(pieces[1]!);
+      while (count(heard(), "HTTP/1.1 200") < times) await turn();
+    }
+    expect(here.seen).toEqual(["plain /run", "plain /run"]);
+  });
+
+  test("a body that takes longer is left to Node, which gets every byte", async () => {
+    await using here = await door();
+    const { socket, until } = await opened(here.server);
+    socket.write(`${HEAD}{`);
+    for (let i = 0; i < 5; i++) await turn();
+    await here.clock.advance(100);
+    while (here.seen.length === 0) await turn();
+    socket.write(`}${get("/run/2")}`);
+    await until("ok");
+    while (here.seen.length < 2) await turn();
+    expect(here.seen).toEqual(["node /run", "node /run/2"]);
+  });
+
+  test.each([
+    ["too long", 65_537, 1],
+    ["in too many pieces", 100, 16],
+  ])("a body that is %s is left to Node", async (_what, length, pieces) => {
+    await using here = await door();
+    const { socket, until } = await opened(here.server);
+    socket.write(HEAD.replace("Content-Length: 2", `Content-Length: ${length}`));
+    for (let i = 0; i < pieces; i++) {
+      for (let turns = 0; turns < 5; turns++) await turn();
+      socket.write("x");
+    }
+    while (here.seen.length === 0) await turn();
+    socket.write("x".repeat(length - pieces));
+    await until("ok");
+    expect(here.seen).toEqual(["node /run"]);
+  });
+
+  test("only so many bytes are waited for at once", async () => {
+    await using here = await door();
+    const head = HEAD.replace("Content-Length: 2", "Content-Length: 65536");
+    const clients: Awaited<ReturnType<typeof opened>>[] = [];
+    for (let i = 0; i < 256; i++) clients.push(await opened(here.server));
+    for (const { socket } of clients) socket.write(head);
+    while (here.seen.length === 0) await turn();
+    expect(here.seen[0]).toBe("node /run");
+    // What was waited for no longer counts.
+    for (const { socket } of clients) socket.destroy();
+    for (let i = 0; i < 10; i++) await turn();
+    here.seen.splice(0);
+    const { socket, until } = await opened(here.server);
+    socket.write(HEAD);
+    for (let i = 0; i < 5; i++) await turn();
+    socket.write("{}");
+    await until("ok");
+    expect(here.seen).toEqual(["plain /run"]);
+  });
+
+  test("a client that sends half of a body and no more is told so, as by Node", async () => {
+    await using here = await door();
+    const broken: (string | undefined)[] = [];
+    here.server.on("clientError", ({ code }: NodeJS.ErrnoException, socket) => {
+      broken.push(code);
+      socket.end("refused");
+    });
+    for (const text of [`${HEAD}{`, `${HEAD.replace("Host", "TE: trailers\r\nHost")}{`]) {
+      const { socket, until } = await opened(here.server);
+      socket.end(text);
+      await until("refused");
+    }
+    expect(broken).toEqual(["HPE_INVALID_EOF_STATE", "HPE_INVALID_EOF_STATE"]);
   });
 
   test("a request that something else wants goes to Node, at once or after a look", async () => {

@@ -25,8 +25,9 @@ const END = Buffer.from("\r\n\r\n");
 const PLAIN =
   /^(GET|POST|PUT|PATCH|DELETE) (\/[\x21-\x7e]*) HTTP\/1\.1\r\n(?:[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[\t\x20-\x7e]*\r\n)+\r\n$/;
 
-/** These say how the message is framed, or ask something of the connection. */
+/** These say how the message is framed, or ask something of the connection. Node leaves the first one out. */
 const NOT_PLAIN: ReadonlySet<string> = new Set([
+  "__proto__",
   "expect",
   "http2-settings",
   "keep-alive",

@@ -6,6 +6,7 @@ import { InterceptedStore, recordingLog, setup, type World } from "../../../test
 import { FakeClock, turn } from "../../kernel/clock.ts";
 import { silentLog } from "../../kernel/log.ts";
 import { Doorkeeper } from "./doorkeeper.ts";
+import { plainly } from "./plain-door.ts";
 import type { Answering } from "./reply.ts";
 import { Router } from "./router.ts";
 import { HttpServer } from "./server.ts";
@@ -283,6 +284,41 @@ describe("a failure in answering that nobody foresaw", () => {
     expect(await (await fetch(`${url}/fine`)).text()).toBe("fine");
     expect(logged.filter((line) => line.includes("could not be answered"))).toHaveLength(2);
     expect(logged.join()).not.toContain("secret");
+    await app.close();
+  });
+
+  test.each([
+    ["a plain request", ""],
+    ["any other request", "TE: trailers\r\n"],
+  ])("what cannot be read behind %s is refused after its answer", async (_what, header) => {
+    const held = Promise.withResolvers<void>();
+    const router = new Router({ badPath: () => {} });
+    router.add(
+      ["GET"],
+      "/held",
+      plainly(async (_request, { raw }) => {
+        await held.promise;
+        raw.writeHead(200, { "Content-Length": 4 }).end("kept");
+      }),
+    );
+    const app = new HttpServer({ ...around(), router, unknown: () => () => {}, log: silentLog });
+    const { port } = new URL(await app.listen(ANYWHERE));
+    const socket = connect(Number(port), "127.0.0.1").setEncoding("utf8");
+    let heard = "";
+    socket.on("data", (text) => {
+      heard += text;
+    });
+    socket.write(`GET /held HTTP/1.1\r\nHost: x\r\n${header}\r\n`);
+    for (const broken of ["no HTTP\r\n\r\n", "nor this\r\n\r\n"]) {
+      for (let i = 0; i < 10; i++) await turn();
+      socket.write(broken);
+    }
+    for (let i = 0; i < 10; i++) await turn();
+    expect(heard).toBe("");
+    held.resolve();
+    await once(socket, "end");
+    expect(heard).toMatch(/^HTTP\/1\.1 200 [\s\S]*keptHTTP\/1\.1 400 [\s\S]*not valid HTTP/);
+    expect(heard.split("HTTP/1.1 ")).toHaveLength(3);
     await app.close();
   });
 

@@ -148,7 +148,11 @@ function openServer({ router, ahead, unknown, doorkeeper, clock, log }: ServerPa
     lingering.came(request);
     doorkeeper.came(request, response, answer);
   });
-  server.on("clientError", (error, socket) => answerBrokenRequest(error, socket as Socket, clock));
+  server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
+    // Nobody is left to hear a refusal.
+    if (error.code === "ECONNRESET" || !socket.writable) socket.destroy();
+    else doorkeeper.broken(socket as Socket, () => answerBrokenRequest(error, socket as Socket, clock));
+  });
   server.on("upgrade", (request: Request, socket: Duplex, head: Buffer) => {
     doorkeeper.becomes(socket as Socket);
     ahead?.upgrade(request, socket, head);
@@ -252,7 +256,7 @@ export async function closeServer(http: HttpServer, clock: Clock): Promise<void>
 
 /** Bytes that are not HTTP make no request, so the answer is written to the socket. */
 function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket, clock: Clock): void {
-  if (error.code === "ECONNRESET" || !socket.writable) {
+  if (!socket.writable) {
     socket.destroy();
     return;
   }
