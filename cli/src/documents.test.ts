@@ -12,6 +12,7 @@ import { examples, withExamples } from "../../scripts/examples.ts";
 import { jobs, movesOf, shown, withLifecycle, workers } from "../../scripts/lifecycle.ts";
 import { withReasons } from "../../scripts/reasons.ts";
 import { withRights } from "../../scripts/rights.ts";
+import { withMetrics } from "../../scripts/metrics.ts";
 import { withSettings } from "../../scripts/settings.ts";
 import { unsayableIn, withUnsayable } from "../../scripts/unsayable.ts";
 import { verbs as allVerbs, askedFor } from "./verbs.ts";
@@ -41,6 +42,11 @@ const documents = [
   ...["docs", "docs/clients", "docs/guides", "docs/recipes"].flatMap(markdownIn),
   ...decisions,
 ];
+
+test("the page of metrics has those of the server (npx node scripts/metrics.ts writes them)", () => {
+  expect(read("docs/metrics.md")).toBe(withMetrics(read("docs/metrics.md")));
+  expect(withMetrics("<!-- metrics -->\nold\n<!-- end of metrics -->")).toContain("millrace_jobs_ended_total");
+});
 
 test("the page of settings has those of the server (npx node scripts/settings.ts writes them)", () => {
   expect(read("docs/settings.md")).toBe(withSettings(read("docs/settings.md")));

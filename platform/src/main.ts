@@ -19,6 +19,7 @@ import {
   real,
 } from "./composition/installation.ts";
 import { listenTrouble } from "./composition/listen-trouble.ts";
+import { openMetricsPort } from "./composition/metrics-port.ts";
 import { announce, nodeUrlOf, urlOf } from "./composition/server-address.ts";
 import type { Surroundings } from "./composition/services.ts";
 import { makeSignInLink } from "./composition/sign-in-link.ts";
@@ -29,6 +30,7 @@ import { countUnderWay, endingText } from "./composition/under-way.ts";
 import { Duties } from "./kernel/duties.ts";
 import { named } from "./kernel/failed.ts";
 import { floating } from "./kernel/floating.ts";
+import { Instruments } from "./kernel/instruments.ts";
 import type { Log } from "./kernel/log.ts";
 import { MIB } from "./kernel/operation.ts";
 import { hideFolder } from "./kernel/tellable.ts";
@@ -109,6 +111,9 @@ export async function serve(
   if (missing.length > 0) parts.log.error({}, missingText(missing));
   const newOwnerKey = await ensureOwnerKey(settings, installation, parts.random);
   const { store, vault, masterKeys } = installation;
+  const instruments = new Instruments(parts.clock);
+  instruments.store.watch(store, ["commit", "get", "find", "list", "lease"]);
+  instruments.queue.watch(queue, ["enqueue", "claim", "apply", "read"]);
   await masterKeys.check();
   presence?.onReturn(() => masterKeys.check());
   // With PostgreSQL, workers are on record elsewhere. Only their start needs this disk, and it reports a full disk itself.
@@ -147,6 +152,7 @@ export async function serve(
     post,
     refusal,
     diskRoom: () => roomIn(settings.data),
+    instruments,
     ...here,
     ...(emulation && { resources: emulation.resources, ahead: emulation.ahead }),
     node,
@@ -159,6 +165,7 @@ export async function serve(
   });
   const { port } = app.http.server.address() as AddressInfo;
   url = urlOf(settings.host, port);
+  opened.use(await openMetricsPort(settings, app.metrics, parts.log));
   await here.openLinks(app, url);
   const workerUrl = settings.workerUrl ?? settings.publicUrl ?? url;
   opened.use(await announce(settings.data, { url, workerUrl }));

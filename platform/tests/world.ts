@@ -114,6 +114,7 @@ export interface WorldOptions {
   bootedAt?: number;
   frozenS?: number;
   frozenMb?: number;
+  metricsEndpoints?: number;
   quotas?: Quotas;
   uniqueNames?: boolean;
   signals?: MemorySignals;
@@ -154,6 +155,7 @@ export async function setup({
   signals = new MemorySignals(),
   frozenS = 3600,
   frozenMb,
+  metricsEndpoints,
   quotas,
   uniqueNames = true,
   nodeName,
@@ -212,6 +214,7 @@ export async function setup({
     logDays: 7,
     frozenS,
     frozenMb,
+    metricsEndpoints,
     stream,
     domain,
     podPorts,

@@ -5,6 +5,7 @@ import type { Post } from "../jobs/webhooks.ts";
 import type { BodyMemory } from "../kernel/body-memory.ts";
 import type { Duties } from "../kernel/duties.ts";
 import { resourceId } from "../kernel/ids.ts";
+import type { Instruments } from "../kernel/instruments.ts";
 import type { Reason } from "../kernel/reason.ts";
 import type { NodeIdentity } from "../machines/machines.ts";
 import type { OwnMachine } from "../machines/own-machine.ts";
@@ -43,6 +44,8 @@ export interface AppParts extends Surroundings {
   node: NodeIdentity;
   /** The background duties. The application makes its own list if none is given. */
   duties?: Duties;
+  /** What the server counts about its own work. The application makes its own if none are given. */
+  instruments?: Instruments;
   /** Why the server accepts nothing new, or undefined if it does. */
   refusal?: () => Reason | undefined;
   /** The room on the disk of the data folder; absent if there is no such folder. */
@@ -78,6 +81,7 @@ export type AppSettings = Pick<Settings, "rateLimits" | "payloadLimits" | "logDa
       | "anonymousLimits"
       | "graphqlIntrospection"
       | "sshAddress"
+      | "metricsEndpoints"
     >
   > & { connections: number };
 

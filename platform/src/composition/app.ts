@@ -9,6 +9,7 @@ import { VolumeCare } from "../resources/volumes/care.ts";
 import { VolumeCounts } from "../resources/volumes/counts.ts";
 import type { VolumeUpkeep } from "../resources/volumes/service.ts";
 import { closeServer, type HttpServer } from "../surfaces/http/server.ts";
+import type { Metrics } from "../surfaces/metrics/metrics.ts";
 import type { SshListener } from "../surfaces/ssh/listener.ts";
 import type { LinkListener } from "../surfaces/worker-link/link-listener.ts";
 import { openAccess } from "./access.ts";
@@ -19,6 +20,7 @@ import { type Ground, groundOf } from "./ground.ts";
 import { openHistory } from "./history.ts";
 import { openJobs } from "./jobs.ts";
 import { openKeeping } from "./keeping.ts";
+import { openMetrics } from "./metrics.ts";
 import { openRoll, type Roll } from "./roll.ts";
 import { type Around, type Books, openServices, type Services } from "./services.ts";
 import { openSurfaces } from "./surfaces.ts";
@@ -42,6 +44,7 @@ export interface App extends AsyncDisposable {
   shells: Shells;
   /** Listens once it gets an address. */
   ssh: SshListener;
+  metrics: Metrics;
 }
 
 export async function createApp(parts: AppParts, books: Books, settings: AppSettings): Promise<App> {
@@ -60,7 +63,8 @@ export async function createApp(parts: AppParts, books: Books, settings: AppSett
   const upkeep = openUpkeep(ground, services, jobs, keeping);
   const access = openAccess(ground, services, roll, jobs, keeping, front);
   const { recorder, history } = openHistory(ground, services, jobs, keeping, access, roll);
-  const surfaces = openSurfaces({ ground, services, roll, jobs, keeping, access, front, history });
+  const metrics = openMetrics(ground, services, roll, jobs, keeping, access, front);
+  const surfaces = openSurfaces({ ground, services, roll, jobs, keeping, access, front, history, metrics });
   return {
     http: surfaces.http,
     workerLink: surfaces.workerLink,
@@ -72,6 +76,7 @@ export async function createApp(parts: AppParts, books: Books, settings: AppSett
     balancer: roll.balancer,
     shells: access.shells,
     ssh: access.ssh,
+    metrics,
     async [Symbol.asyncDispose]() {
       const { readiness, proxy, http, workerLink } = surfaces;
       // First no more jobs are handed out and nobody is kept waiting. Then workers end, then open requests, then everything else.
@@ -95,6 +100,7 @@ export async function createApp(parts: AppParts, books: Books, settings: AppSett
       const { webhooks, progress, sweeper } = jobs;
       for (const duty of [recorder, volumeCounts, volumeCare, ...upkeep, webhooks, progress, sweeper])
         await duty[Symbol.asyncDispose]();
+      metrics[Symbol.dispose]();
       await front.authenticator[Symbol.asyncDispose]();
       await front.large[Symbol.asyncDispose]();
     },

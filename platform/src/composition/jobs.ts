@@ -24,7 +24,7 @@ export type Jobs = ReturnType<typeof openJobs>;
 export function openJobs(ground: Ground, services: Services, bells: Bells, { isKept }: Roll, { large, memory }: Front) {
   const { clock, queue, failed, settings } = ground;
   const { endpoints, workerRecords, batchRecords } = services;
-  const tally = new JobTally();
+  const tally = new JobTally(ground.instruments.jobs);
   const engine = new Engine({ ...ground, wanted: bells.wanted.ring, tally });
   const book = new EndpointBook({ endpoints, clock });
   const endpoint = (id: string) => book.find(id);

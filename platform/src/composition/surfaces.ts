@@ -20,6 +20,8 @@ import { type Ahead, HttpServer, inTurn } from "../surfaces/http/server.ts";
 import { CrossOrigin } from "../surfaces/invoke/cors.ts";
 import { mountInvoke } from "../surfaces/invoke/routes.ts";
 import { invokeSurface } from "../surfaces/invoke/surface.ts";
+import type { Metrics } from "../surfaces/metrics/metrics.ts";
+import { mountMetrics } from "../surfaces/metrics/routes.ts";
 import { EndpointProxy } from "../surfaces/proxy/proxy.ts";
 import { restV1Resources } from "../surfaces/rest-v1/resources.ts";
 import { mountRetired } from "../surfaces/rest-v1/retirement.ts";
@@ -46,12 +48,14 @@ interface Behind {
   access: Access;
   front: Front;
   history: HistoryService;
+  metrics: Metrics;
 }
 
 export function openSurfaces(behind: Behind) {
   const { ground, front, access } = behind;
   const { clock, log } = ground;
   const { doorkeeper } = front;
+  const { requests } = ground.instruments;
   const invoking = openInvocation(behind);
   const { proxy, crossOrigin, unknown, mountInvocation } = invoking;
   const mountRest = restOf(behind);
@@ -62,7 +66,8 @@ export function openSurfaces(behind: Behind) {
   const ahead = ground.ahead ? inTurn(ground.ahead, usual) : usual;
   const router = mountRest((one) => mountProbes(one, () => readiness.isReady()));
   mountInvocation(router);
-  const serverWith = (first: Ahead) => new HttpServer({ clock, log, doorkeeper, router, unknown, ahead: first });
+  const serverWith = (first: Ahead) =>
+    new HttpServer({ clock, log, doorkeeper, router, requests, unknown, ahead: first });
   const { nodeLink, instanceLink } = access;
   const http = serverWith(nodeLink && instanceLink ? inTurn(inTurn(ahead, nodeLink), instanceLink) : ahead);
   const workerLink = new LinkListener(() => serverWith(ahead), log);
@@ -114,6 +119,7 @@ function restOf({
   access,
   front,
   history,
+  metrics,
 }: Behind): (first: (router: Router) => void) => Router {
   const { clock, settings } = ground;
   const { pipeline, authenticator } = front;
@@ -162,6 +168,7 @@ function restOf({
     mountDocs(router, { restV1: v1 !== false });
     mountGraphql(router, graphql);
     mountFileLinks(router, { pipeline, surface, ...access });
+    mountMetrics(router, { pipeline, surface, metrics, isFirst: (account) => services.accounts.isFirst(account) });
     mountRestV2(router, { pipeline, surface, resources, publicUrl: settings.publicUrl, pages });
     if (v1) mountRestV1(router, { pipeline, surface: surfaceV1, resources: v1 });
     else mountRetired(router);

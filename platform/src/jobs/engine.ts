@@ -59,7 +59,7 @@ export interface EngineParts {
   failed: Failed;
   /** Reports a new job in this endpoint's queue, so that the fleet can start a worker. Runs for every job, so it must be fast. */
   wanted?: (endpoint: string) => void;
-  /** Counts ended jobs. Without it, nothing is counted. */
+  /** Counts submitted and ended jobs. Without it, nothing is counted. */
   tally?: JobTally;
 }
 
@@ -81,6 +81,7 @@ export class Engine implements AsyncDisposable {
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #wanted: (endpoint: string) => void;
+  readonly #tally: JobTally | undefined;
   readonly waiters: Waiters;
 
   constructor(parts: EngineParts) {
@@ -89,6 +90,7 @@ export class Engine implements AsyncDisposable {
     this.#clock = parts.clock;
     this.#random = parts.random;
     this.#wanted = parts.wanted ?? (() => {});
+    this.#tally = parts.tally;
     const look = {
       ended: (id: string) => this.#ended(id),
       removed: (id: string, endpoint: string) => this.#removed(id, endpoint),
@@ -107,15 +109,15 @@ export class Engine implements AsyncDisposable {
     if (known && digest !== submission.idempotency?.digest) {
       throw problem("conflicting", "this Idempotency-Key was already used with a different request body");
     }
-    if (!known) this.#queued(submission.endpoint.id);
+    if (!known) this.#queued(submission.endpoint.id, 1);
     return accepted;
   }
 
   /** Submits many jobs of one endpoint in their order. Jobs already submitted under the same key are unchanged. */
   async submitAll(endpoint: EndpointTerms, submissions: readonly (Submission & { id: string })[]): Promise<void> {
     const now = this.#clock.now();
-    await this.#queue.enqueue(submissions.map((submission) => newJob(submission, submission.id, now)));
-    this.#queued(endpoint.id);
+    const enqueued = await this.#queue.enqueue(submissions.map((submission) => newJob(submission, submission.id, now)));
+    this.#queued(endpoint.id, enqueued.filter(({ known }) => !known).length);
   }
 
   /**
@@ -237,7 +239,8 @@ export class Engine implements AsyncDisposable {
     await this.waiters[Symbol.asyncDispose]();
   }
 
-  #queued(endpoint: string): void {
+  #queued(endpoint: string, jobs: number): void {
+    this.#tally?.submitted(jobs);
     // The fleet is asked before a waiting worker is called for this job. Afterwards nobody could tell whether one had been waiting.
     this.#wanted(endpoint);
     this.#signals.emit(`work:${endpoint}`);

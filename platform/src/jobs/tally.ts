@@ -1,5 +1,6 @@
 /** Counts ended and retried jobs on this node until the recorder takes the counts. Counting a job allocates nothing. */
 import { Histogram } from "../kernel/histogram.ts";
+import { JobCounts } from "../kernel/instruments.ts";
 import type { Job } from "../ports/queue/job.ts";
 
 /** The counts of one endpoint. */
@@ -13,21 +14,36 @@ class EndpointTally {
 
 export class JobTally {
   #tallies = new Map<string, EndpointTally>();
+  /** The counts of all endpoints together, which only ever grow. */
+  readonly #all: JobCounts;
+
+  constructor(all = new JobCounts()) {
+    this.#all = all;
+  }
+
+  submitted(count: number): void {
+    this.#all.submitted += count;
+  }
 
   /** Counts an ended job. A cancelled job counts as neither completed nor failed. */
   ended({ endpoint, state, startedAt, queuedAt, endedAt }: Job): void {
+    this.#all.ended[state]!++;
     if (state === "CANCELLED") return;
     const tally = this.#of(endpoint);
     if (state === "COMPLETED") tally.completed++;
     else tally.failed++;
     if (startedAt === undefined) return;
-    tally.delay.add(startedAt - queuedAt);
-    tally.execution.add((endedAt ?? startedAt) - startedAt);
+    const [delayMs, tookMs] = [startedAt - queuedAt, (endedAt ?? startedAt) - startedAt];
+    tally.delay.add(delayMs);
+    tally.execution.add(tookMs);
+    this.#all.delay.note(delayMs);
+    this.#all.execution.note(tookMs);
   }
 
   /** Counts a job that went back to the queue for another attempt. */
   retried(endpoint: string): void {
     this.#of(endpoint).retried++;
+    this.#all.retried++;
   }
 
   /** Returns the counts since the last call, by endpoint, and starts again from zero. */

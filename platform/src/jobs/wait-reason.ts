@@ -13,14 +13,22 @@ export interface Workforce {
 
 export function waitReason(
   job: Job,
-  { inQueue }: Counts,
-  { holders, freedom }: Workforce,
+  counts: Counts,
+  workforce: Workforce,
   ofWorkers: Reason | undefined,
   now: number,
 ): Reason {
-  const reason = ofWorkers ?? whoCouldTakeIt(inQueue, { holders, freedom }, now);
+  const reason = queueReason(counts, workforce, ofWorkers, now);
   return withPlacesHidden(job.reason === undefined ? reason : adding(reason, `; last attempt: ${job.reason}`));
 }
+
+/** Why the jobs in the queue of an endpoint wait, all of them alike. */
+export const queueReason = (
+  { inQueue }: Counts,
+  workforce: Workforce,
+  ofWorkers: Reason | undefined,
+  now: number,
+): Reason => ofWorkers ?? whoCouldTakeIt(inQueue, workforce, now);
 
 function whoCouldTakeIt(inQueue: number, { holders: known, freedom }: Workforce, now: number): Reason {
   const waiting = inQueue === 1 ? "1 job in the queue" : `${inQueue} jobs in the queue`;

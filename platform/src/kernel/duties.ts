@@ -12,6 +12,8 @@ export interface DutyStanding {
   readonly runs: number;
   readonly isRunning: boolean;
   readonly last?: { readonly at: number; readonly tookMs: number; readonly isGood: boolean };
+  /** When a run last ended well. */
+  readonly goodAt?: number;
   /** Failures since its last good run. */
   readonly failuresInRow: number;
   /** The error stays after a good run, so that a passing failure can still be read. */
@@ -85,6 +87,7 @@ class Standing {
   #runs = 0;
   #isRunning = false;
   #last: DutyStanding["last"];
+  #goodAt: number | undefined;
   #failuresInRow = 0;
   #lastError: DutyStanding["lastError"];
 
@@ -105,7 +108,9 @@ class Standing {
     this.#isRunning = false;
     this.#runs++;
     this.#last = { at, tookMs, isGood };
-    if (isGood) this.#failuresInRow = 0;
+    if (!isGood) return;
+    this.#failuresInRow = 0;
+    this.#goodAt = at;
   }
 
   failed(error: unknown, at: number): void {
@@ -120,6 +125,7 @@ class Standing {
       runs: this.#runs,
       isRunning: this.#isRunning,
       ...(this.#last && { last: this.#last }),
+      ...(this.#goodAt !== undefined && { goodAt: this.#goodAt }),
       failuresInRow: this.#failuresInRow,
       ...(this.#lastError && { lastError: this.#lastError }),
     };

@@ -33,7 +33,7 @@ describe("a key", () => {
     expect(scopes.filter((scope) => allows([], scope))).toEqual([]);
   });
 
-  const acts = ["serverless:invoke", "pods:exec", "serverless:exec"] as const;
+  const acts = ["serverless:invoke", "pods:exec", "serverless:exec", "installation:metrics"] as const;
 
   test.each(acts)("that may write everything may still not do what %s allows, nor may a read-only one", (act) => {
     const writes = scopedResources.map((resource): Scope => `${resource}:write`);

@@ -35,7 +35,7 @@ export interface Trade<T extends KeptInstance = KeptInstance> {
   tick(now: number): Promise<void>;
 }
 
-export interface CrewParts extends Pick<StarterParts, "ensureVolume"> {
+export interface CrewParts extends Pick<StarterParts, "ensureVolume" | "instruments"> {
   store: Store;
   logs: Logs;
   clock: Clock;

@@ -1,5 +1,6 @@
 /** Starts instances of any kind on one machine: first it prepares the image, then it starts the programs in turns. */
 import type { Clock } from "../kernel/clock.ts";
+import type { Instruments } from "../kernel/instruments.ts";
 import type { Reason } from "../kernel/reason.ts";
 import type { Compute, Instance, InstanceSpec, RegistryCredential } from "../ports/compute/compute.ts";
 import { ImageDenied } from "../ports/compute/images.ts";
@@ -13,6 +14,8 @@ export interface StarterParts {
   clock: Clock;
   /** Makes a network volume match its record before a program mounts it. Other volumes are unchanged. */
   ensureVolume?: (id: string) => Promise<void>;
+  /** Counts starts. Without it, nothing is counted. */
+  instruments?: Pick<Instruments, "starts">;
 }
 
 export interface Beginning {
@@ -62,6 +65,18 @@ export class Starter {
 
   /** Rejects if the program could not be started. Resolves with undefined if nothing was started because it was no longer wanted. */
   async begin(beginning: Beginning): Promise<Begun | undefined> {
+    const starts = this.#parts.instruments?.starts;
+    try {
+      const begun = await this.#begin(beginning);
+      if (begun) starts?.began(begun.times);
+      return begun;
+    } catch (error) {
+      if (starts) starts.failed++;
+      throw error;
+    }
+  }
+
+  async #begin(beginning: Beginning): Promise<Begun | undefined> {
     const { compute, clock } = this.#parts;
     const { id, account, isOver } = beginning;
     const placed = clock.now();

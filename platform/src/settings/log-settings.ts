@@ -1,5 +1,5 @@
-/** The settings of logs, a part of the table of all settings. */
-import { oneOf, whole } from "./setting-values.ts";
+/** The settings of logs and metrics, a part of the table of all settings. */
+import { listener, oneOf, whole } from "./setting-values.ts";
 
 export const logSettings = {
   logFileMb: {
@@ -57,5 +57,21 @@ export const logSettings = {
     default: "info",
     about: "level of the server's own log: debug, info, warn, error or silent",
     read: oneOf(["debug", "info", "warn", "error", "silent"]),
+  },
+  metricsAddress: {
+    flag: "metrics-address",
+    variable: "MILLRACE_METRICS_ADDRESS",
+    value: "ADDRESS:PORT",
+    about:
+      "address that serves /metrics without a key, such as 127.0.0.1:9464; default: only the main port does, with a key (docs/metrics.md)",
+    read: listener,
+  },
+  metricsEndpoints: {
+    flag: "metrics-endpoints",
+    variable: "MILLRACE_METRICS_ENDPOINTS",
+    value: "N",
+    default: "0",
+    about: "endpoints with the longest queues that get metrics of their own",
+    read: whole(0, 100),
   },
 };

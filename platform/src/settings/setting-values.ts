@@ -73,6 +73,15 @@ export function hostAndPort(given: string): { host: string; port?: number } {
   return { host, ...(port !== undefined && { port: Number(port) }) };
 }
 
+/** Where to listen. An address of IPv6 stands in brackets. */
+export function listener(given: string): { host: string; port: number } {
+  const [, bracketed, plain, port] = /^(?:\[([0-9a-fA-F:.]+)\]|([\w.-]+)):(\d{1,5})$/.exec(given) ?? [];
+  const host = bracketed ?? plain;
+  if (host === undefined || Number(port) > 65_535)
+    throw new Error("must be an address and a port such as 127.0.0.1:9464");
+  return { host, port: Number(port) };
+}
+
 /** A range of two ports, both included. The system's own ports are not allowed. */
 export function portRange(given: string): { first: number; last: number } {
   const [, first, last] = /^(\d{1,5})-(\d{1,5})$/.exec(given)?.map(Number) ?? [];

@@ -87,7 +87,7 @@ export const ApiKey = resource("ApiKey", {
       maxItems: grants.length,
       uniqueItems: true,
       description:
-        "What the key may do: `all`, `read-only`, or a list of `<resource>:read`, `<resource>:write`, `serverless:invoke`, `pods:exec` and `serverless:exec`. `<resource>:write` also reads that resource.",
+        "What the key may do: `all`, `read-only`, or a list of `<resource>:read`, `<resource>:write`, `serverless:invoke`, `pods:exec`, `serverless:exec` and `installation:metrics`. `<resource>:write` also reads that resource.",
     }),
     endpoints: t.Optional(
       t.Array(name(), {

@@ -13,7 +13,7 @@ import { consoleHeaders } from "./headers.ts";
 /** If a browser accepts several, the first of these is used. */
 const ENCODINGS: readonly Encoding[] = ["br", "gzip", "identity"];
 /** These paths belong to other surfaces. A path below them that does not exist is no page of the console. */
-const OTHERS = /^\/(v1|v2|graphql|s3|healthz|readyz)(\/|$)/;
+const OTHERS = /^\/(v1|v2|graphql|s3|healthz|readyz|metrics)(\/|$)/;
 /** The documentation is built beside the console. Its pages are files, and programs read them too. */
 const DOCS = /^\/docs(\/|$)/;
 const ASSETS = "/assets/";

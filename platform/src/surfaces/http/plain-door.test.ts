@@ -16,7 +16,7 @@ async function door({ ahead = () => undefined }: { ahead?: PlainDoorParts["ahead
   const server = createServer();
   const seen: string[] = [];
   new PlainDoor(server, {
-    routeOf: ({ url }) => (url.startsWith("/run") ? { answer: () => {}, params: {} } : undefined),
+    routeOf: ({ url }) => (url.startsWith("/run") ? { answer: () => {}, params: {}, path: "/run" } : undefined),
     ahead,
     leaves: () => {},
     ...{ idleMs: 60_000, checkMs: 15_000, clock, failed: () => {} },

@@ -25,9 +25,10 @@ export interface PlainDoorParts {
   failed: Failed;
 }
 
-/** Marks an answer that uses no more of a request and its response than `plain-exchange.ts` has. */
-export function plainly(answer: Answering): Answering {
+/** Marks an answer that uses no more of a request and its response than `plain-exchange.ts` has. One found ahead of the routes says what it is counted as. */
+export function plainly(answer: Answering, countedAs?: string): Answering {
   answer.isPlain = true;
+  if (countedAs !== undefined) answer.countedAs = countedAs;
   return answer;
 }
 
@@ -89,7 +90,7 @@ export class PlainDoor implements Manner {
   /** Whether the request can be answered here, by what was found ahead of the routes or else by its route. */
   isHere(request: PlainRequest, ahead: Answering | undefined): boolean {
     if (ahead && !ahead.isPlain) this.#parts.leaves(request, ahead);
-    else request.route = ahead ? { answer: ahead, params: NO_PARAMS } : this.#parts.routeOf(request.head);
+    else request.route = ahead ? { answer: ahead, params: NO_PARAMS, path: "" } : this.#parts.routeOf(request.head);
     return request.route !== undefined;
   }
 

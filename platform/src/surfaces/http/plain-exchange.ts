@@ -2,6 +2,7 @@
 import { EventEmitter } from "node:events";
 import { type OutgoingHttpHeaders, STATUS_CODES, validateHeaderName, validateHeaderValue } from "node:http";
 import type { Socket } from "node:net";
+import type { RouteCounts } from "../../kernel/request-counts.ts";
 import type { PlainHead } from "./plain-head.ts";
 import type { Found } from "./router.ts";
 
@@ -108,6 +109,9 @@ export class PlainResponse extends EventEmitter {
   headersSent = false;
   writableEnded = false;
   writableFinished = false;
+  /** What it is counted as, and since when it is under way. */
+  counts: RouteCounts | undefined = undefined;
+  beganMs = 0;
   /** The head, until it is written. */
   #head = "";
   #length: number | undefined;

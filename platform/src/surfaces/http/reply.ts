@@ -13,6 +13,8 @@ export interface Answering {
   (request: Request, reply: Reply, params: Params): unknown;
   /** It also answers a request that Node has not read (`plain-door.ts`). */
   isPlain?: true;
+  /** What its requests are counted as, where it was found ahead of the routes. */
+  countedAs?: string;
 }
 
 export class Reply {

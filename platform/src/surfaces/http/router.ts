@@ -38,7 +38,7 @@ export class Router {
   #unknown: Found;
 
   constructor({ badPath }: RouterParts) {
-    this.#badPath = { answer: badPath, params: {} };
+    this.#badPath = { answer: badPath, params: {}, path: NO_ROUTE };
     this.#unknown = this.#badPath;
   }
 
@@ -59,7 +59,7 @@ export class Router {
 
   /** Answers requests that fit no route. */
   set unknown(answer: Answering) {
-    this.#unknown = { answer, params: {} };
+    this.#unknown = { answer, params: {}, path: NO_ROUTE };
   }
 
   find(method: string, url: string): Found {
@@ -69,7 +69,8 @@ export class Router {
     const answers = this.#answers.get(found.store as string);
     if (!answers) return this.#badPath;
     const answer = answers[method as RoutedMethod];
-    return answer ? { answer, params: found.params as Params } : this.#findWith(method as RoutedMethod, url);
+    if (!answer) return this.#findWith(method as RoutedMethod, url);
+    return { answer, params: found.params as Params, path: answers.path };
   }
 
   /** Finds the nearest path that has this method. That may be a path that takes the rest. */
@@ -77,8 +78,9 @@ export class Router {
     if (!ROUTED.has(method)) return this.#unknown;
     const found = this.#treeWith(method).find(ANY, url);
     if (!found) return this.#unknown;
-    const answer = this.#answers.get(found.store as string)?.[method];
-    return answer ? { answer, params: found.params as Params } : this.#badPath;
+    const answers = this.#answers.get(found.store as string);
+    const answer = answers?.[method];
+    return answer ? { answer, params: found.params as Params, path: answers!.path } : this.#badPath;
   }
 
   #treeWith(method: RoutedMethod): Tree {
@@ -91,7 +93,7 @@ export class Router {
 
   #mount(methods: readonly RoutedMethod[], path: string, answer: Answering, refuses: boolean): void {
     const pattern = path.replace(/\{\w+\*\}/g, "*").replace(/\{(\w+)\}/g, ":$1");
-    const answers = this.#answersOf(pattern);
+    const answers = this.#answersOf(pattern, path);
     for (const method of methods) {
       if (answers[method]) throw new Error(`${method} ${path} is mounted twice`);
       answers[method] = answer;
@@ -101,13 +103,13 @@ export class Router {
     this.#pathsWith.clear();
   }
 
-  #answersOf(pattern: string): Answers {
+  #answersOf(pattern: string, path: string): Answers {
     const known = this.#answers.get(pattern);
     if (known) return known;
     const shape = pattern.replace(/:\w+/g, ":");
     if (this.#shapes.has(shape)) throw new Error(`${pattern} is already declared with other names`);
     this.#shapes.add(shape);
-    const answers: Answers = Object.create(null);
+    const answers: Answers = Object.assign(Object.create(null), { path });
     this.#answers.set(pattern, answers);
     return answers;
   }
@@ -116,9 +118,14 @@ export class Router {
 export interface Found {
   answer: Answering;
   params: Params;
+  /** The path as it was mounted, such as `/v2/pods/{id}`. What is counted is counted by it. */
+  path: string;
 }
 
-type Answers = { [method in RoutedMethod]?: Answering };
+/** The path of what is found where no route is. */
+const NO_ROUTE = "unknown";
+
+type Answers = { [method in RoutedMethod]?: Answering } & { path: string };
 type Tree = ReturnType<typeof newTree>;
 
 /** Servers in one process have the same paths, so they share a tree of them: making it took half of the time in which a server is made. */

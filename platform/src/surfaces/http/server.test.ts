@@ -5,13 +5,18 @@ import { describe, expect, test } from "vitest";
 import { InterceptedStore, recordingLog, setup, type World } from "../../../tests/world.ts";
 import { FakeClock, turn } from "../../kernel/clock.ts";
 import { silentLog } from "../../kernel/log.ts";
+import { RequestCounts } from "../../kernel/request-counts.ts";
 import { Doorkeeper } from "./doorkeeper.ts";
 import { plainly } from "./plain-door.ts";
 import type { Answering } from "./reply.ts";
 import { Router } from "./router.ts";
 import { HttpServer } from "./server.ts";
 
-const around = (clock = new FakeClock()) => ({ clock, doorkeeper: new Doorkeeper({ clock, most: 100 }) });
+const around = (clock = new FakeClock()) => ({
+  clock,
+  doorkeeper: new Doorkeeper({ clock, most: 100 }),
+  requests: new RequestCounts(),
+});
 const ANYWHERE = { port: 0, host: "127.0.0.1" };
 
 const SSH_KEYS = "/v2/account/ssh-keys";

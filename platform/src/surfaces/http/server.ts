@@ -6,6 +6,7 @@ import type { Duplex } from "node:stream";
 import { type Clock, realClock } from "../../kernel/clock.ts";
 import type { Log } from "../../kernel/log.ts";
 import { type Problem, problem } from "../../kernel/problem.ts";
+import type { RequestCounts, RouteCounts } from "../../kernel/request-counts.ts";
 import { ambiguityOf } from "./ambiguous.ts";
 import { waitsForContinue } from "./body.ts";
 import type { Doorkeeper } from "./doorkeeper.ts";
@@ -16,7 +17,7 @@ import { problemJson } from "./problem-json.ts";
 import { sendRefusal } from "./refusal.ts";
 import { refusalText } from "./refusal-text.ts";
 import { type Answering, type Params, Reply, type Request } from "./reply.ts";
-import type { Router } from "./router.ts";
+import type { Found, Router } from "./router.ts";
 import type { Credentials } from "./surface.ts";
 
 const HEADERS_TIMEOUT_MS = 15_000;
@@ -34,6 +35,7 @@ export interface ServerParts {
   clock: Clock;
   doorkeeper: Doorkeeper;
   router: Router;
+  requests: RequestCounts;
   /** Answers a request whose endpoint or Pod could not be looked up. The answer must not say that it does not exist. */
   unknown(why: unknown): Answering;
   log: Log;
@@ -79,7 +81,7 @@ export class HttpServer {
   }
 }
 
-function openServer({ router, ahead, unknown, doorkeeper, clock, log }: ServerParts): Server {
+function openServer({ router, ahead, unknown, doorkeeper, requests, clock, log }: ServerParts): Server {
   const server: Server = createHttpServer({
     keepAliveTimeout: KEEP_ALIVE_MS,
     requestTimeout: REQUEST_TIMEOUT_MS,
@@ -97,8 +99,13 @@ function openServer({ router, ahead, unknown, doorkeeper, clock, log }: ServerPa
   /** What was found for a request before its connection went to Node. */
   const foundBefore = new WeakMap<Socket, Answering>();
   const viaRouter = (request: Request, response: ServerResponse) => {
-    const { answer, params } = router.find(request.method, request.url);
+    const { answer, params, path } = router.find(request.method, request.url);
+    countAs(response, requests.of(path));
     answered(answer, request, response, params);
+  };
+  const viaAhead = (answer: Answering, request: Request, response: ServerResponse) => {
+    countAs(response, requests.of(answer.countedAs ?? AHEAD));
+    answered(answer, request, response, {});
   };
   const answer = (request: Request, response: ServerResponse) => {
     // A plain request has none of the faults for which others are refused, and was looked up before.
@@ -107,22 +114,24 @@ function openServer({ router, ahead, unknown, doorkeeper, clock, log }: ServerPa
     if (refusal) return refuse(response, refusal);
     // Open connections may still bring requests while the server is closing.
     if (!server.listening) return refuse(response, closing());
-    if (plain) return answered(plain.answer, request, response, plain.params);
+    if (plain) {
+      countAs(response, plain instanceof PlainRoute ? plain.counts : requests.of(plain.answer.countedAs ?? AHEAD));
+      return answered(plain.answer, request, response, plain.params);
+    }
     const before = foundBefore.get(request.socket);
     if (before) foundBefore.delete(request.socket);
     const found = before ?? ahead?.find(request);
     if (found === undefined) return viaRouter(request, response);
-    if (!(found instanceof Promise)) return answered(found, request, response, {});
-    const go = (answer?: Answering) =>
-      answer ? answered(answer, request, response, {}) : viaRouter(request, response);
+    if (!(found instanceof Promise)) return viaAhead(found, request, response);
+    const go = (answer?: Answering) => (answer ? viaAhead(answer, request, response) : viaRouter(request, response));
     found.then(go, (why) => go(unknown(why)));
   };
   new PlainDoor(server, {
     routeOf(head) {
       if (head.made instanceof PlainRoute) return head.made;
-      const { answer, params } = router.find(head.method, head.url);
-      if (!answer.isPlain) return undefined;
-      const route = new PlainRoute(answer, params);
+      const found = router.find(head.method, head.url);
+      if (!found.answer.isPlain) return undefined;
+      const route = new PlainRoute(found, requests.of(found.path));
       head.made = route;
       return route;
     },
@@ -140,11 +149,12 @@ function openServer({ router, ahead, unknown, doorkeeper, clock, log }: ServerPa
   lingering.watch(server);
   doorkeeper.watch(server);
   survive(server, log);
-  const closed = afterEachAnswer(server, doorkeeper, lingering);
+  const closed = afterEachAnswer(server, { requests, doorkeeper, lingering, clock });
   server.on("request", (request: Request, response: ServerResponse) => {
     // A write after the end of an answer raises this error. It concerns only that answer, so it is ignored.
     response.on("error", ignored);
     response.on("close", closed);
+    (response as Counted).beganMs = clock.monotonic();
     lingering.came(request);
     doorkeeper.came(request, response, answer);
   });
@@ -169,15 +179,30 @@ function openServer({ router, ahead, unknown, doorkeeper, clock, log }: ServerPa
 }
 
 /** The route of a head, which is not looked up again while a connection repeats it. */
-class PlainRoute {
+class PlainRoute implements Found {
   readonly answer: Answering;
   readonly params: Params;
+  readonly path: string;
+  readonly counts: RouteCounts;
 
-  constructor(answer: Answering, params: Params) {
+  constructor({ answer, params, path }: Found, counts: RouteCounts) {
     this.answer = answer;
     this.params = params;
+    this.path = path;
+    this.counts = counts;
   }
 }
+
+/** A response that knows what it is counted as, and since when it is under way. */
+type Counted = ServerResponse & { counts?: RouteCounts; beganMs?: number };
+
+const countAs = (response: Counted, counts: RouteCounts) => {
+  response.counts = counts;
+};
+
+/** What requests are counted as that were answered ahead of the routes, or before it was known by what. */
+const AHEAD = "other";
+const AT_ONCE = "refused";
 
 const expectsTooMuch = new WeakSet<Request>();
 
@@ -232,12 +257,24 @@ export function survive(server: NetServer, log: Log): void {
  * connections that are idle at the start, and this closes those that become idle later. All answers share one function, since making one
  * per answer would cost too much.
  */
-function afterEachAnswer(server: Server, doorkeeper: Doorkeeper, lingering: Lingering) {
+function afterEachAnswer(
+  server: Server,
+  {
+    requests,
+    doorkeeper,
+    lingering,
+    clock,
+  }: Pick<ServerParts, "requests" | "doorkeeper" | "clock"> & {
+    lingering: Lingering;
+  },
+) {
+  const atOnce = requests.of(AT_ONCE);
   const closeIdle = () => {
     if (!server.listening) server.closeIdleConnections();
   };
-  return function closed(this: ServerResponse): void {
-    const { req } = this;
+  return function closed(this: Counted): void {
+    const { req, counts = atOnce, beganMs = 0 } = this;
+    counts.note(req.method!, this.headersSent ? this.statusCode : 0, clock.monotonic() - beganMs);
     doorkeeper.answered(req);
     if (req.complete) closeIdle();
     else {

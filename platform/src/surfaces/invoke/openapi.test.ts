@@ -16,6 +16,8 @@ const OPEN = /^\/(v1\/docs|v[12]\/openapi(-invoke)?\.json$)/;
 const DESCRIBED_BY_THEMSELVES = [
   // Probes answer machines with just a status.
   ...["/healthz", "/readyz", "/favicon.ico"].map((path) => `GET ${path}`),
+  // It answers Prometheus, in the form of Prometheus.
+  "GET /metrics",
   // A link that an operation makes. It takes no key.
   "GET /v2/network-volumes/{id}/files/link",
   "POST /graphql",

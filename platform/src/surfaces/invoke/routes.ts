@@ -8,15 +8,14 @@ import { IDEMPOTENCY_KEY_LENGTH, type Range, RESULT_TTL, WAIT } from "../../jobs
 import type { openAiOperations } from "../../jobs/openai-operations.ts";
 import type { jobOperations } from "../../jobs/operations.ts";
 import type { Outputs } from "../../jobs/outputs.ts";
-import type { Overruns } from "../../jobs/overruns.ts";
 import { jobRecord, type Shown, shownWait } from "../../jobs/record.ts";
 import type { Streams } from "../../jobs/stream.ts";
-import { type Workforce, waitReason } from "../../jobs/wait-reason.ts";
+import { type WaitFactParts, type WaitFacts, waitFacts } from "../../jobs/wait-facts.ts";
+import { waitReason } from "../../jobs/wait-reason.ts";
 import type { Ended } from "../../jobs/waiters.ts";
 import type { Clock, Timer } from "../../kernel/clock.ts";
 import { problem } from "../../kernel/problem.ts";
 import { methodsOf, type RawOperation, type RawOperations } from "../../kernel/raw-operation.ts";
-import type { Reason } from "../../kernel/reason.ts";
 import type { Job } from "../../ports/queue/job.ts";
 import type { Queue } from "../../ports/queue/queue.ts";
 import type { BatchService } from "../../resources/batches/service.ts";
@@ -41,7 +40,7 @@ import { stream } from "./stream.ts";
 import type { StreamStandard } from "./stream-form.ts";
 import { digestOf, readSubmission, type SubmissionReader } from "./submission.ts";
 
-export interface InvokeParts {
+export interface InvokeParts extends Pick<WaitFactParts, "overruns" | "fleet"> {
   pipeline: Pipeline;
   surface: Surface;
   engine: Engine;
@@ -55,15 +54,9 @@ export interface InvokeParts {
   streamStandard: StreamStandard;
   /** How many results came from workers that did not hold the job, since this server started. */
   staleReports: (endpoint: string) => number;
-  /** What workers that appear to be idle are still working on. */
-  overruns: Pick<Overruns, "freedomOf">;
   clock: Clock;
   /** Undefined if invocation is not limited. */
   limiter: InvokeLimiter | undefined;
-  /** The fleet, if this server keeps workers. */
-  fleet:
-    | { waitReason(endpoint: string, of: Workforce, onlyLowPriority: boolean): Promise<Reason | undefined> }
-    | undefined;
 }
 
 /** If the wait is longer than this, the client gets the job's id in early headers, in case it gives up later. */
@@ -301,7 +294,7 @@ async function explained(parts: InvokeParts, shown: Shown): Promise<Shown> {
 
 /** Explains many jobs of one endpoint. The facts behind their reasons are read once, and only if a job waits. */
 function explainer(parts: InvokeParts, endpoint: string): (shown: Shown) => Promise<Shown> {
-  let facts: ReturnType<typeof waitFacts> | undefined;
+  let facts: Promise<WaitFacts> | undefined;
   return async (shown) => {
     if (shown.job.state !== "IN_QUEUE") return shown;
     facts ??= waitFacts(parts, endpoint);
@@ -309,17 +302,9 @@ function explainer(parts: InvokeParts, endpoint: string): (shown: Shown) => Prom
   };
 }
 
-function withReason({ clock }: InvokeParts, shown: Shown, facts: Awaited<ReturnType<typeof waitFacts>>): Shown {
+function withReason({ clock }: InvokeParts, shown: Shown, facts: WaitFacts): Shown {
   const { counts, workforce, ofWorkers } = facts;
   return { ...shown, waitReason: waitReason(shown.job, counts, workforce, ofWorkers, clock.now()) };
-}
-
-/** The facts that explain every waiting job of an endpoint. */
-async function waitFacts({ engine, queue, fleet, overruns }: InvokeParts, endpoint: string) {
-  const [counts, holders] = await Promise.all([engine.counts(endpoint), queue.holders(endpoint)]);
-  const onlyLowPriority = counts.inQueue === counts.lowPriorityInQueue;
-  const workforce = { holders, freedom: await overruns.freedomOf(holders) };
-  return { counts, workforce, ofWorkers: await fleet?.waitReason(endpoint, workforce, onlyLowPriority) };
 }
 
 async function submissionOf(

@@ -50,7 +50,7 @@ export class PodProxy implements Ahead {
     const address = this.#addressOf(asked);
     if (!address) return undefined;
     if (address.link !== undefined) return (request, reply) => this.#open(address, request, reply);
-    return plainly((request, reply) => this.#serve(address, request, reply, forward));
+    return plainly((request, reply) => this.#serve(address, request, reply, forward), "pod-ports");
   }
 
   mayUpgrade(request: Request): boolean {

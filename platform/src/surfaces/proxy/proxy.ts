@@ -90,7 +90,7 @@ export class EndpointProxy implements Ahead {
   }
 
   #answering(address: Address, known?: Known): Answering {
-    return plainly((request, reply) => this.#serve(address, request, reply, forward, known));
+    return plainly((request, reply) => this.#serve(address, request, reply, forward, known), "load-balancing");
   }
 
   #ifBalanced(type: EndpointType | undefined, address: Address, request: Credentials) {

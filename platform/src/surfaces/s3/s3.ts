@@ -1,5 +1,5 @@
 /** S3: serves the files of an account's volumes to every S3 client, on a path and a host of its own. */
-import type { Answering } from "../http/reply.ts";
+import type { Answering, Reply, Request } from "../http/reply.ts";
 import type { Ahead } from "../http/server.ts";
 import type { Credentials } from "../http/surface.ts";
 import { isS3 } from "./address.ts";
@@ -23,7 +23,10 @@ export class S3Surface implements Ahead {
 
   upgrade(): void {}
 
-  readonly #answering: Answering = async (request, reply) => (await this.#loaded()).answer(request, reply);
+  readonly #answering: Answering = Object.assign(
+    async (request: Request, reply: Reply) => (await this.#loaded()).answer(request, reply),
+    { countedAs: "s3" },
+  );
 
   /** Loads S3 with the first request. Its libraries would make every start a sixth longer, and most servers never need them. */
   #loaded(): Promise<S3Answers> {

@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import { FakeClock } from "../../kernel/clock.ts";
 import { silentLog } from "../../kernel/log.ts";
+import { RequestCounts } from "../../kernel/request-counts.ts";
 import { Doorkeeper } from "../http/doorkeeper.ts";
 import { Router } from "../http/router.ts";
 import { closeServer, HttpServer } from "../http/server.ts";
@@ -12,7 +13,8 @@ function setup() {
   const router = new Router({ badPath: () => {} });
   router.add(["GET"], "/", (_request, reply) => reply.send("the link"));
   const doorkeeper = new Doorkeeper({ clock, most: 100 });
-  const http = new HttpServer({ clock, log: silentLog, doorkeeper, router, unknown: () => () => {} });
+  const requests = new RequestCounts();
+  const http = new HttpServer({ clock, log: silentLog, doorkeeper, router, requests, unknown: () => () => {} });
   const listener = new LinkListener(() => http, silentLog);
   return {
     listener,

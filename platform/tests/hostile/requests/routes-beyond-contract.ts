@@ -58,6 +58,13 @@ const probes = ["/healthz", "/readyz", "/favicon.ico"].map((path) =>
   }),
 );
 
+const metrics = route("GET", "/metrics", {
+  form: "problem",
+  key: "account",
+  success: { 200: undefined },
+  refusals: [400, 401, 403, 405],
+});
+
 const POD =
   "id name desiredStatus costPerHr env ports runtime { ports { ip publicPort } } machine { podHostId gpuType { id } }";
 
@@ -94,4 +101,4 @@ const graph = route("POST", "/graphql", {
   },
 });
 
-export const beyondContract: readonly Route[] = [...nodeLink, graph, ...open, ...moved, ...probes];
+export const beyondContract: readonly Route[] = [...nodeLink, graph, ...open, ...moved, ...probes, metrics];

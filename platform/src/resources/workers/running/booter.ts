@@ -1,5 +1,6 @@
 /** Boots the workers of one machine: image, key, variables and program, each recorded before the next. */
 import type { Clock } from "../../../kernel/clock.ts";
+import type { Instruments } from "../../../kernel/instruments.ts";
 import type { OwnMachine } from "../../../machines/own-machine.ts";
 import type { Starter } from "../../../machines/starter.ts";
 import { type Instance, type InstanceSpec, ONLY_BOX } from "../../../ports/compute/compute.ts";
@@ -22,6 +23,8 @@ export interface BooterParts extends Omit<OwnMachine, "id"> {
   reveal: Reveal;
   /** Finds the current credentials for the registry of an image. By default there are none. */
   accessTo?: (pull: Pull) => Promise<PullAccess>;
+  /** Counts starts. Without it, nothing is counted. */
+  instruments?: Pick<Instruments, "starts">;
 }
 
 /** A program that was started. */
@@ -36,10 +39,11 @@ export interface Booted {
 
 export class Booter {
   readonly #parts: BooterParts;
-  readonly times = new StartTimes();
+  readonly times: StartTimes;
 
   constructor(parts: BooterParts) {
     this.#parts = parts;
+    this.times = new StartTimes(parts.instruments?.starts);
   }
 
   /**

@@ -1,4 +1,5 @@
 /** Reports in the worker's log how long each part of a start took. */
+import type { Instruments } from "../../../kernel/instruments.ts";
 import type { WorkerItem } from "../records.ts";
 
 interface Times {
@@ -9,6 +10,11 @@ interface Times {
 
 export class StartTimes {
   readonly #times = new Map<string, Times>();
+  readonly #starts: Instruments["starts"] | undefined;
+
+  constructor(starts?: Instruments["starts"]) {
+    this.#starts = starts;
+  }
 
   note(id: string, times: Times): void {
     this.#times.set(id, times);
@@ -28,11 +34,15 @@ export class StartTimes {
   tell({ id, createdAt, doc }: WorkerItem, readyAt: number): string {
     const times = this.#times.get(id);
     this.#times.delete(id);
+    this.#starts?.note("ready", readyAt - createdAt);
     const total = `after ${readyAt - createdAt} ms`;
     if (!times) return total;
     const { placed, prepared, created } = times;
     const parts = { scheduled: placed - createdAt, image: prepared - placed, created: created - prepared };
     const askedAt = doc.warmUp?.since ?? readyAt;
+    this.#starts?.note("schedule", parts.scheduled);
+    this.#starts?.note("first_ask", askedAt - created);
+    if (doc.warmUp) this.#starts?.note("warm_up", readyAt - askedAt);
     const warmUp = doc.warmUp && { "warm-up": readyAt - askedAt };
     const spent = Object.entries({ ...parts, "first ask": askedAt - created, ...warmUp });
     return `${total} (${spent.map(([name, ms]) => `${name} ${Math.max(0, ms)} ms`).join(", ")})`;

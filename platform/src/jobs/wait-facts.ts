@@ -1,0 +1,29 @@
+/** Gathers the facts that explain every waiting job of an endpoint. */
+import type { Reason } from "../kernel/reason.ts";
+import type { Counts, Queue } from "../ports/queue/queue.ts";
+import type { Overruns } from "./overruns.ts";
+import type { Workforce } from "./wait-reason.ts";
+
+export interface WaitFactParts {
+  queue: Pick<Queue, "counts" | "holders">;
+  /** What workers that appear to be idle are still working on. */
+  overruns: Pick<Overruns, "freedomOf">;
+  /** The fleet, if this server keeps workers. */
+  fleet:
+    | { waitReason(endpoint: string, of: Workforce, onlyLowPriority: boolean): Promise<Reason | undefined> }
+    | undefined;
+}
+
+export interface WaitFacts {
+  counts: Counts;
+  workforce: Workforce;
+  /** The reason that the fleet gives. */
+  ofWorkers: Reason | undefined;
+}
+
+export async function waitFacts({ queue, fleet, overruns }: WaitFactParts, endpoint: string): Promise<WaitFacts> {
+  const [counts, holders] = await Promise.all([queue.counts(endpoint), queue.holders(endpoint)]);
+  const onlyLowPriority = counts.inQueue === counts.lowPriorityInQueue;
+  const workforce = { holders, freedom: await overruns.freedomOf(holders) };
+  return { counts, workforce, ofWorkers: await fleet?.waitReason(endpoint, workforce, onlyLowPriority) };
+}

@@ -1,0 +1,130 @@
+/** The metrics of a server: who may read them, what they say, and that callers cannot make them many. */
+import { expect, test } from "vitest";
+import { idle } from "../../../tests/idle.ts";
+import { InterceptedStore, setup, type World } from "../../../tests/world.ts";
+import { metricTable } from "./table.ts";
+
+const scrape = async (world: World, key?: string | null) =>
+  world.call("GET", "/metrics", key === undefined ? {} : { key });
+
+/** The samples of a scrape by name and labels. */
+function samplesIn(text: string): Map<string, number> {
+  const lines = text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+  return new Map(
+    lines.map((line) => [line.slice(0, line.lastIndexOf(" ")), Number(line.slice(line.lastIndexOf(" ")))]),
+  );
+}
+
+const seriesOf = (text: string, name: string) => [...samplesIn(text).keys()].filter((one) => one.startsWith(name));
+
+test("the owner reads them, and so does a key of the first account that may do nothing else", async () => {
+  await using world = await setup();
+  const { status, headers, text } = await scrape(world);
+  expect([status, headers.get("content-type")]).toEqual([200, "text/plain; version=0.0.4; charset=utf-8"]);
+  expect(text).toContain("# TYPE millrace_http_requests_total counter\n");
+  const only = await world.newKey({ scopes: ["installation:metrics"] });
+  expect((await scrape(world, only)).status).toBe(200);
+  expect((await world.call("GET", "/v2/pods", { key: only })).status).toBe(403);
+});
+
+test("nobody else does: no key, a read-only key, a key of another account, a key for some endpoints", async () => {
+  await using world = await setup();
+  expect((await scrape(world, null)).status).toBe(401);
+  for (const scopes of [["read-only"], ["account:read"], ["account:write"]] as const)
+    expect((await scrape(world, await world.newKey({ scopes: [...scopes] }))).status).toBe(403);
+  const stranger = await scrape(world, await world.strangersKey());
+  expect([stranger.status, stranger.headers.get("x-reason-code")]).toEqual([403, "owner-only"]);
+  const narrowed = await world.newKey({ scopes: ["all"], endpoints: ["abcdefghijklmn"] });
+  expect((await scrape(world, narrowed)).status).toBe(403);
+  expect((await world.call("POST", "/metrics")).status).toBe(405);
+});
+
+test("requests are counted by route and status, and made-up paths, methods and hosts make no series", async () => {
+  await using world = await setup();
+  for (let n = 0; n < 50; n++) {
+    await world.call("GET", `/v2/pods/made-up-${n}`);
+    await world.call("GET", `/made/up/${n}`, { headers: { "x-made-up": `${n}`, "user-agent": `${n}` } });
+    await world.call("GET", `/v2/endpoint${n}/status/job-${n}`);
+  }
+  await world.call("PROPFIND", "/v2/pods");
+  await world.call("BREW", "/v2/pods").catch(() => undefined);
+  const { text } = await scrape(world);
+  const samples = samplesIn(text);
+  expect(samples.get('millrace_http_requests_total{method="GET",route="/v2/pods/{id}",status="404"}')).toBe(50);
+  expect(samples.get('millrace_http_requests_total{method="GET",route="unknown",status="404"}')).toBe(50);
+  expect(
+    samples.get('millrace_http_requests_total{method="GET",route="/v2/{endpoint_id}/status/{job_id}",status="404"}'),
+  ).toBe(50);
+  expect(samples.get('millrace_http_request_duration_seconds_count{method="GET",route="/v2/pods/{id}"}')).toBe(50);
+  expect(text).not.toContain("made-up");
+  const before = samples.size;
+  for (let n = 0; n < 50; n++) await world.call("GET", `/v2/pods/other-${n}/x/${n}`);
+  await world.clock.advance(1000);
+  expect(samplesIn((await scrape(world)).text).size).toBeLessThan(before + 40);
+});
+
+test("jobs are counted as they come and end, with why they wait; endpoints have no series by default", async () => {
+  await using world = await setup();
+  const id = await endpoint(world);
+  for (let n = 0; n < 3; n++) await world.call("POST", `/v2/${id}/run`, { body: { input: {} } });
+  const { json } = await world.call("POST", `/v2/${id}/run`, { body: { input: {} } });
+  await world.call("POST", `/v2/${id}/cancel/${json.id}`);
+  await world.clock.advance(7000);
+  const { text } = await scrape(world);
+  const samples = samplesIn(text);
+  expect(samples.get("millrace_jobs_submitted_total")).toBe(4);
+  expect(samples.get('millrace_jobs_ended_total{state="CANCELLED"}')).toBe(1);
+  expect(samples.get('millrace_jobs{state="IN_QUEUE"}')).toBe(3);
+  expect(samples.get("millrace_queue_oldest_job_seconds")).toBeGreaterThanOrEqual(7);
+  expect([...samples].filter(([name]) => name.startsWith("millrace_jobs_waiting")).map(([, value]) => value)).toEqual([
+    3,
+  ]);
+  expect(text).not.toContain(id);
+});
+
+test("the endpoints with the longest queues have series if the operator asks for some", async () => {
+  await using world = await setup({ metricsEndpoints: 2 });
+  const ids = [await endpoint(world), await endpoint(world), await endpoint(world)];
+  for (const [jobs, id] of ids.entries())
+    for (let n = 0; n <= jobs; n++) await world.call("POST", `/v2/${id}/run`, { body: { input: {} } });
+  const { text } = await scrape(world);
+  expect(seriesOf(text, "millrace_endpoint_oldest_job_seconds")).toEqual(
+    [ids[2], ids[1]].map((id) => `millrace_endpoint_oldest_job_seconds{endpoint="${id}"}`),
+  );
+});
+
+test("a database that is away costs the figures of the installation alone, and many scrapes are one reading", async () => {
+  const store = new InterceptedStore();
+  await using world = await setup({ store });
+  await scrape(world);
+  await world.clock.advance(1000);
+  let reads = 0;
+  store.count = () => {
+    reads++;
+    return new Promise(() => {});
+  };
+  const scrapes = Array.from({ length: 20 }, () => world.app.metrics.text());
+  await idle();
+  await world.clock.advance(5000);
+  const texts = new Set(await Promise.all(scrapes));
+  expect([texts.size, reads]).toEqual([1, 5]);
+  const samples = samplesIn([...texts][0]!);
+  expect(samples.get("millrace_installation_read")).toBe(0);
+  expect(samples.get("millrace_connections_limit")).toBe(10_000);
+  expect(seriesOf([...texts][0]!, "millrace_jobs{")).toEqual([]);
+});
+
+test("every metric says what it is, in the form that Prometheus asks for", () => {
+  for (const [name, { type, about }] of Object.entries(metricTable)) {
+    expect(name).toMatch(/^(millrace|process|nodejs)_[a-z0-9_]+$/);
+    expect(name.endsWith("_total")).toBe(type === "counter");
+    expect(about).toMatch(/\.$/);
+  }
+});
+
+async function endpoint(world: World): Promise<string> {
+  const { json } = await world.call("POST", "/v2/serverless", {
+    body: { name: "echo", image: "host:/app", cpu: [{ id: "cpu3c", vcpuCount: 2 }] },
+  });
+  return json.id;
+}
