@@ -16,7 +16,7 @@ export class JobCounts {
 }
 
 /** The starts of instances on this node's machines. */
-export class StartCounts {
+class StartCounts {
   started = 0;
   failed = 0;
   readonly #parts = new Map<string, Durations>();

@@ -70,5 +70,5 @@ test("every scope, taken together, is not all", () => {
 
 test("grants are listed once each, with a read and a write for every resource", () => {
   expect(new Set(grants).size).toBe(grants.length);
-  expect(grants).toHaveLength(2 + 2 * scopedResources.length + 3);
+  expect(grants).toHaveLength(2 + 2 * scopedResources.length + 4);
 });

@@ -12,7 +12,7 @@ import type { Surface } from "../http/surface.ts";
 import type { Metrics } from "./metrics.ts";
 import { METRICS_TYPE } from "./text.ts";
 
-export const METRICS_PATH = "/metrics";
+const METRICS_PATH = "/metrics";
 
 /** A key that may only read metrics is enough, of the installation's first account. */
 const READING = { scope: "installation:metrics", narrowed: "refused" } as const;
@@ -58,7 +58,7 @@ export function metricsServer(metrics: Metrics, log: Log): Server {
     const reply = new Reply(response);
     if (!isScrape) return void reply.code(404).header("Connection", "close").send();
     floating(
-      metrics.text().then((text) => void reply.type(METRICS_TYPE).send(text)),
+      metrics.text().then((text) => reply.type(METRICS_TYPE).send(text)),
       (error) => {
         log.error({ err: error }, "the metrics could not be gathered");
         reply.code(500).send();
