@@ -14,6 +14,7 @@ if [ "${1:-}" = --all ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; 
   wanted=
   command -v sftp >/dev/null || wanted="$wanted openssh-client"
   command -v chromium >/dev/null || wanted="$wanted chromium"
+  command -v promtool >/dev/null || wanted="$wanted prometheus"
   if [ -n "$wanted" ]; then
     patient="-o DPkg::Lock::Timeout=300 -o Acquire::Retries=5"
     apt-get $patient update -qq

@@ -56,7 +56,10 @@ export function metricsServer(metrics: Metrics, log: Log): Server {
     response.on("error", () => {});
     const isScrape = request.method === "GET" && request.url?.split("?", 1)[0] === METRICS_PATH;
     const reply = new Reply(response);
-    if (!isScrape) return void reply.code(404).header("Connection", "close").send();
+    if (!isScrape) {
+      reply.code(404).header("Connection", "close").send();
+      return;
+    }
     floating(
       metrics.text().then((text) => reply.type(METRICS_TYPE).send(text)),
       (error) => {
