@@ -102,7 +102,7 @@ const WANTED: Record<string, string> = {
   "no capacity": "/docs/guides/troubleshooting",
   "migrate from runpod": "/docs/guides/moving",
   "multiple nodes": "/docs/installation",
-  prometheus: "/docs/operating#watch-it",
+  prometheus: "/docs/metrics",
   logs: "/docs/cli#logs",
   "github actions": "/docs/guides/ci",
   "forgot password": "/docs/guides/troubleshooting#i-cannot-sign-in-to-the-console",
