@@ -7,6 +7,7 @@ import { expect, test } from "vitest";
 import { FakeClock, turn } from "../../kernel/clock.ts";
 import { silentLog } from "../../kernel/log.ts";
 import { realRandom } from "../../kernel/random.ts";
+import { RequestCounts } from "../../kernel/request-counts.ts";
 import { Doorkeeper } from "./doorkeeper.ts";
 import { plainly } from "./plain-door.ts";
 import { PlainRequest } from "./plain-exchange.ts";
@@ -36,7 +37,7 @@ async function served({ withDoor }: { withDoor: boolean }) {
   });
   const clock = new FakeClock();
   const http = new HttpServer({
-    ...{ clock, doorkeeper: new Doorkeeper({ clock, most: 1000 }), log: silentLog },
+    ...{ clock, doorkeeper: new Doorkeeper({ clock, most: 1000 }), requests: new RequestCounts(), log: silentLog },
     ...{ router: new Router({ badPath: () => {} }), unknown: () => answer },
     ahead: { find: () => answer, mayUpgrade: () => false, upgrade: () => {} },
   });
