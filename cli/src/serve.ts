@@ -62,8 +62,9 @@ export function serveCommand(): Command {
     if (!isLoopback(settings.host))
       console.log(
         `other machines reach it at ${nodeUrlOf(settings.host, new URL(server.url).port)}, by plain HTTP: ` +
-          "put a proxy that speaks TLS in front before keys cross a network that others can read",
+          "set --tls-cert, or put a proxy that speaks TLS in front, before keys cross a network that others can read",
       );
+    if (server.secureUrl) console.log(`by TLS at ${server.secureUrl}`);
     console.log(`listening on ${server.url}`);
     // Compiled code is kept now, because the engine later drops what only a start needs, and a killed server keeps nothing.
     flushCompileCache();

@@ -7,6 +7,7 @@ import { Argon2Passwords } from "./adapters/crypto/argon2-passwords.ts";
 import { createPost } from "./adapters/http/webhook-post.ts";
 import { missingText } from "./adapters/sqlite/damage-report.ts";
 import type { App } from "./composition/app.ts";
+import { Certificates, certificateFiles } from "./composition/certificates.ts";
 import { consoleFolder } from "./composition/console-folder.ts";
 import { connectionsWithin, descriptorLimit } from "./composition/descriptor-limit.ts";
 import type { Emulation } from "./composition/emulator.ts";
@@ -65,6 +66,8 @@ const UNWRITTEN_LOG = 4 * MIB;
 
 export interface RunningServer extends AsyncDisposable {
   url: string;
+  /** The URL of the listener that speaks TLS, if there is one. */
+  secureUrl: string | undefined;
   /** The owner's key, if no person has seen it yet. */
   newOwnerKey: string | undefined;
   /** A link to sign in with, if `newOwnerKey` is there. */
@@ -88,6 +91,8 @@ export async function serve(
   const parts = { ...around, duties, failed };
   await using opened = new AsyncDisposableStack();
   opened.use(await readCatalog(settings));
+  const tlsFiles = certificateFiles(settings);
+  const certificates = tlsFiles && (await Certificates.open(tlsFiles, parts));
   let url = "";
   await makeDataFolder(settings);
   const presence = await enter(settings, parts, opened);
@@ -157,12 +162,15 @@ export async function serve(
     ...(emulation && { resources: emulation.resources, ahead: emulation.ahead }),
     node,
     consoleFolder: consoleFolder(),
+    certificate: certificates?.current,
   };
   const connections = settings.connections ?? connectionsWithin(descriptorLimit());
   const app: App = opened.use(await createApp({ ...parts, ...ports }, installation, { ...settings, connections }));
   await app.http.listen({ port: settings.port, host: settings.host }).catch((error: unknown) => {
     throw listenTrouble(error, settings);
   });
+  const secureUrl = certificates && (await listenSecurely(app.https!, settings));
+  if (certificates) opened.use(certificates.follow((certificate) => app.https!.present(certificate)));
   const { port } = app.http.server.address() as AddressInfo;
   url = urlOf(settings.host, port);
   opened.use(await openMetricsPort(settings, app.metrics, parts.log));
@@ -178,9 +186,18 @@ export async function serve(
   const computes = here.machines.map(({ compute }) => compute);
   const ending = async () => endingText(await countUnderWay(queue, computes));
   return {
-    ...{ url, newOwnerKey, signInLink, makeSignInLink: makeLink, log: parts.log, ending },
+    ...{ url, secureUrl, newOwnerKey, signInLink, makeSignInLink: makeLink, log: parts.log, ending },
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
+}
+
+async function listenSecurely(
+  https: NonNullable<App["https"]>,
+  { tlsPort: port, tlsHost: host }: Settings,
+): Promise<string> {
+  return https.listen({ port, host }).catch((error: unknown) => {
+    throw listenTrouble(error, { host, port }, "--tls-");
+  });
 }
 
 /** For the person who is shown the new key. A server without a link, as on a full disk, is of more use than none. */

@@ -19,6 +19,7 @@ import type { Store } from "../ports/store/store.ts";
 import type { Vault } from "../ports/vault/vault.ts";
 import type { RefusesImage } from "../resources/endpoints/images.ts";
 import type { Settings } from "../settings/settings.ts";
+import type { Certificate } from "../surfaces/http/secure-server.ts";
 import type { Ahead } from "../surfaces/http/server.ts";
 import type { BucketFinder } from "../surfaces/s3/buckets.ts";
 import type { Surroundings } from "./services.ts";
@@ -60,6 +61,8 @@ export interface AppParts extends Surroundings {
   ahead?: Ahead | undefined;
   /** Where the files of the built console are, if they are; without it people get a page with links. */
   consoleFolder?: string | undefined;
+  /** With it, a second listener speaks TLS. */
+  certificate?: Certificate | undefined;
 }
 
 /** The settings that concern the application. The number of connections is known by now. */
@@ -73,6 +76,7 @@ export type AppSettings = Pick<Settings, "rateLimits" | "payloadLimits" | "logDa
       | "webhookSecret"
       | "domain"
       | "publicUrl"
+      | "proxies"
       | "corsOrigins"
       | "podPorts"
       | "restV1"

@@ -30,6 +30,8 @@ export type { AppParts, AppSettings } from "./app-parts.ts";
 
 export interface App extends AsyncDisposable {
   http: HttpServer;
+  /** Answers as `http` does, by TLS; absent without a certificate. */
+  https: HttpServer | undefined;
   /** Serves addresses that only workers reach: the worker link and the public API, but nothing that is meant for other nodes. */
   workerLink: LinkListener;
   /** Workers can reach the server now, so from now on instances are kept and new ones are planned. */
@@ -67,6 +69,7 @@ export async function createApp(parts: AppParts, books: Books, settings: AppSett
   const surfaces = openSurfaces({ ground, services, roll, jobs, keeping, access, front, history, metrics });
   return {
     http: surfaces.http,
+    https: surfaces.https,
     workerLink: surfaces.workerLink,
     start: () => keeping.start(),
     runsPods: roll.isKept,
@@ -78,7 +81,7 @@ export async function createApp(parts: AppParts, books: Books, settings: AppSett
     ssh: access.ssh,
     metrics,
     async [Symbol.asyncDispose]() {
-      const { readiness, proxy, http, workerLink } = surfaces;
+      const { readiness, proxy, http, https, workerLink } = surfaces;
       // First no more jobs are handed out and nobody is kept waiting. Then workers end, then open requests, then everything else.
       readiness.close();
       jobs.desk.close();
@@ -94,7 +97,7 @@ export async function createApp(parts: AppParts, books: Books, settings: AppSett
       await access.events[Symbol.asyncDispose]();
       await jobs.engine[Symbol.asyncDispose]();
       workerLink.close();
-      await Promise.all([http, workerLink.server].map((server) => server && closeServer(server, parts.clock)));
+      await Promise.all([http, https, workerLink.server].map((server) => server && closeServer(server, parts.clock)));
       await front.doorkeeper[Symbol.asyncDispose]();
       roll.balancer[Symbol.dispose]();
       const { webhooks, progress, sweeper } = jobs;

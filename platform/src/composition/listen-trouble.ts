@@ -3,20 +3,20 @@ import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { basename } from "node:path";
 
 /** Errors that are not about the address are passed on unchanged. */
-export function listenTrouble(error: unknown, { host, port }: { host: string; port: number }): unknown {
+export function listenTrouble(error: unknown, { host, port }: { host: string; port: number }, flags = "--"): unknown {
   const say = (text: string) => new Error(text, { cause: error });
   switch ((error as NodeJS.ErrnoException).code) {
     case "EADDRINUSE":
       return say(
-        `port ${port} of ${host} is taken by ${holderOf(port)}. Stop that, or choose another port with --port.`,
+        `port ${port} of ${host} is taken by ${holderOf(port)}. Stop that, or choose another port with ${flags}port.`,
       );
     case "EADDRNOTAVAIL":
     case "ENOTFOUND":
       return say(
-        `${host} is no address of this machine. Choose one that is with --host, such as 127.0.0.1 or 0.0.0.0.`,
+        `${host} is no address of this machine. Choose one that is with ${flags}host, such as 127.0.0.1 or 0.0.0.0.`,
       );
     case "EACCES":
-      return say(`port ${port} may not be opened by this user. Choose one from 1024 on with --port.`);
+      return say(`port ${port} may not be opened by this user. Choose one from 1024 on with ${flags}port.`);
     default:
       return error;
   }

@@ -13,6 +13,7 @@ import { ReleaseService } from "../resources/releases/service.ts";
 import { ConsolePages } from "../surfaces/console/pages.ts";
 import { mountFileLinks } from "../surfaces/files/link-route.ts";
 import { mountGraphql } from "../surfaces/graphql/surface.ts";
+import { Proxies } from "../surfaces/http/client-address.ts";
 import { mountProbes, Readiness } from "../surfaces/http/probes.ts";
 import type { Answering } from "../surfaces/http/reply.ts";
 import { Router } from "../surfaces/http/router.ts";
@@ -66,12 +67,16 @@ export function openSurfaces(behind: Behind) {
   const ahead = ground.ahead ? inTurn(ground.ahead, usual) : usual;
   const router = mountRest((one) => mountProbes(one, () => readiness.isReady()));
   mountInvocation(router);
-  const serverWith = (first: Ahead) =>
-    new HttpServer({ clock, log, doorkeeper, router, requests, unknown, ahead: first });
+  const { certificate } = ground;
+  const proxies = ground.settings.proxies && new Proxies(ground.settings.proxies);
+  const parts = { clock, log, doorkeeper, router, requests, unknown, ...(proxies && { proxies }) };
+  const serverWith = (first: Ahead) => new HttpServer({ ...parts, ahead: first });
   const { nodeLink, instanceLink } = access;
-  const http = serverWith(nodeLink && instanceLink ? inTurn(inTurn(ahead, nodeLink), instanceLink) : ahead);
+  const withNodes = nodeLink && instanceLink ? inTurn(inTurn(ahead, nodeLink), instanceLink) : ahead;
+  const http = serverWith(withNodes);
+  const https = certificate && new HttpServer({ ...parts, ahead: withNodes, certificate });
   const workerLink = new LinkListener(() => serverWith(ahead), log);
-  return { http, workerLink, readiness, proxy };
+  return { http, https, workerLink, readiness, proxy };
 }
 
 /** Invocation by jobs and by requests to load-balanced workers, and the worker link. */

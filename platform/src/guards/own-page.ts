@@ -65,9 +65,13 @@ function isOwnOrigin(origin: string, host: string | undefined, publicUrl: string
 const LOOPBACK = /^(localhost|.+\.localhost|127(\.\d+){3}|\[::1\])$/;
 
 /** Says why a browser would not keep a Secure cookie here; undefined if it would. */
-export function hindranceOf({ headers }: Asking, publicUrl: string | undefined): string | undefined {
+export function hindranceOf(
+  { headers }: Pick<Asking, "headers">,
+  isSecure: boolean,
+  publicUrl: string | undefined,
+): string | undefined {
   const { origin, host = "" } = headers;
-  const address = origin ?? `${isForwardedSafely(headers) ? "https" : "http"}://${host}`;
+  const address = origin ?? `${isSecure ? "https" : "http"}://${host}`;
   if (!URL.canParse(address)) return "The address of this page cannot be told from the request.";
   const { protocol, hostname } = new URL(address);
   if (protocol === "https:" || LOOPBACK.test(hostname)) return undefined;
@@ -78,25 +82,4 @@ export function hindranceOf({ headers }: Asking, publicUrl: string | undefined):
     `Browsers keep a session over https, or at http://127.0.0.1 and http://localhost, and not at http://${hostname}: ` +
     `${instead}, or come by 'ssh -L 7420:127.0.0.1:7420' and open http://127.0.0.1:7420.`
   );
-}
-
-const isForwardedSafely = ({ "x-forwarded-proto": protocol }: IncomingHttpHeaders) =>
-  String(protocol ?? "")
-    .split(",", 1)[0]!
-    .trim() === "https";
-
-const NEAR = /^(127\.|::1$|::ffff:127\.)/;
-
-/** The address of the browser. `X-Forwarded-For` counts only if the connection comes from this machine, where a proxy runs. */
-export function addressOfBrowser(
-  remote: string | undefined,
-  { "x-forwarded-for": forwarded }: IncomingHttpHeaders,
-): string | undefined {
-  const said = NEAR.test(remote ?? "")
-    ? String(forwarded ?? "")
-        .split(",")
-        .at(-1)!
-        .trim()
-    : "";
-  return said === "" ? remote?.replace(/^::ffff:(?=[0-9.]+$)/, "") : said;
 }

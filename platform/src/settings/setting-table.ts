@@ -4,6 +4,7 @@ import { parseOrigins } from "../kernel/origins.ts";
 import { DEFAULT_DATA_FOLDER } from "./data-folder.ts";
 import { kubernetesSettings } from "./kubernetes-settings.ts";
 import { limitSettings } from "./limit-settings.ts";
+import { listenerSettings } from "./listener-settings.ts";
 import { logSettings } from "./log-settings.ts";
 import {
   address,
@@ -52,6 +53,7 @@ export const settingTable = {
     about: "address to listen on",
     read: text,
   },
+  ...listenerSettings,
   data: {
     flag: "data",
     variable: "MILLRACE_DATA",

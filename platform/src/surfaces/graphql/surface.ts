@@ -7,6 +7,7 @@ import { MIB } from "../../kernel/operation.ts";
 import { partyOf } from "../../kernel/party.ts";
 import { problem } from "../../kernel/problem.ts";
 import { readBody, refuseTooLarge } from "../http/body.ts";
+import { clientAddress } from "../http/client-address.ts";
 import { wantsPage } from "../http/page.ts";
 import { type Pipeline, requireJson, searchOf } from "../http/pipeline.ts";
 import type { Reply, Request } from "../http/reply.ts";
@@ -76,8 +77,8 @@ function callerOf(authenticator: Authenticator, request: Credentials): Caller | 
   return authenticator.session(request) ?? stranger(request);
 }
 
-function stranger({ socket }: Credentials): Caller {
-  const user = `address ${partyOf(socket.remoteAddress ?? "")}`;
+function stranger(request: Credentials): Caller {
+  const user = `address ${partyOf(clientAddress(request) ?? "")}`;
   const grants = ["catalog:read", "templates:read"] as const;
   return { anonymous: true, account: "", user, key: "", grants, exempt: false };
 }

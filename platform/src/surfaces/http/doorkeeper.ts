@@ -7,6 +7,7 @@ import type { Clock } from "../../kernel/clock.ts";
 import type { Failed } from "../../kernel/failed.ts";
 import { problem } from "../../kernel/problem.ts";
 import { refusalText } from "./refusal-text.ts";
+import { connectionEvent } from "./secure-server.ts";
 
 /** A client may send this many requests ahead while it waits for an answer. */
 const SENT_AHEAD_AT_MOST = 100;
@@ -86,7 +87,7 @@ export class Doorkeeper implements AsyncDisposable {
   }
 
   watch(server: Server): void {
-    server.on("connection", (socket: Socket) => this.#enter(socket));
+    server.on(connectionEvent(server), (socket: Socket) => this.#enter(socket));
   }
 
   /** Lets a request through once the ones before it on its connection are answered. A request that need not wait allocates nothing. */

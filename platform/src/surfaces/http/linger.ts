@@ -3,6 +3,7 @@ import type { IncomingMessage, Server } from "node:http";
 import type { Socket } from "node:net";
 import type { Clock, Timer } from "../../kernel/clock.ts";
 import { MIB } from "../../kernel/operation.ts";
+import { connectionEvent } from "./secure-server.ts";
 
 /**
  * Bytes that still arrive are discarded up to this many, for up to five spans of this length, as long as each span brings some. Then the
@@ -34,7 +35,7 @@ export class Lingering {
   }
 
   watch(server: Server): void {
-    server.on("connection", (socket: Socket) => {
+    server.on(connectionEvent(server), (socket: Socket) => {
       const close = socket.destroySoon;
       // Node calls this to close a connection after the last answer on it.
       socket.destroySoon = () => {

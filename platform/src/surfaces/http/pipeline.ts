@@ -15,6 +15,7 @@ import { isOutOfDescriptors, isProblem, outOfDescriptors, type Problem, problem 
 import type { Random } from "../../kernel/random.ts";
 import { hasBody, readBody, refuseTooLarge } from "./body.ts";
 import { incomingBytes, sendBytes } from "./bytes.ts";
+import { clientAddress } from "./client-address.ts";
 import type { Doorkeeper } from "./doorkeeper.ts";
 import { EventStream } from "./events.ts";
 import { readQuery } from "./query.ts";
@@ -107,8 +108,9 @@ export class Pipeline {
   }
 
   /** What the audit log is told about a request for an operation. */
-  auditing(name: string, { socket, headers }: Request): Auditing {
-    return { audit: this.#audit, name, address: addressOf(socket.remoteAddress), userAgent: headers["user-agent"] };
+  auditing(name: string, request: Request): Auditing {
+    const { "user-agent": userAgent } = request.headers;
+    return { audit: this.#audit, name, address: clientAddress(request), userAgent };
   }
 
   async #serve(
@@ -293,8 +295,5 @@ export function requireJson(request: Request): void {
     );
   }
 }
-
-/** A server that listens on IPv4 and IPv6 sees IPv4 addresses embedded in IPv6 ones. */
-const addressOf = (remote: string | undefined) => remote?.replace(/^::ffff:(?=[0-9.]+$)/, "");
 
 const clip = (text: string) => (text.length > 60 ? `${text.slice(0, 60)}…` : text);

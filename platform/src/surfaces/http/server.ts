@@ -1,6 +1,6 @@
 /** The HTTP server: one router, with limits on headers, idle time and shutdown. It leaves bodies to the surfaces. */
 import { once } from "node:events";
-import { createServer as createHttpServer, type Server, type ServerResponse } from "node:http";
+import { createServer as createHttpServer, type Server, type ServerOptions, type ServerResponse } from "node:http";
 import type { AddressInfo, Server as NetServer, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { type Clock, realClock } from "../../kernel/clock.ts";
@@ -9,15 +9,18 @@ import { type Problem, problem } from "../../kernel/problem.ts";
 import type { RequestCounts, RouteCounts } from "../../kernel/request-counts.ts";
 import { ambiguityOf } from "./ambiguous.ts";
 import { waitsForContinue } from "./body.ts";
+import { Proxies } from "./client-address.ts";
 import type { Doorkeeper } from "./doorkeeper.ts";
 import { Lingering } from "./linger.ts";
 import { PlainDoor } from "./plain-door.ts";
 import { PlainRequest } from "./plain-exchange.ts";
+import type { PlainHead } from "./plain-head.ts";
 import { problemJson } from "./problem-json.ts";
 import { sendRefusal } from "./refusal.ts";
 import { refusalText } from "./refusal-text.ts";
 import { type Answering, type Params, Reply, type Request } from "./reply.ts";
 import type { Found, Router } from "./router.ts";
+import { asSecure, type Certificate, createSecureServer } from "./secure-server.ts";
 import type { Credentials } from "./surface.ts";
 
 const HEADERS_TIMEOUT_MS = 15_000;
@@ -40,7 +43,15 @@ export interface ServerParts {
   unknown(why: unknown): Answering;
   log: Log;
   ahead?: Ahead;
+  /** The proxies whose word about a client is believed. */
+  proxies?: Proxies;
+  /** With it, the server speaks TLS. */
+  certificate?: Certificate | undefined;
 }
+
+/** A proxy on this machine needs no setting. */
+const NEAR_PROXIES = ["127.0.0.0/8", "::1/128"] as const;
+const nearProxies = new Proxies(NEAR_PROXIES);
 
 /** A part that looks at a request before the routes do. */
 export interface Ahead {
@@ -72,7 +83,13 @@ export class HttpServer {
     this.server.listen(port, host);
     await once(this.server, "listening");
     const { port: given } = this.server.address() as AddressInfo;
-    return `http://${host.includes(":") ? `[${host}]` : host}:${given}`;
+    const scheme = asSecure(this.server) ? "https" : "http";
+    return `${scheme}://${host.includes(":") ? `[${host}]` : host}:${given}`;
+  }
+
+  /** New connections get this certificate. Open ones keep theirs. */
+  present(certificate: Certificate): void {
+    asSecure(this.server)?.setSecureContext(certificate);
   }
 
   /** Resolves when every connection has ended. Idle ones are ended at once. A server that does not listen is already closed. */
@@ -81,8 +98,9 @@ export class HttpServer {
   }
 }
 
-function openServer({ router, ahead, unknown, doorkeeper, requests, clock, log }: ServerParts): Server {
-  const server: Server = createHttpServer({
+function openServer(parts: ServerParts): Server {
+  const { router, ahead, unknown, doorkeeper, requests, clock, log, proxies = nearProxies, certificate } = parts;
+  const options: ServerOptions = {
     keepAliveTimeout: KEEP_ALIVE_MS,
     requestTimeout: REQUEST_TIMEOUT_MS,
     headersTimeout: HEADERS_TIMEOUT_MS,
@@ -94,7 +112,8 @@ function openServer({ router, ahead, unknown, doorkeeper, requests, clock, log }
     requireHostHeader: false,
     shouldUpgradeCallback: (request) =>
       server.listening && !refusalAtOnce(request as Request) && ahead?.mayUpgrade(request as Request) === true,
-  });
+  };
+  const server: Server = certificate ? createSecureServer(options, certificate) : createHttpServer(options);
   const answered = guarded(log);
   /** What was found for a request before its connection went to Node. */
   const foundBefore = new WeakMap<Socket, Answering>();
@@ -126,8 +145,8 @@ function openServer({ router, ahead, unknown, doorkeeper, requests, clock, log }
     const go = (answer?: Answering) => (answer ? viaAhead(answer, request, response) : viaRouter(request, response));
     found.then(go, (why) => go(unknown(why)));
   };
-  new PlainDoor(server, {
-    routeOf(head) {
+  const plainDoor = {
+    routeOf(head: PlainHead) {
       if (head.made instanceof PlainRoute) return head.made;
       const found = router.find(head.method, head.url);
       if (!found.answer.isPlain) return undefined;
@@ -135,16 +154,21 @@ function openServer({ router, ahead, unknown, doorkeeper, requests, clock, log }
       head.made = route;
       return route;
     },
-    ahead(request) {
+    ahead(request: PlainRequest) {
       const found = ahead?.find(request);
       return found instanceof Promise ? found.catch((why) => unknown(why)) : found;
     },
-    leaves: ({ socket }, found) => foundBefore.set(socket, found),
+    leaves: ({ socket }: PlainRequest, found: Answering) => foundBefore.set(socket, found),
     idleMs: KEEP_ALIVE_MS,
     checkMs: CHECK_MS,
     clock: realClock,
-    failed: (error) => log.error({ err: error }, "idle connections could not be closed"),
-  });
+    failed: (error: unknown) => log.error({ err: error }, "idle connections could not be closed"),
+  };
+  // A connection that is encrypted goes through Node's own server from the beginning.
+  if (!certificate) new PlainDoor(server, plainDoor);
+  // Connections that have not greeted yet are not the doorkeeper's. They are bounded here.
+  else server.maxConnections = doorkeeper.connections.most * 2;
+  proxies.watch(server);
   const lingering = new Lingering(clock);
   lingering.watch(server);
   doorkeeper.watch(server);

@@ -15,8 +15,12 @@ function pairs(flat: string[]): [string, string][] {
   return Array.from({ length: flat.length / 2 }, (_, i) => [flat[2 * i]!.toLowerCase(), flat[2 * i + 1]!]);
 }
 
+const SENDER: Sender = {
+  ...{ remote: "10.0.0.9", isByProxy: true, isEncrypted: false, key: KEY, keepsAuthorization: false, prefix: "/v2/ep" },
+};
+
 function sent(given: string[], more: Partial<Sender> = {}): [string, string][] {
-  const sender = { remote: "10.0.0.9", key: KEY, keepsAuthorization: false, prefix: "/v2/ep", ...more };
+  const sender = { ...SENDER, ...more };
   return pairs(requestHeaders(given, sender)).filter(([name]) => !name.startsWith("x-forwarded-"));
 }
 
@@ -76,13 +80,22 @@ describe("to the worker", () => {
   });
 
   test("where the request came from is said", () => {
-    const sender = { remote: "10.0.0.9", key: KEY, keepsAuthorization: false, prefix: "/v2/ep" };
-    expect(pairs(requestHeaders(raw(["Host", "millrace.test"]), sender))).toEqual([
+    expect(pairs(requestHeaders(raw(["Host", "millrace.test"]), SENDER))).toEqual([
       ["host", "millrace.test"],
       ["x-forwarded-for", "10.0.0.9"],
       ["x-forwarded-proto", "http"],
       ["x-forwarded-host", "millrace.test"],
       ["x-forwarded-prefix", "/v2/ep"],
+    ]);
+  });
+
+  test("what a client says of it that is no proxy is dropped", () => {
+    const given = raw(["Host", "h"], ["X-Forwarded-For", "1.2.3.4"], ["X-Forwarded-Host", "out.side"]);
+    expect(pairs(requestHeaders(given, { ...SENDER, isByProxy: false, isEncrypted: true, prefix: "" }))).toEqual([
+      ["host", "h"],
+      ["x-forwarded-for", "10.0.0.9"],
+      ["x-forwarded-proto", "https"],
+      ["x-forwarded-host", "h"],
     ]);
   });
 
@@ -93,8 +106,7 @@ describe("to the worker", () => {
       ["X-Forwarded-Proto", "https"],
       ["X-Forwarded-Host", "out.side"],
     );
-    const sender = { remote: "10.0.0.9", key: KEY, keepsAuthorization: false, prefix: "" };
-    expect(pairs(requestHeaders(given, sender))).toEqual([
+    expect(pairs(requestHeaders(given, { ...SENDER, prefix: "" }))).toEqual([
       ["x-forwarded-for", "1.2.3.3, 1.2.3.4, 10.0.0.9"],
       ["x-forwarded-proto", "https"],
       ["x-forwarded-host", "out.side"],

@@ -72,6 +72,9 @@ const OF_ANSWERS = kinds({
 export interface Sender {
   /** The remote address of the connection. */
   remote: string | undefined;
+  /** Whether it is a proxy's, whose word about the way here is passed on. */
+  isByProxy: boolean;
+  isEncrypted: boolean;
   /** The text of the caller's key, which no worker gets to see; a person who is signed in has none. */
   key: string | undefined;
   /** The endpoint wants the `Authorization` header anyway. */
@@ -80,7 +83,7 @@ export interface Sender {
 }
 
 export function requestHeaders(raw: readonly string[], sender: Sender): RawHeaders {
-  const { remote = "unknown", prefix, keepsAuthorization, key } = sender;
+  const { remote = "unknown", isByProxy, isEncrypted, prefix, keepsAuthorization, key } = sender;
   const dropped = namesInConnection(raw);
   const kept: RawHeaders = [];
   let forwarded: Map<string, string> | undefined;
@@ -91,6 +94,7 @@ export function requestHeaders(raw: readonly string[], sender: Sender): RawHeade
     const kind = OF_REQUESTS.get(name);
     if (kind === "host") host = value;
     if (kind === "forwarded") {
+      if (!isByProxy) continue;
       forwarded ??= new Map();
       forwarded.set(name, joined(forwarded.get(name), value));
     } else if (kind === "dropped" || dropped?.has(name)) continue;
@@ -99,7 +103,7 @@ export function requestHeaders(raw: readonly string[], sender: Sender): RawHeade
     else kept.push(raw[i]!, value);
   }
   kept.push("X-Forwarded-For", joined(forwarded?.get("x-forwarded-for"), remote));
-  kept.push("X-Forwarded-Proto", forwarded?.get("x-forwarded-proto") ?? "http");
+  kept.push("X-Forwarded-Proto", forwarded?.get("x-forwarded-proto") ?? (isEncrypted ? "https" : "http"));
   kept.push("X-Forwarded-Host", forwarded?.get("x-forwarded-host") ?? host);
   if (prefix) kept.push("X-Forwarded-Prefix", `${forwarded?.get("x-forwarded-prefix") ?? ""}${prefix}`);
   return kept;

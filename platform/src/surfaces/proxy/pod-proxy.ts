@@ -21,6 +21,7 @@ import type { Limits, Reached, Receiver } from "./receiver.ts";
 import { SentHead } from "./sent-head.ts";
 import { isWebSocket } from "./tunnel.ts";
 import { Upgrades } from "./upgrades.ts";
+import { wayOf } from "./way.ts";
 
 export interface PodProxyParts {
   pipeline: Pipeline;
@@ -142,7 +143,7 @@ function sentHead(address: PodAddress, request: Request): SentHead {
 }
 
 function newHead({ target, prefix }: PodAddress, { method, rawHeaders, socket }: Request): SentHead {
-  const sender = { remote: socket.remoteAddress, key: "", keepsAuthorization: true, prefix };
+  const sender = { ...wayOf(socket), key: "", keepsAuthorization: true, prefix };
   return new SentHead(method, target, requestHeaders(rawHeaders, sender));
 }
 

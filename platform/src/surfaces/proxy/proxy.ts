@@ -28,6 +28,7 @@ import type { Limits, Receiver } from "./receiver.ts";
 import { SentHead } from "./sent-head.ts";
 import { isWebSocket } from "./tunnel.ts";
 import { Upgrades } from "./upgrades.ts";
+import { wayOf } from "./way.ts";
 
 export interface ProxyParts {
   pipeline: Pipeline;
@@ -279,7 +280,7 @@ function workerHead(address: Address, env: KeptEndpoint["env"], request: Request
   if (before instanceof WorkerHead && before.keepsAuthorization === keepsAuthorization) return before;
   const { rawHeaders, headers, socket, method } = request;
   const key = headers.authorization === undefined ? undefined : keyOf(headers.authorization);
-  const sender = { remote: socket.remoteAddress, key, keepsAuthorization, prefix: address.prefix };
+  const sender = { ...wayOf(socket), key, keepsAuthorization, prefix: address.prefix };
   const made = new WorkerHead(method, withoutKey(address.target, key), requestHeaders(rawHeaders, sender));
   made.keepsAuthorization = keepsAuthorization;
   if (request instanceof PlainRequest) request.head.made = made;

@@ -1,18 +1,19 @@
 /** Tells handlers about the browser behind a request, and sets its session cookie. */
-import { addressOfBrowser, hindranceOf, requireOwnPage, sessionCookie, sessionIn } from "../../guards/own-page.ts";
+import { hindranceOf, requireOwnPage, sessionCookie, sessionIn } from "../../guards/own-page.ts";
 import type { Caller } from "../../kernel/caller.ts";
 import type { Browser } from "../../kernel/operation.ts";
 import { partyOf } from "../../kernel/party.ts";
+import { clientAddress, isSecure } from "../http/client-address.ts";
 import type { Reply, Request } from "../http/reply.ts";
 import type { Surface } from "../http/surface.ts";
 
 export function browserOf(request: Request, reply: Reply, publicUrl: string | undefined): Browser {
-  const { headers, socket } = request;
+  const { headers } = request;
   return {
-    address: addressOfBrowser(socket.remoteAddress, headers),
+    address: clientAddress(request),
     userAgent: headers["user-agent"],
     session: sessionIn(headers)?.secret,
-    hindrance: hindranceOf(request, publicUrl),
+    hindrance: hindranceOf(request, isSecure(request), publicUrl),
     keep(session) {
       reply.header("Set-Cookie", sessionCookie(session));
     },
@@ -23,7 +24,7 @@ export function browserOf(request: Request, reply: Reply, publicUrl: string | un
 export const openSurface = (surface: Surface, publicUrl: string | undefined): Surface => ({
   ...surface,
   name: "sign-in",
-  authenticate: ({ socket, headers }) => strangerAt(addressOfBrowser(socket.remoteAddress, headers)),
+  authenticate: (request) => strangerAt(clientAddress(request)),
   browser(request, reply) {
     requireOwnPage(request, publicUrl);
     return browserOf(request, reply, publicUrl);
