@@ -9,12 +9,14 @@ if [ ! -x node_modules/.bin/vitest ] || [ package-lock.json -nt node_modules/.pa
   echo "stage install: $((SECONDS - started)) s"
 fi
 sh scripts/sandbox.sh
-# The tests reach Pods with the programs that people use, such as sftp, and the console with a real browser.
+# The tests reach Pods with the programs that people use, such as sftp, and the console with a real browser. Clusters over machines encrypt.
 if [ "${1:-}" = --all ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
   wanted=
   command -v sftp >/dev/null || wanted="$wanted openssh-client"
   command -v chromium >/dev/null || wanted="$wanted chromium"
   command -v promtool >/dev/null || wanted="$wanted prometheus"
+  command -v wg >/dev/null || wanted="$wanted wireguard-tools"
+  command -v wireguard-go >/dev/null || wanted="$wanted wireguard-go"
   if [ -n "$wanted" ]; then
     patient="-o DPkg::Lock::Timeout=300 -o Acquire::Retries=5"
     apt-get $patient update -qq

@@ -124,7 +124,8 @@ export async function serve(
   // With PostgreSQL, workers are on record elsewhere. Only their start needs this disk, and it reports a full disk itself.
   let guard: DiskGuard | undefined;
   const refusal = () => (settings.databaseUrl ? undefined : disk.reason) ?? guard?.refusal;
-  const machineParts = { ...parts, accounts: installation.accounts, isOwners, refusal, opened };
+  const { accounts, machineKeys } = installation;
+  const machineParts = { ...parts, accounts, machineKeys, isOwners, refusal, opened };
   const here = emulation
     ? emulation.machine(await lastingId(settings, "machine-id", parts.random))
     : await openMachine(settings, host, machineParts);

@@ -37,6 +37,7 @@ import { RegistryService } from "../resources/registries/service.ts";
 import { ReleaseRecords } from "../resources/releases/records.ts";
 import { accountRemovers, clusterRemovers } from "../resources/removers.ts";
 import { S3KeyService } from "../resources/s3-keys/service.ts";
+import { MachineKeys } from "../resources/secrets/machine-keys.ts";
 import { MasterKeys } from "../resources/secrets/master-keys.ts";
 import { SecretService } from "../resources/secrets/service.ts";
 import { SpendBook } from "../resources/spending/service.ts";
@@ -71,6 +72,7 @@ export interface Books extends AccountServices {
   s3Keys: S3KeyService;
   masterKeys: MasterKeys;
   sshHostKey: SshHostKey;
+  machineKeys: MachineKeys;
   workerKeys: WorkerKeys;
   instanceRecords: InstanceRecords;
   drains: Drains;
@@ -146,6 +148,7 @@ export async function openBooks(
   const registries = new RegistryService({ ...parts, quotas, uses });
   const s3Keys = new S3KeyService({ ...parts, quotas });
   const sshHostKey = new SshHostKey(parts);
+  const machineKeys = new MachineKeys(parts);
   const batchRecords = new BatchRecords(parts);
   const boundsHeld = (account: string) => quotas.boundsHeld(account);
   const instanceRecords = new InstanceRecords({ ...parts, prices, boundsHeld });
@@ -158,7 +161,8 @@ export async function openBooks(
     registries,
     s3Keys,
     sshHostKey,
-    masterKeys: new MasterKeys({ ...parts, secrets, registries, s3Keys, sshHostKey, batchRecords }),
+    machineKeys,
+    masterKeys: new MasterKeys({ ...parts, secrets, registries, s3Keys, sshHostKey, machineKeys, batchRecords }),
     workerKeys: new WorkerKeys(parts),
     instanceRecords,
     drains: new Drains(parts),

@@ -5,6 +5,8 @@ import { fileURLToPath } from "node:url";
 import { DockerCompute } from "../adapters/docker/docker-compute.ts";
 import { engineAddresses } from "../adapters/docker/engine.ts";
 import { HostCompute } from "../adapters/host/host-compute.ts";
+import { spanNames } from "../adapters/host/span-names.ts";
+import { SpanLinks } from "../adapters/machine/span-links.ts";
 import { gpuTypeIds, homeDataCenter } from "../catalog/compute.ts";
 import { hostPolicy, imagePolicy } from "../guards/host-images.ts";
 import { resourceId } from "../kernel/ids.ts";
@@ -19,6 +21,7 @@ import { doorsOf, type Egress, nameServersOf } from "../ports/compute/egress.ts"
 import { halves } from "../ports/compute/publish.ts";
 import type { Accounts } from "../resources/account/accounts.ts";
 import type { RefusesImage } from "../resources/endpoints/images.ts";
+import type { MachineKeys } from "../resources/secrets/machine-keys.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { App } from "./app.ts";
 import { openKubernetesMachine } from "./kubernetes-machine.ts";
@@ -32,6 +35,8 @@ export interface MachineParts extends Surroundings {
   isOwners: IsOwners;
   /** Why nothing new is started here. */
   refusal: () => Reason | undefined;
+  /** The key with which a machine encrypts what it sends to others. */
+  machineKeys: Pick<MachineKeys, "of">;
   opened: AsyncDisposableStack;
 }
 
@@ -47,7 +52,7 @@ export interface ThisMachine {
 export async function openMachine(
   settings: Settings,
   host: HostCompute | undefined,
-  { accounts, isOwners, refusal, opened, ...parts }: MachineParts,
+  { accounts, isOwners, refusal, machineKeys, opened, ...parts }: MachineParts,
 ): Promise<ThisMachine> {
   const id = await lastingId(settings, "machine-id", parts.random);
   const refusesHost = hostPolicy(settings, { isOwners, isIsolated: () => host?.isolation.isWhole ?? true });
@@ -58,6 +63,7 @@ export async function openMachine(
     return { machines: [await openKubernetesMachine(settings, parts, around)], refusesImage, openLinks };
   }
   if (!host) return { machines: [], refusesImage, openLinks };
+  if (host.spans?.canEncrypt) host.spans.useKey(await machineKeys.of(id));
   const drivers = await driversWith(host, settings, id, accounts, { ...parts, isOwners }, opened);
   let hostUrl = "";
   let containerUrl: () => Promise<string> = () => Promise.reject(new Error("the server does not listen yet"));
@@ -103,8 +109,10 @@ export async function openHost(
   isOwners: IsOwners,
 ): Promise<HostCompute | undefined> {
   if (settings.compute !== "host") return undefined;
+  const folder = join(settings.data, "instances");
   return HostCompute.open({
-    folder: join(settings.data, "instances"),
+    folder,
+    spans: await openSpans(settings, folder),
     volumes: join(settings.data, "volumes"),
     sharedVolumes: settings.volumes,
     clock,
@@ -127,6 +135,14 @@ export async function openHost(
     isOnlyMachine: settings.databaseUrl === undefined,
     isOwners,
   });
+}
+
+/** Without a shared database there is no other machine whose networks could be joined. */
+async function openSpans(settings: Settings, folder: string): Promise<SpanLinks | undefined> {
+  const { databaseUrl, groupAddress, nodeUrl, host, groupPort: port, trustedNetworks: trusts = [] } = settings;
+  if (!databaseUrl) return undefined;
+  const address = groupAddress ?? publicIpIn(nodeUrl ?? nodeUrlOf(host, "0"));
+  return SpanLinks.open({ ...spanNames(folder), address, port, trusts });
 }
 
 async function egressOf({ reachable = [], workerUrl }: Settings): Promise<Egress> {
@@ -157,6 +173,7 @@ async function openContainers(
     log,
     ...(failed && { failed }),
     devices: host.devices,
+    spans: host.spans,
     leave: host.isolation.leave,
     isOwners,
     ceilings: box?.ceilings ?? false,

@@ -51,7 +51,9 @@ export function whyApart(members: number, machines: readonly Machine[], runs: Ru
       const mute = [one, other].find((machine) => !endFor(machine, runs)!.cipher);
       if (mute) return unencrypted(members, mute);
     }
-  return short(", and these machines are too far apart to share a network");
+  return short(
+    ", and these machines are too far apart to share a network, or have different ports for it (MILLRACE_GROUP_PORT)",
+  );
 }
 
 const unencrypted = (members: number, { id, spanning }: Machine) =>

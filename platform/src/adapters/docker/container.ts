@@ -25,6 +25,9 @@ export const label = {
   /** These labels of a reserved network name its owner, its id and its members. */
   groupId: "millrace.group.id",
   groupMembers: "millrace.group.members",
+  /** Set on a network that other machines share: its number, and the names of members on other machines. */
+  groupSpan: "millrace.group.span",
+  groupElsewhere: "millrace.group.elsewhere",
   published: "millrace.published",
 } as const;
 
@@ -57,7 +60,7 @@ export interface Container {
 }
 
 /** The part of a place that differs between instances. */
-export type GivenPlace = Pick<ContainerPlace, "gpus" | "published" | "address">;
+export type GivenPlace = Pick<ContainerPlace, "gpus" | "published" | "address" | "hosts">;
 
 export interface ContainerPlace {
   installation: string;
@@ -71,6 +74,8 @@ export interface ContainerPlace {
   published?: readonly Published[];
   /** The address that was reserved for the instance in its group. */
   address?: string | undefined;
+  /** Members of its group on other machines, as `name:address`. */
+  hosts?: readonly string[];
   /** Whether the engine's storage driver can limit the size of a container. */
   limitsDisk: boolean;
 }
@@ -110,6 +115,7 @@ export function containerRequest(
     ExposedPorts: Object.fromEntries(published.map(({ inside }) => [`${inside}/tcp`, {}])),
     HostConfig: {
       NetworkMode: place.network,
+      ...(place.hosts && place.hosts.length > 0 && { ExtraHosts: place.hosts }),
       PortBindings: Object.fromEntries(
         published.map(({ inside, outside }) => [`${inside}/tcp`, [{ HostPort: String(outside) }]]),
       ),

@@ -7,8 +7,12 @@ import { CREDENTIAL, startRegistry } from "../../../tests/image-registry.ts";
 import { realClock, stay } from "../../kernel/clock.ts";
 import { realRandom } from "../../kernel/random.ts";
 import { computeConformance } from "../../ports/compute/compute.conformance.ts";
-import { type OpenedCompute, reachAt, type TestRegistry } from "../../ports/compute/conformance-world.ts";
+import { bring, type OpenedCompute, reachAt, type TestRegistry } from "../../ports/compute/conformance-world.ts";
 import { Devices } from "../../ports/compute/devices.ts";
+import { spansConformance } from "../../ports/compute/spans.conformance.ts";
+import { openHostAt } from "../host/host-world.ts";
+import { linkNames } from "../machine/links.ts";
+import { SpanLinks } from "../machine/span-links.ts";
 import { VolumeFolders } from "../machine/volume-folders.ts";
 import { VolumeImages } from "../machine/volume-images.ts";
 import { containerName, label } from "./container.ts";
@@ -23,13 +27,13 @@ const GPUS = [0, 1, 2].map((n) => ({ id: `virtual-${n}`, type: "NVIDIA L4", virt
 const installations: string[] = [];
 let made = 0;
 
-async function openDocker(): Promise<OpenedCompute> {
-  const installation = installations.pop() ?? `conformance${++made}`;
+async function openDocker(given: { installation?: string; spans?: SpanLinks } = {}): Promise<OpenedCompute> {
+  const installation = given.installation ?? installations.pop() ?? `conformance${++made}`;
   const folder = join(TEST_VOLUMES, installation);
   const found = await VolumeImages.open(folder);
   const images = "cannot" in found ? undefined : found;
   const volumes = () => new VolumeFolders({ folder, images, clock: realClock, random: realRandom });
-  const open = () => openDriver(installation, { devices: new Devices(GPUS), volumes: volumes() });
+  const open = () => openDriver(installation, { devices: new Devices(GPUS), volumes: volumes(), spans: given.spans });
   let compute = await open();
   return {
     compute,
@@ -94,4 +98,17 @@ async function processesOf(id: string): Promise<string[]> {
 
 afterAll(() => rm(TEST_VOLUMES, { recursive: true, force: true }));
 
-computeConformance("DockerCompute", openDocker);
+computeConformance("DockerCompute", () => openDocker());
+
+/** Docker gives a range to one network alone, so the other machine is one of programs. */
+async function openBoth(): Promise<readonly [OpenedCompute, OpenedCompute]> {
+  const prefix = "mrd0c4e7";
+  const links = { prefix, table: "millrace_docker_spans", address: "127.0.0.2", port: 17_453, trusts: ["0.0.0.0/0"] };
+  const docker = await openDocker({ installation: "conformancespans", spans: await SpanLinks.open(links) });
+  await bring(docker.compute, docker.program([]).image);
+  const ofSpans = async () => [...(await linkNames())].filter((name) => name.startsWith(prefix));
+  const groupsLeft = async () => [...(await docker.groupsLeft()), ...(await ofSpans())];
+  return [await openHostAt("127.0.0.1", 17_443), Object.assign(docker, { groupsLeft })];
+}
+
+spansConformance("DockerCompute", openBoth);

@@ -230,9 +230,9 @@ export class DockerCompute implements Compute {
 
   /** A container with published ports is also started here, since only the start shows whether its ports are free. */
   async #make(id: string, spec: InstanceSpec, published: readonly Published[]): Promise<void> {
-    await this.#groups.make(spec, id, async (address) => {
+    await this.#groups.make(spec, id, async (seat) => {
       await this.#network.ensureFor(spec.account);
-      await this.#devices.give(id, spec.gpu, (gpus) => this.#create(id, spec, { gpus, published, address }));
+      await this.#devices.give(id, spec.gpu, (gpus) => this.#create(id, spec, { gpus, published, ...seat }));
     });
     const made = published.length > 0 ? await (await this.#containers()).find(id) : undefined;
     if (made) await this.#startMade(made);

@@ -6,6 +6,7 @@ import type { Devices } from "../../ports/compute/devices.ts";
 import type { Egress } from "../../ports/compute/egress.ts";
 import type { PortRange } from "../../ports/compute/publish.ts";
 import type { Leave } from "../machine/isolation.ts";
+import type { SpanLinks } from "../machine/span-links.ts";
 import type { VolumeFolders } from "../machine/volume-folders.ts";
 
 export interface DockerOptions {
@@ -26,6 +27,8 @@ export interface DockerOptions {
   /** The machine's GPUs, shared with its other drivers; none by default. */
   devices?: Devices;
   ceilings?: boolean;
+  /** Joins groups to those of other machines. Absent if there are none. */
+  spans?: SpanLinks | undefined;
   /** The accounts whose containers run even where nothing keeps them from the networks around them; by default no account's. */
   leave?: Leave;
   /** Whether an account belongs to the installation's owner; by default every account does. */

@@ -21,7 +21,10 @@ import {
   toldOf,
 } from "../../ports/compute/groups.ts";
 import { addressesIn, isFreeOf, rangesFor } from "../../ports/compute/network-ranges.ts";
-import { type Container, groupNetworkName, type Labels, label } from "./container.ts";
+import type { Span, Spanning } from "../../ports/compute/spans.ts";
+import { isLink, linkNames } from "../machine/links.ts";
+import type { SpanLinks } from "../machine/span-links.ts";
+import { type Container, type ContainerPlace, groupNetworkName, type Labels, label } from "./container.ts";
 import { Containers } from "./containers.ts";
 import type { Engine } from "./engine.ts";
 import { type EngineApi, EngineRefused, isConflict, isNotFound } from "./engine-api.ts";
@@ -35,11 +38,24 @@ export const PODMAN = "Podman cannot isolate the network of a group: use Docker"
 /** The engine attaches a group's network after the network that all containers share. */
 const GROUP_INTERFACE = "eth1";
 
+/** A reserved network, with the names of members on other machines. */
+type EngineReserved = ReservedNetwork & { elsewhere: readonly string[] };
+
 /** The fields of a network that the driver reads. */
 interface EngineNetwork {
   Labels: Labels;
   IPAM?: { Config?: { Subnet?: string }[] | null };
 }
+
+export interface GroupNetworksOptions {
+  engine: Engine;
+  installation: string;
+  /** Joins groups to those of other machines. Absent if there are none. */
+  spans?: SpanLinks | undefined;
+}
+
+/** A member's place in its group. */
+export type Seat = Pick<ContainerPlace, "address" | "hosts">;
 
 export class GroupNetworks implements Networks {
   readonly #engine: Engine;
@@ -49,9 +65,18 @@ export class GroupNetworks implements Networks {
   /** Member names of networks that an earlier release made. The labels of those networks do not list them. */
   readonly #namesOfOld = new Map<string, readonly string[]>();
 
-  constructor({ engine, installation }: { engine: Engine; installation: string }) {
+  readonly #spans: SpanLinks | undefined;
+  /** Whether the engine's bridges are links of this machine. An engine elsewhere has its own. */
+  #isHere = false;
+
+  constructor({ engine, installation, spans }: GroupNetworksOptions) {
     this.#engine = engine;
     this.#installation = installation;
+    this.#spans = spans;
+  }
+
+  get spanning(): Spanning | undefined {
+    return this.#isHere ? this.#spans?.spanning : undefined;
   }
 
   interfaceOf(): string {
@@ -65,8 +90,19 @@ export class GroupNetworks implements Networks {
       const key = groupKey(ask.account, ask);
       const known =
         (await this.#reserved(api, key)) ?? (await this.#taken(api, key, ask)) ?? this.#choose(api, key, ask);
-      return toldOf(await known, ask.names);
+      const told = toldOf(await known, ask.names);
+      if (ask.span) await this.#join(key, ask.span);
+      return told;
     });
+  }
+
+  async #join(key: string, { elsewhere: _, ...span }: Span): Promise<void> {
+    const bridge = this.#bridgeOf(key);
+    if (!this.#spans || !(await isLink(bridge)))
+      throw new StartRefused("the engine's networks are not links of this machine, so they share none with others", {
+        reason: "network-unavailable",
+      });
+    await this.#spans.join("container", { ...span, bridge });
   }
 
   async list(): Promise<NetworkName[]> {
@@ -84,8 +120,8 @@ export class GroupNetworks implements Networks {
   }
 
   /** Creates the group's network and then a member's container, whose labels name the group. */
-  make({ account, group }: InstanceSpec, id: string, create: (address?: string) => Promise<void>): Promise<void> {
-    if (!group) return create();
+  make({ account, group }: InstanceSpec, id: string, create: (seat: Seat) => Promise<void>): Promise<void> {
+    if (!group) return create({});
     return this.#turns.run(async () => {
       const api = await this.#docker();
       checkMembership(group);
@@ -93,10 +129,10 @@ export class GroupNetworks implements Networks {
       const network = await this.#reserved(api, key);
       checkReserved(group, network);
       checkFellows(group, await this.#fellows(api, key, id));
-      if (network) return create(hostIn(network, group.name));
+      if (network) return create({ address: hostIn(network, group.name), hosts: elsewhereIn(network) });
       await this.#create(api, key).catch(asRefusal);
       try {
-        await create();
+        await create({});
       } catch (error) {
         await this.#removeIfEmpty(api, key);
         throw error;
@@ -129,8 +165,11 @@ export class GroupNetworks implements Networks {
   async sweep(): Promise<void> {
     await this.#turns.run(async () => {
       const { api } = await this.#engine.find();
+      if (this.#spans) this.#isHere = await hasBridgesHere(api);
       for (const { Labels } of await this.#networks(api, label.group))
         await this.#removeIfEmpty(api, Labels[label.group]!);
+      const spans = (await this.#networks(api, label.groupSpan)).map(({ Labels }) => Number(Labels[label.groupSpan]));
+      await this.#spans?.sweep("container", new Set(spans));
     });
   }
 
@@ -155,20 +194,23 @@ export class GroupNetworks implements Networks {
 
   #nameOf = (key: string) => groupNetworkName(this.#installation, key);
 
-  async #reserved(api: EngineApi, key: string): Promise<ReservedNetwork | undefined> {
+  #bridgeOf = (key: string) => `${groupBridges(this.#installation)}${key.slice(0, 5)}`;
+
+  async #reserved(api: EngineApi, key: string): Promise<EngineReserved | undefined> {
     const network = await this.#networkOf(api, key);
     const range = network && rangeOf(network);
     if (!network || range === undefined) return undefined;
     const { [label.account]: account = "", [label.groupId]: id = "", [label.groupMembers]: members } = network.Labels;
     const names = members?.split(",") ?? this.#namesOfOld.get(key);
-    return names && { account, id, names, range, hosts: addressesIn(range, names.length) };
+    const elsewhere = network.Labels[label.groupElsewhere]?.split(",") ?? [];
+    return names && { account, id, names, range, hosts: addressesIn(range, names.length), elsewhere };
   }
 
   /**
    * Takes over a network that exists without a reservation. An earlier release made it, and the server chose its members' addresses in the
    * same way as here.
    */
-  async #taken(api: EngineApi, key: string, { id, names }: NetworkAsk): Promise<ReservedNetwork | undefined> {
+  async #taken(api: EngineApi, key: string, { id, names }: NetworkAsk): Promise<EngineReserved | undefined> {
     const members = await this.#members(api, key);
     if (members.length === 0) {
       await this.#remove(api, key);
@@ -179,13 +221,16 @@ export class GroupNetworks implements Networks {
     return this.#reserved(api, key);
   }
 
-  async #choose(api: EngineApi, key: string, ask: NetworkAsk): Promise<ReservedNetwork> {
+  async #choose(api: EngineApi, key: string, ask: NetworkAsk): Promise<EngineReserved> {
     const { account, id, names } = ask;
-    const labels = { [label.account]: account, [label.groupId]: id, [label.groupMembers]: names.join(",") };
+    const labels = {
+      ...{ [label.account]: account, [label.groupId]: id, [label.groupMembers]: names.join(",") },
+      ...(ask.span && spanLabels(ask.span)),
+    };
     for (const range of rangesFor(key, ask)) {
       if (!isFreeOf(range, usedHere())) continue;
       try {
-        await this.#create(api, key, { labels, range });
+        await this.#create(api, key, { labels, range, mtu: ask.span?.mtu });
         const made = await this.#reserved(api, key);
         if (made) return made;
       } catch (error) {
@@ -207,13 +252,20 @@ export class GroupNetworks implements Networks {
   }
 
   /** A network that exists already is no error. */
-  async #create(api: EngineApi, key: string, asked?: { labels: Labels; range: string }): Promise<void> {
+  async #create(
+    api: EngineApi,
+    key: string,
+    asked?: { labels: Labels; range: string; mtu: number | undefined },
+  ): Promise<void> {
     const body = {
       Name: this.#nameOf(key),
       CheckDuplicate: true,
       Driver: "bridge",
       Internal: true,
-      Options: { "com.docker.network.bridge.name": `${groupBridges(this.#installation)}${key.slice(0, 5)}` },
+      Options: {
+        "com.docker.network.bridge.name": this.#bridgeOf(key),
+        ...(asked?.mtu && { "com.docker.network.driver.mtu": String(asked.mtu) }),
+      },
       Labels: { [label.installation]: this.#installation, [label.group]: key, ...asked?.labels },
       ...(asked && { IPAM: { Config: [{ Subnet: asked.range }] } }),
     };
@@ -231,12 +283,32 @@ export class GroupNetworks implements Networks {
 
   async #remove(api: EngineApi, key: string): Promise<void> {
     this.#namesOfOld.delete(key);
+    const number = this.#spans && (await this.#networkOf(api, key))?.Labels[label.groupSpan];
+    if (number) await this.#spans?.leave("container", Number(number));
     await api.call("DELETE", `/networks/${this.#nameOf(key)}`).catch((error) => {
       // The network is gone already, or it holds a container that is not ours. In the second case the next sweep tries again.
       if (!(error instanceof EngineRefused)) throw error;
     });
   }
 }
+
+/** An engine in a virtual machine, or one that this server reaches from inside a container, has bridges that are not seen here. */
+async function hasBridgesHere(api: EngineApi): Promise<boolean> {
+  const query = { filters: { driver: ["bridge"] } };
+  const all = await api.call<{ Id: string; Options: Labels | null }[]>("GET", "/networks", { query });
+  const links = await linkNames();
+  const bridges = all.map(({ Id, Options }) => Options?.["com.docker.network.bridge.name"] ?? `br-${Id.slice(0, 12)}`);
+  return bridges.length === 0 || bridges.some((name) => links.has(name));
+}
+
+const spanLabels = ({ number, elsewhere }: Span): Labels => ({
+  [label.groupSpan]: String(number),
+  [label.groupElsewhere]: elsewhere.join(","),
+});
+
+/** The engine tells names only of containers that it runs itself. */
+const elsewhereIn = (network: EngineReserved): string[] =>
+  network.elsewhere.map((name) => `${name}:${hostIn(network, name)}`);
 
 const rangeOf = ({ IPAM }: EngineNetwork): string | undefined => IPAM?.Config?.[0]?.Subnet;
 

@@ -45,7 +45,7 @@ export interface BridgeOptions {
 }
 
 export const bridgeName = (key: string) => `mr${key}`;
-const tableName = (key: string) => `millrace_${key}`;
+export const tableName = (key: string) => `millrace_${key}`;
 
 /**
  * A place in the network always has the same hardware address. A bridge without a fixed address takes the lowest of its ports, and changes
@@ -251,7 +251,7 @@ export class BridgeNetwork implements InstanceNetwork {
     const address = `${addressOf(this.#subnet, index!)}/${this.#subnet.bits}`;
     const hardware = hardwareAddress(this.#key, index!);
     const place = [bridgeName(this.#key), this.#link(index!), hardware, address, this.linkHost];
-    const second = group ? this.groups.linkOf(group) : ["", "", ""];
+    const second = group ? this.groups.linkOf(group) : ["", "", "", ""];
     return [unshare, "--net", "--", "/bin/sh", NETWORK_SCRIPT, ...place, ...second, ...command];
   }
 

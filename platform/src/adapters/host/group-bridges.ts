@@ -32,6 +32,8 @@ export interface GroupPlace extends Membership {
   subnet: string;
   /** The address that was reserved for the member. */
   at?: { range: string; address: string };
+  /** The longest packet of the network, in bytes, if other machines have members too. */
+  mtu?: number;
 }
 
 export interface GroupMember extends GroupPlace {
@@ -51,6 +53,12 @@ const MOST_GROUPS = 10_000;
 export interface GroupsThere {
   members: readonly GroupPlace[];
   networks: readonly KeptNetwork[];
+}
+
+/** The names of a member, and where it is. */
+export interface Named {
+  names: readonly string[];
+  address: string;
 }
 
 export interface GroupBridgesOptions {
@@ -105,27 +113,28 @@ export class GroupBridges {
     return [...(await this.#options.used()), ...own.map((subnet) => parseSubnet(subnet)!)];
   }
 
-  /** The arguments of `network.sh` for a member: bridge, link and address. */
+  /** The arguments of `network.sh` for a member: bridge, link, address and longest packet. */
   linkOf(member: GroupMember): string[] {
     const { bits } = parseSubnet(member.subnet)!;
     const link = `${this.#options.bridge}x${member.index}`;
-    return [this.#bridge(member.number), link, `${memberAddress(member)}/${bits}`];
+    return [this.bridge(member.number), link, `${memberAddress(member)}/${bits}`, String(member.mtu ?? "")];
   }
 
   namesFile({ number }: GroupPlace): string {
-    return join(NAMES, this.#bridge(number));
+    return join(NAMES, this.bridge(number));
   }
 
   /**
    * Adjusts the machine to the current members of a group: creates its bridge and names, or removes them when no member is left. Safe to
    * repeat.
    */
-  settle(number: number, membersNow: () => readonly GroupMember[]): Promise<void> {
+  settle(number: number, membersNow: () => readonly GroupMember[], elsewhere: readonly Named[] = []): Promise<void> {
     return this.#turns.run(async () => {
       const members = membersNow();
-      if (members.length === 0) return this.#clear(this.#bridge(number));
-      await this.#raise(this.#bridge(number));
-      await keepNames(this.namesFile(members[0]!), members);
+      if (members.length === 0) return this.#clear(this.bridge(number));
+      await this.#raise(this.bridge(number));
+      const here = members.map((member) => ({ names: namesOf(member), address: memberAddress(member) }));
+      await keepNames(this.namesFile(members[0]!), [...here, ...elsewhere]);
     });
   }
 
@@ -137,7 +146,8 @@ export class GroupBridges {
     for (const name of new Set(left)) await this.#turns.run(() => this.#clear(name));
   }
 
-  #bridge(number: number): string {
+  /** The name of a group's bridge. */
+  bridge(number: number): string {
     return `${this.#options.bridge}g${number}`;
   }
 
@@ -161,6 +171,7 @@ const placeIn = (network: KeptNetwork, name: string) => ({
   number: network.number,
   subnet: network.range,
   at: { range: network.range, address: hostIn(network, name) },
+  ...(network.span && { mtu: network.span.mtu }),
 });
 
 function freeNumber({ members, networks }: GroupsThere): number {
@@ -176,9 +187,9 @@ function anyOf(used: readonly Subnet[], key: string): Subnet {
 }
 
 /** Always writes to the same file, since members have it mounted. A shorter text is padded with empty lines until the file is cut. */
-async function keepNames(file: string, members: readonly GroupMember[]): Promise<void> {
+async function keepNames(file: string, members: readonly Named[]): Promise<void> {
   await mkdir(NAMES, { recursive: true, mode: 0o755 });
-  const lines = members.map((member) => `${memberAddress(member)} ${namesOf(member).join(" ")}\n`);
+  const lines = members.map(({ names, address }) => `${address} ${names.join(" ")}\n`);
   const text = Buffer.from(`${LOOPBACK}${lines.join("")}`);
   await using handle = await open(file, constants.O_RDWR | constants.O_CREAT);
   // Every member must be able to read this file, whatever the server's umask is.

@@ -35,7 +35,7 @@ import type { Cgroups } from "./cgroups.ts";
 import type { Device } from "./gpus.ts";
 import type { HostExec } from "./host-exec.ts";
 import { checkFolderExists, findFolder, type HostFolder, refusalOf } from "./host-folder.ts";
-import { GROUP_INTERFACE, HostGroups } from "./host-groups.ts";
+import { HostGroups } from "./host-groups.ts";
 import { HostInstance } from "./host-instance.ts";
 import { HostLoopback } from "./host-loopback.ts";
 import type { HostOptions } from "./host-options.ts";
@@ -74,6 +74,7 @@ export class HostCompute implements Compute {
   readonly loopback: HostLoopback;
   /** The gaps in what keeps programs apart from this machine. */
   readonly isolation: Isolation;
+  readonly spans: HostOptions["spans"];
   readonly #options: HostOptions;
   readonly #cgroups: Cgroups | undefined;
   readonly #network: InstanceNetwork;
@@ -96,11 +97,12 @@ export class HostCompute implements Compute {
 
   private constructor(options: HostOptions, parts: HostParts) {
     this.#options = options;
+    this.spans = options.spans;
     this.isolation = parts.isolation;
     this.#cgroups = parts.cgroups;
     this.#network = parts.network;
     const members = () => this.#places.groupMembers();
-    this.#groups = new HostGroups({ folder: options.folder, bridges: parts.network.groups, members });
+    this.#groups = new HostGroups({ ...options, bridges: parts.network.groups, members });
     const known = { instances: this.#instances, starting: this.#starting };
     this.#places = new HostPlaces({ ...known, network: parts.network, groups: this.#groups, output: options.output });
     this.loopback = new HostLoopback(this.#instances, parts.network);
@@ -124,12 +126,7 @@ export class HostCompute implements Compute {
       freeze: async (id) => this.#known(id).freeze(),
       thaw: async (id) => this.#known(id).thaw(),
     };
-    this.networks = parts.network.groups && {
-      interfaceOf: () => GROUP_INTERFACE,
-      reserve: (ask) => this.#places.reserve(ask),
-      list: async () => this.#groups.reserved(),
-      release: (network) => this.#places.release(network),
-    };
+    this.networks = parts.network.groups && this.#places.networks;
     this.exec =
       parts.exec.cannot === undefined
         ? { run: (id, spec) => this.#exec.exec(id, this.#instances.get(id), spec) }
@@ -393,6 +390,7 @@ export class HostCompute implements Compute {
     await this.#network.letGo();
     if (isLeft) return;
     await this.#network.close();
+    await this.#groups.close();
     await this.#cgroups?.close();
   }
 }

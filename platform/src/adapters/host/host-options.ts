@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import type { Failed } from "../../kernel/failed.ts";
 import type { Log } from "../../kernel/log.ts";
 import type { Random } from "../../kernel/random.ts";
+import type { SpanLinks } from "../machine/span-links.ts";
 import type { GpuMode } from "./gpus.ts";
 import type { LauncherOptions } from "./launcher.ts";
 import type { NetworkOptions } from "./open-network.ts";
@@ -33,6 +34,8 @@ export interface HostOptions extends Omit<LauncherOptions, "key" | "isolation" |
   readable?: readonly string[] | undefined;
   /** Whether no other machine runs instances of this installation; true by default. */
   isOnlyMachine?: boolean;
+  /** Joins groups to those of other machines. Absent if there are none. */
+  spans?: SpanLinks | undefined;
   /** Whether an account belongs to the installation's owner; by default every account does. */
   isOwners?: (account: string) => Promise<boolean>;
 }

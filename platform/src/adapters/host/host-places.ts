@@ -1,10 +1,10 @@
 /** Assigns this machine's addresses, ports, devices and output space to instances that run or are about to start. */
 import { OneAtATime } from "../../kernel/one-at-a-time.ts";
 import type { Instance, InstanceSpec } from "../../ports/compute/compute.ts";
-import type { Network, NetworkAsk, NetworkName } from "../../ports/compute/groups.ts";
+import type { Network, NetworkAsk, NetworkName, Networks } from "../../ports/compute/groups.ts";
 import { asBefore, type Published } from "../../ports/compute/publish.ts";
 import type { GroupMember, GroupPlace } from "./group-bridges.ts";
-import type { HostGroups } from "./host-groups.ts";
+import { GROUP_INTERFACE, type HostGroups } from "./host-groups.ts";
 import type { HostInstance } from "./host-instance.ts";
 import { networkedOf } from "./host-parts.ts";
 import type { KeptInstance } from "./instance-folder.ts";
@@ -77,13 +77,26 @@ export class HostPlaces {
     });
   }
 
+  get networks(): Networks {
+    const { groups } = this.#parts;
+    return {
+      interfaceOf: () => GROUP_INTERFACE,
+      get spanning() {
+        return groups.spanning;
+      },
+      reserve: (ask) => this.#reserve(ask),
+      list: async () => groups.reserved(),
+      release: (network) => this.#release(network),
+    };
+  }
+
   /** Runs alone, so that no other group gets this network's range. */
-  reserve(ask: NetworkAsk): Promise<Network> {
+  #reserve(ask: NetworkAsk): Promise<Network> {
     return this.#choosing.run(() => this.#parts.groups.reserve(ask));
   }
 
   /** Runs alone, so that no member gets a place in the network meanwhile. */
-  release(network: NetworkName): Promise<void> {
+  #release(network: NetworkName): Promise<void> {
     return this.#choosing.run(() => this.#parts.groups.release(network));
   }
 

@@ -7,10 +7,12 @@ import { silentLog } from "../../kernel/log.ts";
 import { realRandom } from "../../kernel/random.ts";
 import { type OpenedCompute, reachAt } from "../../ports/compute/conformance-world.ts";
 import { APP } from "../../ports/compute/mount-paths.ts";
+import { SpanLinks } from "../machine/span-links.ts";
 import { bridgeName } from "./bridge-network.ts";
 import { HostCompute, type HostOptions } from "./host-compute.ts";
 import { keyOf } from "./host-options.ts";
 import { groupsLeftBy, remainsOf } from "./remains.ts";
+import { spanNames } from "./span-names.ts";
 
 const PROGRAM = join(import.meta.dirname, "../../ports/compute/conformance-program.mjs");
 
@@ -22,8 +24,16 @@ export interface HostWorld extends OpenedCompute {
   reopen(more?: Partial<HostOptions>): Promise<HostCompute>;
 }
 
-export async function openHost(more: Partial<HostOptions> = {}): Promise<HostWorld> {
+/** The driver of a machine that others reach at this address. They trust its network. */
+export async function openHostAt(address: string, port: number): Promise<HostWorld> {
   const data = await mkdtemp(join(tmpdir(), "millrace-data-"));
+  const names = spanNames(join(data, "instances"));
+  const spans = await SpanLinks.open({ ...names, address, port, trusts: ["0.0.0.0/0"] });
+  return openHost({ spans }, data);
+}
+
+export async function openHost(more: Partial<HostOptions> = {}, given?: string): Promise<HostWorld> {
+  const data = given ?? (await mkdtemp(join(tmpdir(), "millrace-data-")));
   const app = await mkdtemp(join(tmpdir(), "millrace-app-"));
   await copyFile(PROGRAM, join(app, "program.mjs"));
   await chmod(app, 0o755);

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { ifNotThere } from "../../kernel/not-there.ts";
 import { replacePrivately } from "../../kernel/private-file.ts";
 import type { ReservedNetwork } from "../../ports/compute/groups.ts";
+import type { Span } from "../../ports/compute/spans.ts";
 
 export interface KeptNetwork extends ReservedNetwork {
   range: string;
@@ -11,7 +12,12 @@ export interface KeptNetwork extends ReservedNetwork {
   key: string;
   /** The number of its bridge, which exists while the network has members. */
   number: number;
+  /** Absent if the network is on this machine alone. */
+  span?: KeptSpan;
 }
+
+/** Where the other machines are is told anew after every start of the server. */
+export type KeptSpan = Omit<Span, "others">;
 
 /** Among the folders of instances, names that begin with a dot belong to the driver. */
 const FOLDER = ".networks";

@@ -64,7 +64,7 @@ async function foldersNamed(id: string, folder: string, depth: number): Promise<
 
 /** Bridges and name files of groups whose names begin with this bridge's name, and the links of members. */
 export async function groupsLeftBy(bridge: string): Promise<string[]> {
-  const links = [...(await linkNames())].filter((name) => /[gx]\d+$/.test(name));
+  const links = [...(await linkNames())].filter((name) => /[gxoqw][0-9a-f]*$/.test(name));
   const names = await readdir("/run/millrace-groups").catch(() => []);
   return [...links.map((name) => `link ${name}`), ...names.map((name) => `names ${name}`)].filter((thing) =>
     thing.includes(` ${bridge}`),

@@ -115,6 +115,12 @@ if [ -z "$(running)" ] && ! server_lives; then
       ip link delete "$group"
       rm -f "/run/millrace-groups/$group"
     done
+    # What joins these groups to other machines. Containers may still use the encrypted link and its rules.
+    sed -n "s/^ *\(${bridge}o[0-9a-f]*\):.*/\1/p" /proc/self/net/dev | while read -r span; do ip link delete "$span"; done
+    grep -q "^ *${bridge}q" /proc/self/net/dev || {
+      ip link delete "${bridge}w"
+      nft delete table inet "${table}_spans"
+    }
     ip link delete "$bridge"
     nft delete table inet "$table"
     nft delete table inet "${table}_ports"

@@ -21,6 +21,7 @@ import type { Link } from "./link.ts";
 import type { Loopback } from "./loopback.ts";
 import type { Publishing } from "./publish.ts";
 import { ExecRefused, nothingLeft } from "./refusal.ts";
+import type { Spanning } from "./spans.ts";
 import type { Metering } from "./stats.ts";
 import type { Volumes } from "./volumes.ts";
 import { type DiskWriters, writersOf } from "./writers.ts";
@@ -93,12 +94,24 @@ export class ByImage implements Compute {
     return this.#drivers.host.volumes ?? this.#drivers.containers.volumes;
   }
 
+  /** Both drivers are on one machine, so other machines reach their networks in the same way. */
+  get #spanning(): Spanning | undefined {
+    const spanning = {
+      host: this.#drivers.host.networks?.spanning,
+      container: this.#drivers.containers.networks?.spanning,
+    };
+    const images = (["host", "container"] as const).filter((kind) => spanning[kind] !== undefined);
+    const [first] = images;
+    return first && { ...spanning[first], ...(images.length === 1 && { images }) };
+  }
+
   /** Present only if both drivers have networks, so that a member with any image can join. */
   get networks(): Networks | undefined {
     if (!this.#both.every(({ networks }) => networks)) return undefined;
     const all = () => this.#both.map(({ networks }) => networks!);
     return {
       interfaceOf: (image) => this.driverOf(image).networks!.interfaceOf(image),
+      spanning: this.#spanning,
       reserve: (ask) => this.driverOf(ask.image).networks!.reserve(ask),
       list: async () => (await Promise.all(all().map((networks) => networks.list()))).flat(),
       // Nothing records which driver had the members, so both are asked.

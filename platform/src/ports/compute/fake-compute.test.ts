@@ -7,9 +7,11 @@ import { computeConformance } from "./compute.conformance.ts";
 import { type InstanceSpec, StartRefused } from "./compute.ts";
 import { FAKE_FOLDER, playExecution } from "./conformance-steps.ts";
 import { ended, found, linesOf, type OpenedCompute, type Step, type TestRegistry } from "./conformance-world.ts";
-import { type Behaviour, exitsAfter, FakeCompute } from "./fake-compute.ts";
+import { type Behaviour, exitsAfter, FakeCompute, type FakeOptions } from "./fake-compute.ts";
 import type { FakeInstance } from "./fake-instance.ts";
+import { FakeWire } from "./fake-networks.ts";
 import type { FakeCan } from "./fake-options.ts";
+import { spansConformance } from "./spans.conformance.ts";
 
 const echo = (connection: Duplex) => connection.pipe(connection);
 
@@ -86,10 +88,14 @@ function fakeRegistry({ registry }: FakeCompute): TestRegistry {
   };
 }
 
-async function openFake(can: Partial<FakeCan> = {}, isCluster = false): Promise<OpenedCompute> {
+async function openFake(
+  can: Partial<FakeCan> = {},
+  isCluster = false,
+  more: Partial<FakeOptions> = {},
+): Promise<OpenedCompute> {
   const clock = new FakeClock();
   const behaviour = playSteps(() => compute);
-  let compute = new FakeCompute(clock, { behaviour, capacity: { gpus: [GPUS] }, can, isCluster });
+  let compute = new FakeCompute(clock, { behaviour, capacity: { gpus: [GPUS] }, can, isCluster, ...more });
   const refuseMissing = () =>
     compute.refuse((image) => (image === "missing" ? "there is no image 'missing'" : undefined));
   refuseMissing();
@@ -143,6 +149,13 @@ computeConformance("FakeCompute without abilities", () =>
     publishing: false,
   }),
 );
+
+spansConformance("FakeCompute", async () => {
+  const wire = new FakeWire();
+  const at = (address: string) =>
+    openFake({}, false, { wire, spanning: { end: { address, port: 7424, mtu: 1500, trusts: [] } } });
+  return [await at("192.0.2.1"), await at("192.0.2.2")];
+});
 
 const spec: InstanceSpec = {
   kind: "worker",

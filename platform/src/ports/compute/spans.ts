@@ -6,7 +6,7 @@ import { within } from "../../kernel/addresses.ts";
 export interface SpanEnd {
   /** An IP address of the machine. */
   address: string;
-  /** The UDP port for what is sent in clear. */
+  /** The UDP port for packets of networks, in clear or inside what is encrypted. */
   port: number;
   /** The longest packet that the machine's network carries, in bytes. */
   mtu: number;
@@ -19,7 +19,7 @@ export interface SpanEnd {
 }
 
 /** How a machine is reached encrypted. */
-interface Cipher {
+export interface Cipher {
   /** The machine's public key. */
   key: string;
   /** The UDP port for what is sent encrypted. */
@@ -59,14 +59,14 @@ export interface Span extends SpanTerms {
 export const MOST_SPANS = 2 ** 24;
 
 /** What encryption adds to a packet, at most. */
-const CIPHER_BYTES = 80;
+export const CIPHER_BYTES = 80;
 /** What it takes to send a member's packet to another machine: frame, network number, UDP and IP. */
 const frameBytes = (isIpv4: boolean) => (isIpv4 ? 50 : 70);
 
 /** How packets get from one machine to the other, or undefined if they cannot. */
 export function wayBetween(a: SpanEnd, b: SpanEnd): "plain" | "encrypted" | undefined {
   // Two nodes on one machine have the same address.
-  if (a.address === b.address || isIPv4(a.address) !== isIPv4(b.address)) return undefined;
+  if (a.address === b.address || isIPv4(a.address) !== isIPv4(b.address) || a.port !== b.port) return undefined;
   if (isTrusted(a, b)) return "plain";
   return a.cipher && b.cipher ? "encrypted" : undefined;
 }

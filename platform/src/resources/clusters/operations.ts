@@ -16,7 +16,7 @@ export const clusterOperations = {
   listClusters: on.find({}, { description: "Newest first." }),
   createCluster: on.create({
     description:
-      "From `image`, or from `templateId`. There are places for all members before the answer, on one machine, or for none: a refusal says what they " +
+      "From `image`, or from `templateId`. There are places for all members before the answer, on one machine if possible, or for none: a refusal says what they " +
       "need and how much of that is free. Members are Pods: they keep rank and address for life, and are started again when they fail.",
     refuses: ["not-found", "no-capacity", "unpaid", "over-quota"],
     bodyLimit: CLUSTER_SAID_BYTES,

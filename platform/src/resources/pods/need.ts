@@ -15,7 +15,7 @@ type Needy = Pick<KeptPod, "gpu" | "cpu" | "disk" | "image" | "dataCenterIds" | 
   Partial<Pick<KeptPod, "globalNetworking" | "cluster" | "withoutGpu">> &
   Pick<KeptPod, "cloud" | "interruptible" | "bidPerGpu">;
 
-/** A Pod does not share its disk. It stays on the machine with its storage and with the other members of its cluster. */
+/** A Pod does not share its disk. It stays on the machine with its storage, and as a member of a cluster on its first one. */
 export function needOf(pod: Needy, volume?: VolumePlace): Need {
   const { gpu, withoutGpu, cpu = [], disk, image, mounts, last } = pod;
   const stays = mounts.persistent !== undefined || pod.cluster !== undefined;

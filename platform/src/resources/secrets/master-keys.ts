@@ -10,6 +10,7 @@ import type { BatchRecords } from "../batches/records.ts";
 import type { RegistryService } from "../registries/service.ts";
 import type { S3KeyService } from "../s3-keys/service.ts";
 import type { SshHostKey } from "../ssh/host-key.ts";
+import type { MachineKeys } from "./machine-keys.ts";
 import type { SecretService } from "./service.ts";
 
 /** Only the names of the keys are stored, never the keys. */
@@ -37,6 +38,7 @@ export class MasterKeys {
   readonly #registries: RegistryService;
   readonly #s3Keys: S3KeyService;
   readonly #sshHostKey: SshHostKey;
+  readonly #machineKeys: MachineKeys;
   readonly #batches: BatchRecords;
   readonly #clock: Clock;
 
@@ -47,6 +49,7 @@ export class MasterKeys {
     registries: RegistryService;
     s3Keys: S3KeyService;
     sshHostKey: SshHostKey;
+    machineKeys: MachineKeys;
     batchRecords: BatchRecords;
     clock: Clock;
   }) {
@@ -56,6 +59,7 @@ export class MasterKeys {
     this.#registries = parts.registries;
     this.#s3Keys = parts.s3Keys;
     this.#sshHostKey = parts.sshHostKey;
+    this.#machineKeys = parts.machineKeys;
     this.#batches = parts.batchRecords;
     this.#clock = parts.clock;
   }
@@ -117,11 +121,17 @@ export class MasterKeys {
     const hostKeys = await this.#sshHostKey.reseal((sealed) =>
       readable("the SSH host key", () => this.#vault.rewrap(sealed)),
     );
+    const machineKeys = await this.#machineKeys.reseal((sealed, id) =>
+      readable(`the key of machine ${id}`, () => this.#vault.rewrap(sealed)),
+    );
     const bodies = await queue.reseal((body, id) => readable(`job ${id}`, () => rewrapCredential(this.#vault, body)));
     const drafts = await this.#batches.reseal((body, id) =>
       readable(`request ${id}`, () => rewrapCredential(this.#vault, body)),
     );
-    return { rewrapped: values + credentials + s3Keys + hostKeys + bodies + drafts, unreadable: unreadable.size };
+    return {
+      rewrapped: values + credentials + s3Keys + hostKeys + machineKeys + bodies + drafts,
+      unreadable: unreadable.size,
+    };
   }
 
   async #retireOlder(): Promise<void> {
