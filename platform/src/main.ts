@@ -27,6 +27,7 @@ import { makeSignInLink } from "./composition/sign-in-link.ts";
 import { openSsh } from "./composition/ssh-port.ts";
 import { enter, findDamage, openLimits, openLogs, openQueue } from "./composition/storage.ts";
 import { lastingId, openHost, openMachine } from "./composition/this-machine.ts";
+import { openTraces } from "./composition/traces.ts";
 import { countUnderWay, endingText } from "./composition/under-way.ts";
 import { Duties } from "./kernel/duties.ts";
 import { named } from "./kernel/failed.ts";
@@ -143,6 +144,8 @@ export async function serve(
     url: nodeUrl,
     workerUrl: () => settings.workerUrl ?? settings.publicUrl ?? nodeUrl(),
   };
+  const traces = await openTraces(settings, { ...parts, instruments, node: nodeId, version });
+  opened.use(traces);
   const allowPrivate = settings.webhookPrivate === "allow";
   const post = createPost({ allowPrivate, reachable: settings.reachable ?? [] });
   const passwords = new Argon2Passwords();
@@ -159,6 +162,7 @@ export async function serve(
     refusal,
     diskRoom: () => roomIn(settings.data),
     instruments,
+    tracing: traces?.tracing,
     ...here,
     ...(emulation && { resources: emulation.resources, ahead: emulation.ahead }),
     node,

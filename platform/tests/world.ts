@@ -16,6 +16,7 @@ import type { Log } from "../src/kernel/log.ts";
 import { parseOrigins } from "../src/kernel/origins.ts";
 import { SeededRandom } from "../src/kernel/random.ts";
 import type { Grant } from "../src/kernel/scope.ts";
+import type { Tracing } from "../src/kernel/tracing.ts";
 import type { Compute } from "../src/ports/compute/compute.ts";
 import { MemoryLimits } from "../src/ports/limits/memory-limits.ts";
 import type { Logs } from "../src/ports/logs/logs.ts";
@@ -115,6 +116,7 @@ export interface WorldOptions {
   frozenS?: number;
   frozenMb?: number;
   metricsEndpoints?: number;
+  tracing?: Tracing;
   quotas?: Quotas;
   uniqueNames?: boolean;
   signals?: MemorySignals;
@@ -156,6 +158,7 @@ export async function setup({
   frozenS = 3600,
   frozenMb,
   metricsEndpoints,
+  tracing,
   quotas,
   uniqueNames = true,
   nodeName,
@@ -198,6 +201,7 @@ export async function setup({
     log,
     machines: machine ? [machine] : [],
     memory,
+    tracing,
     buckets,
     consoleFolder,
     ...(refusesImage && { refusesImage }),

@@ -6,6 +6,8 @@ export interface Job<Input = Record<string, unknown>> {
   input: Input;
   /** The number of this attempt, from 1. */
   attempt: number;
+  /** The trace that this run belongs to, as W3C's `traceparent`, if its request is traced. */
+  traceparent?: string;
   /** All other keys of the request. */
   [key: string]: unknown;
 }

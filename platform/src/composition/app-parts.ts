@@ -7,6 +7,7 @@ import type { Duties } from "../kernel/duties.ts";
 import { resourceId } from "../kernel/ids.ts";
 import type { Instruments } from "../kernel/instruments.ts";
 import type { Reason } from "../kernel/reason.ts";
+import type { Tracing } from "../kernel/tracing.ts";
 import type { NodeIdentity } from "../machines/machines.ts";
 import type { OwnMachine } from "../machines/own-machine.ts";
 import type { DiskRoom } from "../ports/disk.ts";
@@ -47,6 +48,8 @@ export interface AppParts extends Surroundings {
   duties?: Duties;
   /** What the server counts about its own work. The application makes its own if none are given. */
   instruments?: Instruments;
+  /** Records traces. Without it, none are recorded. */
+  tracing?: Tracing | undefined;
   /** Why the server accepts nothing new, or undefined if it does. */
   refusal?: () => Reason | undefined;
   /** The room on the disk of the data folder; absent if there is no such folder. */

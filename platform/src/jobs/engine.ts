@@ -8,6 +8,7 @@ import { jobId, jobIdParts } from "../kernel/ids.ts";
 import { type Problem, problem } from "../kernel/problem.ts";
 import type { Random } from "../kernel/random.ts";
 import { because } from "../kernel/reason.ts";
+import type { Tracing } from "../kernel/tracing.ts";
 import { type Job, jobLifecycle, type NewJob, type Payload } from "../ports/queue/job.ts";
 import type { Counts, Due, JobChange, Outcome, Part, Queue, Reading } from "../ports/queue/queue.ts";
 import type { Signals } from "../ports/signals/signals.ts";
@@ -49,6 +50,8 @@ export interface Submission {
   sealed?: true;
   mode: keyof typeof RETENTION_MS;
   idempotency?: { key: string; digest: string };
+  /** The trace that the job belongs to, as a `traceparent`. */
+  trace?: string;
 }
 
 export interface EngineParts {
@@ -61,6 +64,8 @@ export interface EngineParts {
   wanted?: (endpoint: string) => void;
   /** Counts submitted and ended jobs. Without it, nothing is counted. */
   tally?: JobTally;
+  /** Records the traces of jobs. Without it, none are recorded. */
+  tracing?: Pick<Tracing, "jobEnded"> | undefined;
 }
 
 /** A request that waits for a job's end. */
@@ -309,10 +314,11 @@ export class Engine implements AsyncDisposable {
 }
 
 function newJob(submission: Submission, id: string, createdAt: number): NewJob {
-  const { endpoint, terms, body, sealed, idempotency } = submission;
+  const { endpoint, terms, body, sealed, idempotency, trace } = submission;
   const job: NewJob = { id, endpoint: endpoint.id, policy: policyOf(submission), createdAt, body };
   if (terms.webhooks.length > 0) job.webhooks = terms.webhooks;
   if (sealed) job.sealed = sealed;
+  if (trace !== undefined) job.trace = trace;
   if (idempotency) job.idempotency = idempotency;
   return job;
 }

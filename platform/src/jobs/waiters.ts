@@ -5,6 +5,7 @@ import type { Clock } from "../kernel/clock.ts";
 import { type Failed, named } from "../kernel/failed.ts";
 import { floating } from "../kernel/floating.ts";
 import type { Gone } from "../kernel/gone.ts";
+import type { Tracing } from "../kernel/tracing.ts";
 import { type Patience, Wait } from "../kernel/wait.ts";
 import type { Job, Payload } from "../ports/queue/job.ts";
 import type { Signals } from "../ports/signals/signals.ts";
@@ -58,6 +59,7 @@ export class Waiters implements AsyncDisposable {
   readonly #failed: Failed;
   readonly #looking: AsyncDisposable | undefined;
   readonly #tally: JobTally | undefined;
+  readonly #tracing: Pick<Tracing, "jobEnded"> | undefined;
 
   constructor(parts: {
     signals: Signals;
@@ -65,12 +67,14 @@ export class Waiters implements AsyncDisposable {
     look: JobLook;
     failed: Failed;
     tally?: JobTally | undefined;
+    tracing?: Pick<Tracing, "jobEnded"> | undefined;
   }) {
     this.#signals = parts.signals;
     this.#clock = parts.clock;
     this.#look = parts.look;
     this.#failed = parts.failed;
     this.#tally = parts.tally;
+    this.#tracing = parts.tracing;
     if (!parts.signals.reliable)
       this.#looking = every(
         parts.clock,
@@ -118,6 +122,7 @@ export class Waiters implements AsyncDisposable {
     this.#signals.emit(`ended:${ended.job.id}`);
     if (ended.job.webhooks) this.#signals.emit("outbox");
     this.#tally?.ended(ended.job);
+    if (ended.job.trace !== undefined) this.#tracing?.jobEnded(ended.job);
   }
 
   /** Counts a job that went back to the queue, and wakes the workers that wait for work. */

@@ -8,6 +8,8 @@ import { floating } from "../kernel/floating.ts";
 import type { Log } from "../kernel/log.ts";
 import { MIB } from "../kernel/operation.ts";
 import { Remembered } from "../kernel/remembered.ts";
+import { handedTraceparent } from "../kernel/traceparent.ts";
+import type { Tracing } from "../kernel/tracing.ts";
 import { type Delivery, type Job, jobLifecycle } from "../ports/queue/job.ts";
 import type { Outgoing, Queue, Reading } from "../ports/queue/queue.ts";
 import type { Signals } from "../ports/signals/signals.ts";
@@ -58,6 +60,8 @@ export interface WebhookParts {
   /** Returns the job as `/status` shows it, as JSON in pieces. The last piece ends with the closing brace. */
   record: (reading: Reading) => Uint8Array[];
   findInput?: FindInput;
+  /** Records the traces of jobs. Without it, none are recorded. */
+  tracing?: Pick<Tracing, "told"> | undefined;
   /** Returns the account of an endpoint, or undefined if the endpoint is gone. */
   accountOf: (endpoint: string) => Promise<string | undefined>;
   /** Signs each message when set. */
@@ -198,7 +202,11 @@ export class Webhooks implements AsyncDisposable {
       log.warn({ job: id, target: originOf(url), tries }, "webhook given up: the job ended a day ago");
       return queue.settle(id, url, "done");
     }
+    const from = clock.now();
     const delivery = await this.#deliver(url, reading);
+    const { status, error } = delivery;
+    if (reading.job.trace !== undefined)
+      this.#parts.tracing?.told(reading.job, { target: delivery.url, from, status, error });
     await this.#note(reading.job, delivery);
     const delivered = delivery.status === 200;
     if (!delivered)
@@ -251,7 +259,8 @@ export class Webhooks implements AsyncDisposable {
     const at = clock.now();
     try {
       const body = await this.#body(reading);
-      return { url: originOf(url), at, ...(await post(url, body, await signatureOf(body, this.#parts.secret, at))) };
+      const headers = { ...(await signatureOf(body, this.#parts.secret, at)), ...traced(reading.job) };
+      return { url: originOf(url), at, ...(await post(url, body, headers)) };
     } catch (error) {
       return { url: originOf(url), at, error: (error as Error).message.slice(0, SHOWN_OF_ERROR) };
     }
@@ -269,3 +278,7 @@ export class Webhooks implements AsyncDisposable {
 function originOf(url: string): string {
   return new URL(url).origin;
 }
+
+/** The target continues the job's trace. */
+const traced = ({ id, attempt, trace }: Job): Record<string, string> =>
+  trace === undefined ? {} : { traceparent: handedTraceparent(trace, id, attempt) };

@@ -44,6 +44,8 @@ export class Instruments {
   readonly requests = new RequestCounts();
   readonly jobs = new JobCounts();
   readonly starts = new StartCounts();
+  /** Spans of traces. */
+  readonly spans = { sent: 0, dropped: 0 };
   readonly store: CallTimes;
   readonly queue: CallTimes;
 

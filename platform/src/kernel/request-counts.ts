@@ -70,6 +70,12 @@ export class RouteCounts {
   }
 }
 
+/** A response that knows what it is counted as, and since when it is under way. */
+export interface CountedResponse {
+  counts?: RouteCounts | undefined;
+  beganMs?: number;
+}
+
 export class RequestCounts {
   readonly #routes = new Map<string, RouteCounts>();
 

@@ -1,5 +1,5 @@
 /** The settings of logs and metrics, a part of the table of all settings. */
-import { listener, oneOf, whole } from "./setting-values.ts";
+import { address, headers, listener, oneOf, share, whole } from "./setting-values.ts";
 
 export const logSettings = {
   logFileMb: {
@@ -57,6 +57,29 @@ export const logSettings = {
     default: "info",
     about: "level of the server's own log: debug, info, warn, error or silent",
     read: oneOf(["debug", "info", "warn", "error", "silent"]),
+  },
+  tracesUrl: {
+    flag: "traces-url",
+    variable: "MILLRACE_TRACES_URL",
+    value: "URL",
+    about:
+      "collector of OpenTelemetry that gets traces by OTLP over HTTP, such as http://127.0.0.1:4318; default: none (docs/traces.md)",
+    read: address,
+  },
+  tracesHeaders: {
+    secret: true as const,
+    variable: "MILLRACE_TRACES_HEADERS",
+    value: "HEADERS",
+    about: "headers for the collector, such as authorization=Bearer abc, comma separated",
+    read: headers,
+  },
+  traceShare: {
+    flag: "trace-share",
+    variable: "MILLRACE_TRACE_SHARE",
+    value: "SHARE",
+    default: "1",
+    about: "share of requests without a traceparent whose traces are recorded, from 0 to 1",
+    read: share,
   },
   metricsAddress: {
     flag: "metrics-address",

@@ -73,6 +73,23 @@ export function hostAndPort(given: string): { host: string; port?: number } {
   return { host, ...(port !== undefined && { port: Number(port) }) };
 }
 
+export function share(given: string): number {
+  const value = /^(?:0|1|0?\.\d{1,6}|1\.0+)$/.test(given) ? Number(given) : Number.NaN;
+  if (!(value >= 0 && value <= 1)) throw new Error("must be a number from 0 to 1 such as 0.05");
+  return value;
+}
+
+/** Names and values with `=` between them, as OpenTelemetry has them. */
+export function headers(given: string): Record<string, string> {
+  const pairs = given.split(",").map((pair) => /^\s*([!#$%&'*+.^_`|~\w-]+)\s*=\s*([\x20-\x7e]*?)\s*$/.exec(pair));
+  return Object.fromEntries(
+    pairs.map((pair) => {
+      if (!pair) throw new Error("must be headers such as authorization=Bearer abc, comma separated");
+      return [pair[1]!, pair[2]!];
+    }),
+  );
+}
+
 /** Where to listen. An address of IPv6 stands in brackets. */
 export function listener(given: string): { host: string; port: number } {
   const [, bracketed, plain, port] = /^(?:\[([0-9a-fA-F:.]+)\]|([\w.-]+)):(\d{1,5})$/.exec(given) ?? [];

@@ -43,7 +43,7 @@ const INSERT: Statement = {
           execution_ms: "bigint",
         },
         ...{ retention_ms: "bigint", error_retries: "integer", webhooks: "text[]", sealed: "boolean", body: "text" },
-        ...{ key: "text", digest: "text", caller: "text", fare: "jsonb" },
+        ...{ key: "text", digest: "text", caller: "text", fare: "jsonb", trace: "text" },
       })} AS new
     ),
     -- Of two jobs with one key, the second waits here for the first to be committed, and then is not inserted.
@@ -54,9 +54,9 @@ const INSERT: Statement = {
     ),
     added AS (
       INSERT INTO jobs (id, endpoint, state, low, position, created_at, ttl_at, queued_at,
-                        ttl_ms, execution_ms, retention_ms, error_retries, webhooks, sealed, caller, fare, body)
+                        ttl_ms, execution_ms, retention_ms, error_retries, webhooks, sealed, caller, fare, trace, body)
       SELECT id, endpoint, 'IN_QUEUE', low, nextval('job_positions'), created_at, created_at + ttl_ms, created_at,
-             ttl_ms, execution_ms, retention_ms, error_retries, webhooks, sealed, caller, fare, body
+             ttl_ms, execution_ms, retention_ms, error_retries, webhooks, sealed, caller, fare, trace, body
       FROM (SELECT * FROM new WHERE key IS NULL OR id IN (SELECT job FROM keyed) ORDER BY n) AS accepted
       RETURNING id, endpoint, low
     ),
@@ -83,8 +83,9 @@ export async function insertJobs(sql: Sql, jobs: readonly NewJob[], slot: number
     await sql(INSERT_PLAIN, [slot, ...plainColumns(jobs)]);
     return "all";
   }
-  const rows = jobs.map(({ id, endpoint, policy, createdAt, webhooks, sealed, body, idempotency, caller, fare }) => ({
-    ...{ id, endpoint, created_at: createdAt, ...policyColumns(policy), webhooks, sealed, caller, fare },
+  const rows = jobs.map(({ id, endpoint, policy, createdAt, webhooks, sealed, body, idempotency, ...job }) => ({
+    ...{ id, endpoint, created_at: createdAt, ...policyColumns(policy), webhooks, sealed },
+    ...{ caller: job.caller, fare: job.fare, trace: job.trace },
     body: isApart(body) ? APART : body,
     key: idempotency?.key,
     digest: idempotency?.digest,
@@ -93,8 +94,8 @@ export async function insertJobs(sql: Sql, jobs: readonly NewJob[], slot: number
   return new Set(added.map(({ id }) => id));
 }
 
-const isPlain = ({ webhooks, sealed, idempotency, caller }: NewJob) =>
-  !webhooks && !sealed && !idempotency && caller === undefined;
+const isPlain = ({ webhooks, sealed, idempotency, caller, trace }: NewJob) =>
+  !webhooks && !sealed && !idempotency && caller === undefined && trace === undefined;
 
 interface Terms extends Pick<NewJob, "endpoint" | "policy"> {
   /** Counts from 1, as PostgreSQL does. */

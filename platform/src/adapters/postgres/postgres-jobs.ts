@@ -90,6 +90,7 @@ export const migrations = [
      amount bigint NOT NULL, PRIMARY KEY (caller, hour, endpoint, share, slot)
    ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
    CREATE INDEX job_charges_of_endpoint ON job_charges (endpoint, hour);`,
+  `ALTER TABLE jobs ADD COLUMN trace text;`,
 ];
 
 /**
@@ -177,7 +178,7 @@ type Numbers = [
 ];
 
 /** The columns of fields that no change sets. */
-const FIXED = { caller: "caller", fare: "fare" } as const;
+const FIXED = { caller: "caller", fare: "fare", trace: "trace" } as const;
 const COLUMN_OF_ANY = { ...COLUMN_OF, ...FIXED };
 
 /** Fields that only few jobs have. */
@@ -193,6 +194,7 @@ const RARE = [
   "deliveries",
   "caller",
   "fare",
+  "trace",
 ] as const satisfies (keyof typeof COLUMN_OF_ANY)[];
 
 const listOf = (columns: readonly string[]) => columns.map((name) => `jobs.${name}`).join(", ");

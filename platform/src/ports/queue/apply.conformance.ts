@@ -131,11 +131,12 @@ export function applyConformance(open: OpenQueue): void {
 
   test("what a change clears is absent afterwards", async () => {
     await using opened = await open();
-    await running(opened.queue, newJob("j1", { webhooks: ["https://example.org"] }));
+    const trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    await running(opened.queue, newJob("j1", { webhooks: ["https://example.org"], trace }));
     await apply(opened.queue, giveBack("j1", { set: { reason: "lost" } }));
     const { job } = await reading(opened.queue, "j1");
     for (const field of ["holder", "startedAt", "deadline"]) expect(job).not.toHaveProperty(field);
-    expect(job).toMatchObject({ reason: "lost", webhooks: ["https://example.org"], attempt: 1, spent: 1 });
+    expect(job).toMatchObject({ reason: "lost", webhooks: ["https://example.org"], trace, attempt: 1, spent: 1 });
   });
 
   test("an ended job can be sent round again, without what its first end left", async () => {

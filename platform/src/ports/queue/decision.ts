@@ -88,7 +88,7 @@ const QUEUED = jobLifecycle.begin("IN_QUEUE");
 
 /** Returns a job as it is right after it was accepted. */
 export function waitingJob(
-  { id, createdAt, webhooks, sealed, caller, fare }: Omit<NewJob, "body">,
+  { id, createdAt, webhooks, sealed, caller, fare, trace }: Omit<NewJob, "body">,
   endpoint: string,
   policy: JobPolicy,
 ): Job {
@@ -109,6 +109,7 @@ export function waitingJob(
   if (sealed) job.sealed = sealed;
   if (caller !== undefined) job.caller = caller;
   if (fare) job.fare = fare;
+  if (trace !== undefined) job.trace = trace;
   return job;
 }
 

@@ -92,6 +92,8 @@ export interface Job {
   caller?: string;
   /** What the caller of a shared endpoint pays, as it was when the job was submitted. */
   fare?: Fare;
+  /** The trace that the job belongs to, as a `traceparent`: its span is that of the request which submitted the job. */
+  trace?: string;
 }
 
 /** The price of a job on a shared endpoint, in 1e-9 USD. */
@@ -135,6 +137,7 @@ const optionalFields: Record<OptionalField, true> = {
   sealed: true,
   cursor: true,
   deliveries: true,
+  trace: true,
   caller: true,
   fare: true,
 };
@@ -166,6 +169,7 @@ export interface NewJob {
   sealed?: true;
   caller?: string;
   fare?: Fare;
+  trace?: string;
   /** The request body as it came: an object whose `input` is the job's input. */
   body: Payload;
   /** A key that the caller chose. A second job with the same key returns the first job. */

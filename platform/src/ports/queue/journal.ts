@@ -154,6 +154,7 @@ function docOf(job: Job): string {
   if (job.deliveries !== undefined) doc += `,"deliveries":${JSON.stringify(job.deliveries)}`;
   if (job.caller !== undefined) doc += `,"caller":${JSON.stringify(job.caller)}`;
   if (job.fare !== undefined) doc += `,"fare":${JSON.stringify(job.fare)}`;
+  if (job.trace !== undefined) doc += `,"trace":${JSON.stringify(job.trace)}`;
   return `${doc}}`;
 }
 

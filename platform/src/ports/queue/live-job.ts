@@ -49,6 +49,7 @@ export class LiveJob implements Job, Timed {
   declare deliveries?: Delivery[];
   declare caller?: string;
   declare fare?: Fare;
+  declare trace?: string;
 
   constructor(job: Job, position: number, body: string | undefined) {
     this.id = job.id;
@@ -107,6 +108,7 @@ function copyOptional(from: Job, to: Job): void {
   if (from.deliveries !== undefined) to.deliveries = from.deliveries;
   if (from.caller !== undefined) to.caller = from.caller;
   if (from.fare !== undefined) to.fare = from.fare;
+  if (from.trace !== undefined) to.trace = from.trace;
 }
 
 /** Returns a copy that later changes do not affect. */

@@ -3,7 +3,7 @@ import type { Admit } from "../../kernel/body-memory.ts";
 import type { Charge, Job, JobState, LargeOutput, NewJob, Payload } from "./job.ts";
 
 /** Fields that a change may set. The output that `large` names must be staged, and belongs to the job from then on. */
-export type JobFields = Partial<Omit<Job, "id" | "endpoint" | "createdAt" | "caller" | "fare">>;
+export type JobFields = Partial<Omit<Job, "id" | "endpoint" | "createdAt" | "caller" | "fare" | "trace">>;
 
 export type Counter = "completed" | "failed" | "retried";
 

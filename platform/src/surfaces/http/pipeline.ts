@@ -13,6 +13,8 @@ import type { Log } from "../../kernel/log.ts";
 import { DEFAULT_BODY_LIMIT, type Following, type Method, type Operation } from "../../kernel/operation.ts";
 import { isOutOfDescriptors, isProblem, outOfDescriptors, type Problem, problem } from "../../kernel/problem.ts";
 import type { Random } from "../../kernel/random.ts";
+import type { CountedResponse } from "../../kernel/request-counts.ts";
+import type { TracedRequest, Tracing } from "../../kernel/tracing.ts";
 import { hasBody, readBody, refuseTooLarge } from "./body.ts";
 import { incomingBytes, sendBytes } from "./bytes.ts";
 import { clientAddress } from "./client-address.ts";
@@ -41,6 +43,8 @@ interface PipelineParts {
   clock: Clock;
   random: Random;
   log: Log;
+  /** Records the traces of requests. Without it, none are recorded. */
+  tracing?: Tracing | undefined;
 }
 
 interface Sender {
@@ -60,6 +64,7 @@ export class Pipeline {
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #log: Log;
+  readonly #tracing: Tracing | undefined;
   /** The open event streams. Each goes on as long as its client listens. */
   readonly #streams = new Set<AbortController>();
   #isClosing = false;
@@ -73,6 +78,7 @@ export class Pipeline {
     this.#clock = parts.clock;
     this.#random = parts.random;
     this.#log = parts.log;
+    this.#tracing = parts.tracing;
   }
 
   /** Ends every event stream. The clients reconnect to the next server. */
@@ -176,6 +182,8 @@ export class Pipeline {
     const startedMs = surface.logged ? this.#clock.monotonic() : 0;
     const id = requestId(this.#random);
     reply.header("X-Request-Id", id);
+    const traced = this.#tracing?.begin(request.headers.traceparent);
+    if (traced) reply.traceparent = traced.traceparent;
     if (surface.headers) Object.assign(reply.headers, surface.headers(request));
     if (surface.crossOrigin) Object.assign(reply.headers, surface.crossOrigin(request.headers.origin));
     let caller: Caller | undefined;
@@ -194,6 +202,7 @@ export class Pipeline {
       return sendRefusal(reply, refusal, surface.refusal(refusal));
     } finally {
       memory?.[Symbol.dispose]();
+      if (traced) endSpan(traced, request, reply, { id, caller });
       if (surface.logged) this.#logRequest(request, reply, { id, caller, ms: this.#clock.monotonic() - startedMs });
     }
   }
@@ -237,6 +246,28 @@ export class Pipeline {
       "request",
     );
   }
+}
+
+/** An answer that was begun early has its status in the response alone. */
+function endSpan(
+  traced: TracedRequest,
+  { method }: Request,
+  { raw, status: set }: Reply,
+  { id, caller }: { id: string; caller: Caller | undefined },
+): void {
+  const route = (raw as CountedResponse).counts?.route ?? "";
+  const status = raw.headersSent ? raw.statusCode : set;
+  traced.end({
+    name: `${method} ${route}`,
+    attributes: {
+      "http.request.method": method,
+      "http.route": route,
+      "http.response.status_code": status,
+      "millrace.request.id": id,
+      "millrace.account.id": caller && !caller.anonymous ? caller.account : undefined,
+    },
+    error: status >= 500 ? `status ${status}` : undefined,
+  });
 }
 
 /** JSON text that is ready to be sent. */

@@ -21,6 +21,8 @@ export class Reply {
   readonly raw: ServerResponse;
   readonly headers: OutgoingHttpHeaders = {};
   status = 200;
+  /** What the parts of a traced request say is before them. */
+  traceparent: string | undefined = undefined;
 
   constructor(raw: ServerResponse) {
     this.raw = raw;

@@ -6,7 +6,7 @@ import type { Duplex } from "node:stream";
 import { type Clock, realClock } from "../../kernel/clock.ts";
 import type { Log } from "../../kernel/log.ts";
 import { type Problem, problem } from "../../kernel/problem.ts";
-import type { RequestCounts, RouteCounts } from "../../kernel/request-counts.ts";
+import type { CountedResponse, RequestCounts, RouteCounts } from "../../kernel/request-counts.ts";
 import { ambiguityOf } from "./ambiguous.ts";
 import { waitsForContinue } from "./body.ts";
 import { Proxies } from "./client-address.ts";
@@ -217,8 +217,7 @@ class PlainRoute implements Found {
   }
 }
 
-/** A response that knows what it is counted as, and since when it is under way. */
-type Counted = ServerResponse & { counts?: RouteCounts; beganMs?: number };
+type Counted = ServerResponse & CountedResponse;
 
 const countAs = (response: Counted, counts: RouteCounts) => {
   response.counts = counts;

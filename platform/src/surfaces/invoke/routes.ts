@@ -16,6 +16,7 @@ import type { Ended } from "../../jobs/waiters.ts";
 import type { Clock, Timer } from "../../kernel/clock.ts";
 import { problem } from "../../kernel/problem.ts";
 import { methodsOf, type RawOperation, type RawOperations } from "../../kernel/raw-operation.ts";
+import { validTraceparent } from "../../kernel/traceparent.ts";
 import type { Job } from "../../ports/queue/job.ts";
 import type { Queue } from "../../ports/queue/queue.ts";
 import type { BatchService } from "../../resources/batches/service.ts";
@@ -321,6 +322,8 @@ async function submissionOf(
   const key = idempotencyKey(request);
   const submission: Submission = { endpoint, mode, terms, body };
   if (sealed) submission.sealed = sealed;
+  const trace = reply.traceparent ?? validTraceparent(request.headers.traceparent);
+  if (trace !== undefined) submission.trace = trace;
   if (key !== undefined) submission.idempotency = { key, digest: digestOf(sent) };
   return submission;
 }

@@ -60,6 +60,10 @@ export function nodeSamples(parts: NodeParts, { process, disk }: SystemFigures):
       millrace_data_disk_free_bytes: one(disk.freeBytes),
       millrace_data_disk_bytes: one(disk.totalBytes),
     }),
+    millrace_trace_spans_total: [
+      [{ result: "sent" }, instruments.spans.sent],
+      [{ result: "dropped" }, instruments.spans.dropped],
+    ],
     process_cpu_seconds_total: one(process.cpuSeconds),
     process_resident_memory_bytes: one(process.residentBytes),
     nodejs_heap_size_used_bytes: one(process.heapBytes),

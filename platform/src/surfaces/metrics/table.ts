@@ -111,6 +111,10 @@ export const metricTable = {
     ...{ type: "gauge", of: "node" },
     about: "1 if the figures of the installation could be read. 0 if the database was away, and they are missing.",
   },
+  millrace_trace_spans_total: {
+    ...{ type: "counter", of: "node", labels: ["result"] },
+    about: "Spans of [traces](traces.md): `sent` to the collector, or `dropped` because it did not take them.",
+  },
   process_cpu_seconds_total: { type: "counter", of: "node", about: "CPU time of the process." },
   process_resident_memory_bytes: { type: "gauge", of: "node", about: "Memory of the process." },
   nodejs_heap_size_used_bytes: { type: "gauge", of: "node", about: "JavaScript heap in use." },

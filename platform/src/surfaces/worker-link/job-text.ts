@@ -1,6 +1,7 @@
 /** A job as its worker gets it: the caller's body with our keys at the end, since the last of two equal keys counts. */
 import { type FindCredentials, openCredential } from "../../jobs/credential.ts";
 import { spliced, spliceText } from "../../jobs/record.ts";
+import { handedTraceparent } from "../../kernel/traceparent.ts";
 import type { Payload } from "../../ports/queue/job.ts";
 import type { Claimed } from "../../ports/queue/queue.ts";
 import type { Vault } from "../../ports/vault/vault.ts";
@@ -16,7 +17,11 @@ export interface Loaded extends Claimed {
 
 /** The text of a job whose body needs no decryption. */
 export function jobText({ job, body }: Loaded, withAttempt = false): JobText {
-  const own = withAttempt ? `"id":"${job.id}","attempt":${job.attempt}}` : `"id":"${job.id}"}`;
+  const ids = withAttempt ? `"id":"${job.id}","attempt":${job.attempt}` : `"id":"${job.id}"`;
+  const own =
+    job.trace === undefined
+      ? `${ids}}`
+      : `${ids},"traceparent":"${handedTraceparent(job.trace, job.id, job.attempt)}"}`;
   return typeof body === "string" ? spliceText(body, own) : spliced(body, own);
 }
 
