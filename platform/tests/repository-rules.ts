@@ -46,7 +46,7 @@ const ADAPTER = /^platform\/src\/(adapters\/|ports\/[^/]+\/(memory|fake)-)/;
 /** The files that choose adapters. */
 const CHOOSING = [
   "main",
-  ...["storage", "installation", "this-machine", "kubernetes-machine", "emulator", "emulator-state"].map(
+  ...["storage", "installation", "this-machine", "kubernetes-machine", "emulator", "emulator-state", "traces"].map(
     (name) => `composition/${name}`,
   ),
   ...["backup", "restore", "check", "reading"].map((name) => `composition/backup/${name}`),

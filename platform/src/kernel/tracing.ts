@@ -4,7 +4,7 @@ import type { Random } from "./random.ts";
 import { readTraceparent, runSpanId, type TraceContext, traceparentText } from "./traceparent.ts";
 
 /** The numbers are those of OTLP. */
-export const spanKinds = { internal: 1, server: 2, client: 3, consumer: 5 } as const;
+const spanKinds = { internal: 1, server: 2, client: 3, consumer: 5 } as const;
 
 export interface Span {
   name: string;
