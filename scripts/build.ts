@@ -6,7 +6,8 @@ import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
 import { inGroups, joined } from "./build/join.ts";
-import { builtinsAsUsed, filesBeside, noPlaceOfItsOwn, requiredLate } from "./build/plugins.ts";
+import { licencesOf } from "./build/licences.ts";
+import { builtinsAsUsed, filesBeside, noPlaceOfItsOwn, onlyKubeConfig, requiredLate } from "./build/plugins.ts";
 import { PROGRAMS } from "./build/programs.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -16,26 +17,28 @@ const YOUNG_MS = 600_000;
 
 const programs = PROGRAMS.map((path) => join(root, "platform/src", path));
 
-/** These look for files beside their own, or are only loaded where they are needed, as Kubernetes' library. Packages try for the last one and do without it: we do not install it. */
-const AS_THEY_ARE = ["ssh2", "@node-rs/argon2", "@kubernetes/client-node", "pg-native"];
+/** These look for files beside their own. Packages try for the last one and do without it: we do not install it. */
+const AS_THEY_ARE = ["ssh2", "@node-rs/argon2", "pg-native"];
 
 /** Writes the built code into `folder`. It looks for files that are no code where they would be if it stood in `as`. */
 export async function bundle(folder: string, as = folder): Promise<void> {
   await mkdir(folder, { recursive: true });
   await cp(join(root, "scripts/build/load.cjs"), join(folder, "load.cjs"));
-  await Promise.all([join(root, "cli/src/main.ts"), ...programs].map((source) => buildProgram(source, folder, as)));
+  const sources = [join(root, "cli/src/main.ts"), ...programs];
+  const modules = await Promise.all(sources.map((source) => buildProgram(source, folder, as)));
+  await writeFile(join(folder, "LICENSES.txt"), await licencesOf(modules.flat()));
 }
 
 /**
  * Each program is one file, which is compiled as a whole with what the engine has kept of an earlier run, and a file that loads it. Inside,
- * each part is a function that is called when the part is first needed.
+ * each part is a function that is called when the part is first needed. Resolves with the modules that are in it.
  */
-async function buildProgram(source: string, folder: string, as: string): Promise<void> {
+async function buildProgram(source: string, folder: string, as: string): Promise<string[]> {
   await using build = await rolldown({
     input: source,
     platform: "node",
     external: AS_THEY_ARE,
-    plugins: [builtinsAsUsed, noPlaceOfItsOwn, requiredLate, filesBeside({ folder: as, programs })],
+    plugins: [builtinsAsUsed, noPlaceOfItsOwn, requiredLate, onlyKubeConfig, filesBeside({ folder: as, programs })],
     // Nobody would read a warning here, so it becomes an error.
     onLog(level, { message }) {
       if (level === "warn") throw new Error(message);
@@ -50,6 +53,7 @@ async function buildProgram(source: string, folder: string, as: string): Promise
   // The command line does not read the server's code, unless it starts one.
   if (late.length > 0) given[`${name}-late`] = await writeCode(`${name}-late`, joined(late, parts));
   await writeFile(join(folder, `${name}.cjs`), `require("./load.cjs")(${JSON.stringify(given)}, require);\n`);
+  return parts.flatMap(({ moduleIds }) => moduleIds);
 
   /** Resolves with the digest, by which what is kept of the code is found. */
   async function writeCode(file: string, text: string): Promise<string> {

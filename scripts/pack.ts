@@ -13,8 +13,8 @@ import { packEmulator, packWorker } from "./pack-libraries.ts";
 const execute = promisify(execFile);
 const root = fileURLToPath(new URL("..", import.meta.url));
 
-/** Packages that the built code does not contain, because they look for files beside their own or are seldom needed. */
-const NEEDED = ["@node-rs/argon2", "ssh2", "@kubernetes/client-node"];
+/** Packages that the built code does not contain, because they look for files beside their own. */
+const NEEDED = ["@node-rs/argon2", "ssh2"];
 /** Files that built code reads or starts, at the places where the repository has them. The worker library is made plain at its first use. */
 const AS_THEY_ARE = [
   "platform/src/**/*.sh",

@@ -1,4 +1,5 @@
 /** Millrace as npm users get it: packed, installed apart from the repository, and run from there. */
+import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { pack } from "../../scripts/pack.ts";
@@ -12,11 +13,21 @@ async function installed(folder: string): Promise<string> {
   return join(folder, "bin/millrace");
 }
 
+/** Kubernetes' library and its packages would be 69 MB more. The few parts of it that are used are in the built code, with their licence. */
+async function expectSmall(folder: string): Promise<void> {
+  expect(await readdir(join(folder, "node_modules"))).not.toContain("@kubernetes");
+  const licences = await readFile(join(folder, "built/LICENSES.txt"), "utf8");
+  for (const name of ["@kubernetes/client-node", "pg", "ws"])
+    expect(licences).toMatch(new RegExp(`^${name} [0-9.]+: `, "m"));
+}
+
 test("the installed package serves the console and runs a job of an official template, without the repository", async () => {
   await using folder = await temporaryFolder();
   await using data = await temporaryFolder();
   const env = { HOME: folder.path, MILLRACE_COMPUTE: "host", MILLRACE_SANDBOX: "optional" };
-  await using server = await startServer(data.path, { command: await installed(folder.path), env });
+  const command = await installed(folder.path);
+  await expectSmall(join(folder.path, "lib/node_modules/millrace"));
+  await using server = await startServer(data.path, { command, env });
   const key = await ownerKey(data.path);
   const page = await fetch(server.url, { headers: { accept: "text/html" } });
   expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('<div id="root">')]);

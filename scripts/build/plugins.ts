@@ -56,6 +56,27 @@ export const requiredLate: Plugin = {
   transform: (code, id) => (id.endsWith(".ts") && code.includes(LATE) ? code.replace(LATE, "") : undefined),
 };
 
+const KUBERNETES = /\/node_modules\/@kubernetes\/client-node\/dist\//;
+/** What the library's own requests need: an HTTP client, and a class for each kind of object. Together they are 60 times as long as the rest. */
+const OF_REQUESTS: Record<string, string[]> = {
+  undici: ["Agent", "ProxyAgent"],
+  "./gen/index.js": ["createConfiguration", "ServerConfiguration"],
+};
+
+/** Of Kubernetes' library only `KubeConfig` is used. What it needs for requests of its own is left out, and says so when called. */
+export const onlyKubeConfig: Plugin = {
+  name: "only-kube-config",
+  resolveId(id, importer) {
+    return KUBERNETES.test(importer ?? "") && id in OF_REQUESTS ? `\0left-out:${id}` : undefined;
+  },
+  load(id) {
+    const [, name] = id.split("\0left-out:");
+    if (name === undefined) return undefined;
+    const says = '{ throw new Error("left out of this build: requests to Kubernetes go through KubeApi"); }';
+    return OF_REQUESTS[name]!.map((part) => `export function ${part}() ${says}`).join("\n");
+  },
+};
+
 const IMPORT =
   /^import (?!type )(?:(?<whole>[\w$]+)(?:, )?)?(?:\* as (?<all>[\w$]+)|\{(?<some>[^}]*)\})? from ["'](?<module>node:[\w/]+)["'];?$/gm;
 

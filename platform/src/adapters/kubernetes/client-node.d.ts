@@ -1,5 +1,5 @@
 /** The few parts of `@kubernetes/client-node` that the driver uses. The library's own types are 1,400 files, which the compiler would read. */
-declare module "@kubernetes/client-node" {
+declare module "@kubernetes/client-node/dist/config.js" {
   export class KubeConfig {
     loadFromDefault(): void;
     loadFromFile(file: string): void;

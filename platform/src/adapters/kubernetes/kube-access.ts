@@ -21,7 +21,7 @@ const FRESH_MS = 30_000;
 
 export class KubeAccess {
   readonly #options: AccessOptions;
-  #config: Promise<import("@kubernetes/client-node").KubeConfig> | undefined;
+  #config: Promise<import("@kubernetes/client-node/dist/config.js").KubeConfig> | undefined;
   #access: Promise<Access> | undefined;
   #readAt = Number.NEGATIVE_INFINITY;
   #agent: { key: string; agent: Agent } | undefined;
@@ -46,7 +46,7 @@ export class KubeAccess {
 
   /** The library is loaded here and not at the start of the server: that takes half a second, also without Kubernetes. */
   async #load() {
-    const { KubeConfig } = await import("@kubernetes/client-node");
+    const { KubeConfig } = await import("@kubernetes/client-node/dist/config.js");
     const config = new KubeConfig();
     const { kubeconfig, context } = this.#options;
     if (kubeconfig === undefined) config.loadFromDefault();
