@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { isIP } from "node:net";
 import { join } from "node:path";
 import type { KubernetesCompute, KubernetesOptions } from "../adapters/kubernetes/kubernetes-compute.ts";
+import type { Peer } from "../adapters/kubernetes/policies.ts";
 import { VolumeFolders } from "../adapters/machine/volume-folders.ts";
 import { gpuTypeIds } from "../catalog/compute.ts";
 import type { Reason } from "../kernel/reason.ts";
@@ -95,9 +96,11 @@ const portOf = (url: string) => {
   return Number(port) || (protocol === "https:" ? 443 : 80);
 };
 
-/** An address range, or the namespace of the server's Pods. */
-const peerOf = (text: string) => {
+/** An address range, a namespace of the server's Pods, or those of its Pods that have a label: `NAMESPACE:LABEL=VALUE`. */
+function peerOf(text: string): Peer {
   const [address, bits] = text.split("/");
-  if (isIP(address!) === 0) return { namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": text } } };
-  return { ipBlock: { cidr: `${address}/${bits ?? (isIP(address!) === 4 ? 32 : 128)}` } };
-};
+  if (isIP(address!) !== 0) return { ipBlock: { cidr: `${address}/${bits ?? (isIP(address!) === 4 ? 32 : 128)}` } };
+  const [, namespace = "", name, value = ""] = /^([^:]*)(?::([^=]+)=(.*))?$/.exec(text) ?? [];
+  const there = { namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": namespace } } };
+  return name === undefined ? there : { ...there, podSelector: { matchLabels: { [name]: value } } };
+}

@@ -13,6 +13,16 @@ function namespace(given: string): string {
   return given;
 }
 
+const SERVER =
+  /^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(:[a-z0-9A-Z][\w./-]{0,316}=[\w.-]{0,63})?|[0-9a-f.:]+(\/\d{1,3})?)$/;
+
+function servers(given: string): string[] {
+  const odd = list(given).find((one) => !SERVER.test(one));
+  if (odd !== undefined)
+    throw new Error(`must be namespaces, NAMESPACE:LABEL=VALUE or address ranges; '${odd}' is none`);
+  return list(given);
+}
+
 function share(given: string): number {
   const value = Number(given);
   if (!(value > 0 && value <= 1)) throw new Error("must be a number above 0 and up to 1");
@@ -75,8 +85,8 @@ export const kubernetesSettings = {
     variable: "MILLRACE_KUBERNETES_SERVER",
     value: "LIST",
     about:
-      "where the server is, for network policies: namespaces and address ranges, such as millrace-system,10.0.0.5/32",
-    read: list,
+      "where the server is, for network policies: namespaces, labelled Pods and address ranges, such as millrace-system,10.0.0.5/32 or millrace-system:app=millrace",
+    read: servers,
   },
   kubernetesServices: {
     flag: "kubernetes-services",

@@ -1,9 +1,9 @@
 /** Finds variables that look like settings but are not, because a server without an intended setting is worse than none. */
 import { allSettings } from "./settings.ts";
 
-/** Variables that workers and Pods get, and those of this repository's tests and scripts. A shell may have them without a mistake. */
+/** Variables that workers, Pods and the container image get, and those of this repository's tests and scripts. A shell may have them without a mistake. */
 const OTHERS =
-  /^MILLRACE_((TEST|SIMULATION|SECRET|TCP_PORT|SERVICE|PORT_\d+)_.*|SEED|URL|INSTANCE|(DC|ENDPOINT|POD|VOLUME|WORKER)_ID|WORKER_KEY|ENDPOINT_BASE_URL|FORWARD_AUTH|INIT_TIMEOUT|PING_INTERVAL)$/;
+  /^MILLRACE_((TEST|SIMULATION|SECRET|TCP_PORT|SERVICE|PORT_\d+)_.*|SEED|URL|INSTALLED_AS|INSTANCE|(DC|ENDPOINT|POD|VOLUME|WORKER)_ID|WORKER_KEY|ENDPOINT_BASE_URL|FORWARD_AUTH|INIT_TIMEOUT|PING_INTERVAL)$/;
 
 /** Refuses a variable that is nearly the name of a setting. Returns the others as one line, or undefined if there are none. */
 export function unknownVariables(env: Record<string, string | undefined>): string | undefined {
