@@ -56,7 +56,11 @@ test.skipIf(!version)("Helm refuses values that do not fit together, with the re
   expect(refused("volumes.claim=c")).toContain(
     "instances.namespace must be the namespace of the release (millrace-system)",
   );
-  expect(refused("volumes.claim=c", "volumes.nfs.server=s", "volumes.nfs.path=/p")).toContain("claim or nfs, not both");
+  expect(refused("volumes.claim=c", "volumes.nfs.server=s", "volumes.nfs.path=/p")).toContain(
+    "claim, nfs, or storage classes",
+  );
+  expect(refused("volumes.claim=c", "volumes.storageClass=s")).toContain("claim, nfs, or storage classes");
+  expect(refused("volumes.storageClass=s", "instances.perAccount=true")).toContain("without perAccount");
   expect(refused("ingress.enabled=true")).toContain("ingress.enabled needs publicUrl");
   expect(refused("ingress.tls.wildcardSecretName=x")).toContain("needs domain");
   expect(refused("replicas=0")).toContain("replicas");
@@ -130,9 +134,10 @@ test("every value has a line in the schema and is used by a template, and every 
 });
 
 test.each([
-  ["least", { perAccount: false, nodeUsage: false }],
-  ["company", { perAccount: false, nodeUsage: true }],
-  ["accounts", { perAccount: true, nodeUsage: false }],
+  ["least", { perAccount: false, nodeUsage: false, claims: false }],
+  ["company", { perAccount: false, nodeUsage: true, claims: false }],
+  ["classes", { perAccount: false, nodeUsage: false, claims: true }],
+  ["accounts", { perAccount: true, nodeUsage: false, claims: false }],
 ])("the roles of %s give exactly the rights that the driver uses", (sample, which) => {
   const sorted = (rules: { resources: string[]; apiGroups: string[]; verbs: string[] }[]) =>
     rules.map(({ apiGroups, resources, verbs }) => `${apiGroups} ${resources}: ${verbs.toSorted()}`).sort();
@@ -254,6 +259,20 @@ test("servers and instances in one namespace share a claim", () => {
     MILLRACE_SSH_ADDRESS: "millrace.example.com:22",
   });
   expect(one("together", "Ingress").spec.tls).toBeUndefined();
+});
+
+test("storage classes make a claim for each volume, which the servers need not mount", () => {
+  expect(envOf("classes")).toMatchObject({
+    MILLRACE_KUBERNETES_STORAGE_CLASS: "fast",
+    MILLRACE_KUBERNETES_SHARED_CLASS: "shared",
+    MILLRACE_METRICS_ADDRESS: "0.0.0.0:9464",
+  });
+  expect(podOf("classes").volumes.map(({ name }: { name: string }) => name)).toEqual(["data", "tmp", "secret"]);
+  const { ingress } = one("classes", "NetworkPolicy").spec;
+  expect(ingress.at(-1)).toEqual({
+    ports: [{ protocol: "TCP", port: 9464 }],
+    from: [{ podSelector: { matchLabels: { app: "prometheus" } } }],
+  });
 });
 
 test("docs/kubernetes.md has the rights of the driver", () => {

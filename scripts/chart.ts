@@ -65,13 +65,18 @@ export const lint = (sample: string) =>
 
 const MARKED = /(<!-- rights -->\n)[\s\S]*?(<!-- end of rights -->)/;
 
+const ONLY = {
+  "account-namespaces": "only with a namespace for each account",
+  claims: "only with storage classes",
+};
+
 function rightsTable(): string {
   const rows = RIGHTS.flatMap(({ group, resource, where, verbs, without, only }) =>
     Object.entries(verbs).map(([verb, why]) => {
       const name = group === "" ? resource : `${resource}.${group}`;
       const place = where === "cluster" ? "the cluster" : "its namespace";
       const notes = [
-        only === "account-namespaces" ? "only with a namespace for each account" : "",
+        only === undefined || only === "node-usage" ? "" : ONLY[only],
         without === undefined ? "" : `without it: ${without}`,
       ].filter(Boolean);
       return `| \`${name}\` | \`${verb}\` | ${place} | ${[why, ...notes].join("; ")} |`;
@@ -82,7 +87,7 @@ function rightsTable(): string {
 
 /** The same rights as the chart gives, for those who do not use it. */
 function rightsYaml(): string {
-  const { instances, cluster } = rulesFor({ perAccount: false, nodeUsage: false });
+  const { instances, cluster } = rulesFor({ perAccount: false, nodeUsage: false, claims: true });
   const list = (words: readonly string[]) => `[${words.map((word) => word || '""').join(", ")}]`;
   const rules = (all: typeof instances) =>
     all.map(

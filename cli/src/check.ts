@@ -1,20 +1,25 @@
-/** `millrace check`: verifies a backup, or a data folder. */
+/** `millrace check`: verifies a backup or a data folder, or says what a Kubernetes cluster lacks. */
 import { stat } from "node:fs/promises";
 import { Command } from "commander";
+import { type ClusterFlags, checkCluster, withClusterFlags } from "./check-cluster.ts";
 import { Failure } from "./failure.ts";
 import { print } from "./installation.ts";
 import { type OpenerOptions, openersOf, withOpeners } from "./restore.ts";
+import type { Shell } from "./shell.ts";
 
-interface Options extends OpenerOptions {
-  json?: boolean;
-}
+interface Options extends OpenerOptions, ClusterFlags {}
 
-export function checkCommand(): Command {
-  return withOpeners(new Command("check").description("verify a backup file or a data folder; changes nothing"))
-    .argument("<path>", "a file that 'millrace backup' wrote, or a data folder")
+export function checkCommand(shell: Shell): Command {
+  const about = "verify a backup file, a data folder, or without either a Kubernetes cluster; changes nothing";
+  return withClusterFlags(withOpeners(new Command("check").description(about)))
+    .argument("[path]", "a file that 'millrace backup' wrote, or a data folder")
     .option("--json", "print JSON")
-    .addHelpText("after", "\nExample:\n  millrace check /backups/monday.millrace")
-    .action(async (path: string, options: Options) => {
+    .addHelpText(
+      "after",
+      "\nExamples:\n  millrace check /backups/monday.millrace\n  millrace check --kubeconfig ~/.kube/config",
+    )
+    .action(async (path: string | undefined, options: Options) => {
+      if (path === undefined) return checkCluster(shell, options);
       const found = await stat(path).catch((cause: NodeJS.ErrnoException) => {
         throw new Failure(`${path} cannot be read (${cause.code})`, undefined, { cause });
       });

@@ -6,33 +6,18 @@ import { delimiter, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { announced } from "@millrace/platform/composition/server-address.ts";
 import { type Clock, dateText, timestamp } from "@millrace/platform/kernel/clock.ts";
+import { type Check, type Finding, fail, ok, warn } from "@millrace/platform/kernel/finding.ts";
 import { DEFAULT_DATA_FOLDER } from "@millrace/platform/settings/data-folder.ts";
 import { ApiClient } from "./api.ts";
 import { Failure } from "./failure.ts";
 import { findTarget, type TargetOptions } from "./profiles.ts";
 import type { Environment } from "./shell.ts";
 
-export interface Finding {
-  state: "ok" | "warn" | "fail";
-  says: string;
-  /** What to do about it. */
-  mend?: string;
-}
-
-export interface Check {
-  name: string;
-  look(): Promise<Finding>;
-}
-
 export interface Patient {
   env: Environment;
   target: TargetOptions;
   clock: Clock;
 }
-
-const ok = (says: string): Finding => ({ state: "ok", says });
-const warn = (says: string, mend: string): Finding => ({ state: "warn", says, mend });
-const fail = (says: string, mend: string): Finding => ({ state: "fail", says, mend });
 
 const run = promisify(execFile);
 const LONGEST_MS = 5000;

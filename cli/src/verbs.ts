@@ -77,8 +77,8 @@ export const verbs: readonly Verb[] = [
   },
   {
     name: "check",
-    about: "verify a backup file or a data folder; changes nothing",
-    load: async () => (await import("./check.ts")).checkCommand(),
+    about: "verify a backup file, a data folder, or without either a Kubernetes cluster; changes nothing",
+    load: async (shell) => (await import("./check.ts")).checkCommand(shell),
   },
   {
     name: "worker-env",

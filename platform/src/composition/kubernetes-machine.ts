@@ -6,6 +6,8 @@ import type { KubernetesCompute, KubernetesOptions } from "../adapters/kubernete
 import type { Peer } from "../adapters/kubernetes/policies.ts";
 import { VolumeFolders } from "../adapters/machine/volume-folders.ts";
 import { gpuTypeIds } from "../catalog/compute.ts";
+import type { Clock } from "../kernel/clock.ts";
+import type { Check } from "../kernel/finding.ts";
 import type { Reason } from "../kernel/reason.ts";
 import type { OwnMachine, Site } from "../machines/own-machine.ts";
 import { doorsOf, nameServersOf } from "../ports/compute/egress.ts";
@@ -95,6 +97,29 @@ const portOf = (url: string) => {
   const { port, protocol } = new URL(url);
   return Number(port) || (protocol === "https:" ? 443 : 80);
 };
+
+/** What `millrace check` looks at in the cluster of these settings. */
+export async function openClusterChecks(
+  settings: Settings,
+  clock: Clock,
+): Promise<Disposable & { checks: readonly Check[] }> {
+  const { KubeApi } = await import("../adapters/kubernetes/kube-api.ts");
+  const { clusterChecks } = await import("../adapters/kubernetes/cluster-checks.ts");
+  const { kubeconfig, kubernetesContext: context, kubernetesNamespace: namespace, workerUrl } = settings;
+  const api = new KubeApi({ kubeconfig, context, clock });
+  const checks = clusterChecks({
+    ...{ api, clock, namespace, workerUrl },
+    perAccount: settings.kubernetesNamespaces === "account",
+    gpuResource: settings.kubernetesGpuResource,
+    gpuLabel: settings.kubernetesGpuLabel,
+    gpuTypes: gpuTypeIds(),
+    volumes: settings.kubernetesVolumes,
+    classes: [settings.kubernetesStorageClass, settings.kubernetesSharedClass].filter((name) => name !== undefined),
+    runtimeClass: settings.kubernetesRuntimeClass,
+    priorityClass: settings.kubernetesPriorityClass,
+  });
+  return { checks, [Symbol.dispose]: () => api[Symbol.dispose]() };
+}
 
 /** An address range, a namespace of the server's Pods, or those of its Pods that have a label: `NAMESPACE:LABEL=VALUE`. */
 function peerOf(text: string): Peer {

@@ -32,8 +32,12 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{/* Fails with a sentence where two values do not fit together. The schema checks each alone. */}}
 {{- define "millrace.check" -}}
 {{- $same := eq .Values.instances.namespace .Release.Namespace }}
-{{- if and .Values.volumes.claim .Values.volumes.nfs.server }}
-{{- fail "volumes: set claim or nfs, not both" }}
+{{- $classes := or .Values.volumes.storageClass .Values.volumes.sharedClass }}
+{{- if gt (len (compact (list .Values.volumes.claim .Values.volumes.nfs.server $classes))) 1 }}
+{{- fail "volumes: set one of claim, nfs, or storage classes" }}
+{{- end }}
+{{- if and $classes .Values.instances.perAccount }}
+{{- fail "volumes: storage classes need all instances in one namespace, without perAccount" }}
 {{- end }}
 {{- if and .Values.volumes.claim (or .Values.instances.perAccount (not $same)) }}
 {{- fail (printf "volumes.claim: servers and instances mount the same claim, so instances.namespace must be the namespace of the release (%s), without perAccount; or use volumes.nfs" .Release.Namespace) }}

@@ -40,12 +40,12 @@ export class KubeCapacity {
 
   async boxes(): Promise<Box[]> {
     const used = await this.#usedByOthers();
-    const boxes = this.#usable().map((node) => this.#boxOf(node, used.get(node.metadata.name) ?? {}));
+    const boxes = this.usable().map((node) => this.#boxOf(node, used.get(node.metadata.name) ?? {}));
     return boxes.filter(({ vcpu, memoryMb, diskGb }) => vcpu > 0 && memoryMb > 0 && diskGb > 0);
   }
 
   /** Nodes that take new Pods. A taint for GPUs is one that Pods with GPUs tolerate. */
-  #usable(): Node[] {
+  usable(): Node[] {
     return this.#parts.nodes().filter((node) => {
       const { unschedulable = false, taints = [] } = node.spec;
       const isKept = taints.some(({ key, effect }) => effect !== "PreferNoSchedule" && key !== this.#parts.gpuResource);

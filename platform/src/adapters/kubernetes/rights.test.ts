@@ -22,14 +22,15 @@ test("every resource in a path of the driver has a right, and every right is use
 });
 
 test("with a namespace for each account all rights are the cluster's, since nobody knows the namespaces beforehand", () => {
-  const { instances, cluster } = rulesFor({ perAccount: true, nodeUsage: false });
+  const { instances, cluster } = rulesFor({ perAccount: true, nodeUsage: false, claims: false });
   expect(instances).toEqual([]);
   expect(cluster).toContainEqual({ apiGroups: [""], resources: ["namespaces"], verbs: ["get", "create"] });
   expect(cluster.filter(({ resources }) => resources[0] === "pods")).toHaveLength(2);
 });
 
 test("what lets its holder run programs everywhere is not asked for unless it is wanted", () => {
-  const resources = (nodeUsage: boolean) => rightsFor({ perAccount: false, nodeUsage }).map(({ resource }) => resource);
+  const resources = (nodeUsage: boolean) =>
+    rightsFor({ perAccount: false, nodeUsage, claims: true }).map(({ resource }) => resource);
   expect(resources(false)).not.toContain("nodes/proxy");
   expect(resources(true)).toContain("nodes/proxy");
 });

@@ -14,7 +14,7 @@ export interface Right {
   /** What is missing without it. The driver needs a right that does not have this. */
   without?: string;
   /** Set if only some installations use it. */
-  only?: "account-namespaces" | "node-usage";
+  only?: "account-namespaces" | "node-usage" | "claims";
 }
 
 const WEBSOCKET = "opens the connection: a WebSocket is a GET, which newer versions also check as a creation";
@@ -66,7 +66,12 @@ export const RIGHTS: readonly Right[] = [
     group: "",
     resource: "services",
     where: "instances",
-    verbs: { list: SWEEP, create: "publishes TCP ports", patch: OWN, delete: "frees the ports of an ended instance" },
+    verbs: {
+      list: SWEEP,
+      create: "publishes TCP ports, and names the members of a cluster",
+      patch: OWN,
+      delete: "frees the ports of an ended instance, and the names",
+    },
   },
   {
     group: "",
@@ -88,6 +93,18 @@ export const RIGHTS: readonly Right[] = [
       patch: "brings the policy of all instances up to date after a change of settings",
       delete: "removes the policy of a cluster or of published ports",
     },
+  },
+  {
+    group: "",
+    resource: "persistentvolumeclaims",
+    where: "instances",
+    verbs: {
+      list: "knows all volumes and their sizes",
+      create: "makes a volume",
+      patch: "lets a volume grow, and marks one that is being removed",
+      delete: "removes a volume",
+    },
+    only: "claims",
   },
   {
     group: "",
@@ -137,12 +154,16 @@ export interface RightsOf {
   perAccount: boolean;
   /** The right to read `nodes/proxy`, which also lets its holder run programs in every Pod of the cluster. */
   nodeUsage: boolean;
+  /** Volumes are claims of storage classes. */
+  claims: boolean;
 }
 
-export const rightsFor = ({ perAccount, nodeUsage }: RightsOf): Right[] =>
-  RIGHTS.filter(({ only }) => only !== "account-namespaces" || perAccount)
-    .filter(({ only }) => only !== "node-usage" || nodeUsage)
-    .map((right) => (perAccount ? { ...right, where: "cluster" as const } : right));
+export function rightsFor({ perAccount, nodeUsage, claims }: RightsOf): Right[] {
+  const has = { "account-namespaces": perAccount, "node-usage": nodeUsage, claims };
+  return RIGHTS.filter(({ only }) => only === undefined || has[only]).map((right) =>
+    perAccount ? { ...right, where: "cluster" as const } : right,
+  );
+}
 
 interface Rule {
   apiGroups: string[];
