@@ -12,8 +12,8 @@ const PING_S = 10;
 const ALIVE_MS = 30_000;
 const WORKERS_EACH = 2;
 const AT_ONCE = 16;
-/** By then the server has finished the work of its start, and its hot functions are compiled. */
-const WARM_UP_S = 60;
+/** By then the server has finished the work of its start, and the functions that run every ten seconds are compiled too. */
+const WARM_UP_S = 300;
 
 class CountingStore extends StoreAround {
   reads = 0;

@@ -24,7 +24,7 @@ export function openHistory(
   const sources = new MetricSources({
     ...{ ...ground, ...services, tally, workers, requests: balancer.tally },
     figuresOf: (instance) => figures.of(instance),
-    endpoint: (id) => book.find(id),
+    book,
   });
   const mine = leaseOf("metrics", ground, LEASE_MS);
   const recorder = new Recorder({ ...ground, records: services.seriesRecords, sources, node: ground.node.id, mine });

@@ -84,7 +84,9 @@ export class Overruns {
     const free = holders.filter((holder) => holder.jobs === 0 && !isSilent(holder));
     const overruns = new Map<string, Overrun>();
     for (const { endpoint, holder: worker } of free) {
-      const overrun = await this.find({ endpoint, worker });
+      const call = { endpoint, worker };
+      // Nearly all are free, and there may be thousands.
+      const overrun = this.isFree(call) ? undefined : await this.find(call);
       if (overrun) overruns.set(worker, overrun);
     }
     return { overruns, unknown: free.filter(({ holder }) => !this.#parts.sessions.find(holder)).length };

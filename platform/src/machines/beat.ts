@@ -80,14 +80,15 @@ export class Beat {
   }
 
   async #say(now: number): Promise<void> {
-    const { activity, node, own } = this.#parts;
+    const { activity, node, own, alone } = this.#parts;
     const said = {
       seenAt: now,
       machines: own.map(({ id }) => id),
       url: node.url(),
       workerUrl: node.workerUrl(),
       ...(node.version !== undefined && { version: node.version }),
-      activeAt: await activity(),
+      // Only other nodes read it.
+      activeAt: alone ? {} : await activity(),
       loads: this.#loads(),
     };
     await this.#nodes.put({ id: node.id, account: EVERYONE, createdAt: now, doc: said });

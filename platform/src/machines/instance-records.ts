@@ -5,7 +5,7 @@ import { commitMetered } from "../metering/commit.ts";
 import { Meter, type Metered } from "../metering/meter.ts";
 import type { PricesInTime } from "../metering/prices.ts";
 import { Collection } from "../ports/store/collection.ts";
-import type { Store, StoredRecord, Write } from "../ports/store/store.ts";
+import { kindsOf, type Store, type StoredRecord, type Write } from "../ports/store/store.ts";
 import { Allotments, ofAccount, ofMachine, type Taking } from "./allotments.ts";
 import { type InstanceItem, instances, type KeptInstance, mayMount, payable } from "./instances.ts";
 
@@ -39,8 +39,12 @@ export class InstanceRecords {
   /** Built on first use. */
   #byOwner: Map<string, InstanceItem[]> | undefined;
   #readAt = Number.NEGATIVE_INFINITY;
-  /** What the store said when the records were last read. */
-  #stamp: number | undefined;
+  /** How many commits of others had written instances when the records were last read. Undefined if that is not known. */
+  #others: number | undefined;
+  /** How many commits of this node have. */
+  #own = 0;
+  /** Commits of this node that may be written already, though their answer has not arrived. */
+  #underWay = 0;
   #reading: Promise<void> | undefined;
   /** Records written while all records were being read, so that the reading does not undo them. A removed one is undefined. */
   readonly #written = new Map<string, InstanceItem | undefined>();
@@ -220,10 +224,20 @@ export class InstanceRecords {
 
   /** Returns undefined if the cached records are out of date. */
   async #commit(writes: Write[]): Promise<StoredRecord[] | undefined> {
-    const written = await commitMetered(this.#store, writes);
-    if (written) this.#allotments.learn(written);
-    else this.forget();
-    return written;
+    this.#underWay++;
+    try {
+      const written = await commitMetered(this.#store, writes);
+      if (written && kindsOf(writes).has(instances.kind)) this.#own++;
+      if (written) this.#allotments.learn(written);
+      else this.forget();
+      return written;
+    } catch (error) {
+      // It may have been written all the same.
+      this.#others = undefined;
+      throw error;
+    } finally {
+      this.#underWay--;
+    }
   }
 
   async #refreshed(): Promise<void> {
@@ -234,13 +248,25 @@ export class InstanceRecords {
     await this.#reading;
   }
 
-  /** While nothing at all is written, thousands of instances that do nothing cost no reading. */
+  /** What this node writes is known here, so thousands of instances cost no reading while nobody else writes any. */
   async #readIfChanged(): Promise<void> {
     const startedAt = this.#clock.monotonic();
-    const stamp = this.#store.stamp();
-    if (stamp === undefined || stamp !== this.#stamp || this.#readAt === Number.NEGATIVE_INFINITY) await this.#read();
-    this.#stamp = stamp;
+    const others = this.#commitsOfOthers();
+    const isForgotten = this.#readAt === Number.NEGATIVE_INFINITY;
+    if (others === undefined || others !== this.#others || isForgotten) {
+      this.#others = others;
+      await this.#read().catch((error) => {
+        this.forget();
+        throw error;
+      });
+    }
     this.#readAt = startedAt;
+  }
+
+  /** Undefined while a commit of this node is under way, since the store may count it already. */
+  #commitsOfOthers(): number | undefined {
+    const stamp = this.#store.stamp(instances.kind);
+    return stamp === undefined || this.#underWay > 0 ? undefined : stamp - this.#own;
   }
 
   /** The allotments are read first. Then the next write detects room that was taken during the reading. */

@@ -11,7 +11,7 @@ import type { InstanceItem, KeptInstance } from "./instances.ts";
 export interface Hand<T extends KeptInstance = KeptInstance> {
   readonly kind: InstanceKind;
   /** Returns the instances that are on record for this machine. */
-  own(): Promise<Map<string, InstanceItem<T>>>;
+  own(): Promise<ReadonlyMap<string, InstanceItem<T>>>;
   /** Brings one instance to the state in its record. */
   round(item: InstanceItem<T>): Promise<void>;
   /** The instance has no record any more. */
@@ -24,6 +24,8 @@ export interface Hand<T extends KeptInstance = KeptInstance> {
   adopt(item: InstanceItem<T>, instance: Instance): Promise<void>;
   /** The instance runs as its record says. It was started by an earlier process, or this process has known it for long. */
   takeUp(item: InstanceItem<T>, instance: Instance, isRecovery: boolean): Promise<void>;
+  /** Whether nothing more is to be taken up of such an instance until its record or its state changes. */
+  staysTakenUp?(item: InstanceItem<T>, instance: Instance): boolean;
   /** The program ended while nobody looked. `lastSeenAt` is when it was last seen running, or undefined if it never was. */
   vanished(item: InstanceItem<T>, lastSeenAt: number | undefined): Promise<void>;
   /** The rest of an instance without a record was removed. */
@@ -61,6 +63,8 @@ export class Keeper {
   readonly #refusals = new Map<string, StartRefused>();
   /** When each program was last seen running. If it vanishes, nothing after that is charged. */
   readonly #seenAt = new Map<string, number>();
+  /** Records whose instances were taken up for good, with the state in which they were. Records are replaced and never changed. */
+  readonly #takenUp = new WeakMap<InstanceItem, Instance["state"]>();
   readonly #stopWatching: () => void;
   #recovered = false;
   #closed = false;
@@ -121,17 +125,24 @@ export class Keeper {
   async compare(): Promise<void> {
     this.#recovered &&= this.isHeld;
     if (!this.isHeld) return;
-    for (const hand of this.#hands.values()) await this.#compareOf(hand);
+    // The records are read before and after the list, because an instance that began or ended meanwhile must not look as if its record or
+    // its program were missing.
+    const hands = [...this.#hands.values()];
+    const before = await Promise.all(hands.map((hand) => hand.own()));
+    const there = Map.groupBy(await this.#parts.compute.list(), ({ kind }) => kind);
+    for (const [i, hand] of hands.entries()) await this.#compareOf(hand, before[i]!, there.get(hand.kind) ?? []);
     this.#recovered = true;
   }
 
-  async #compareOf(hand: Hand): Promise<void> {
-    // The records are read before and after the list, because an instance that began or ended meanwhile must not look as if its record or
-    // its program were missing.
-    const before = await hand.own();
-    const running = (await this.#parts.compute.list()).filter(({ kind }) => kind === hand.kind);
+  async #compareOf(hand: Hand, before: ReadonlyMap<string, InstanceItem>, running: readonly Instance[]): Promise<void> {
     const after = await hand.own();
-    for (const instance of running) await this.#compareWith(hand, after.get(instance.id), instance);
+    for (const instance of running) {
+      const item = after.get(instance.id);
+      if (isBegun(instance)) this.#seenAt.set(instance.id, this.#parts.clock.now());
+      // Nearly all are known, and there may be thousands.
+      const isTakenUp = this.#recovered && item && this.#takenUp.get(item) === instance.state;
+      if (!isTakenUp && !this.#tended.has(instance.id)) await this.#compareWith(hand, item, instance);
+    }
     const listed = new Set(running.map(({ id }) => id));
     for (const item of before.values()) {
       const isThere = listed.has(item.id) || !after.has(item.id) || this.#tended.has(item.id);
@@ -178,12 +189,13 @@ export class Keeper {
   }
 
   async #compareWith(hand: Hand, item: InstanceItem | undefined, instance: Instance): Promise<void> {
-    if (isBegun(instance)) this.#seenAt.set(instance.id, this.#parts.clock.now());
-    if (this.#tended.has(instance.id)) return;
     if (!item || item.doc.state === "FAILED") await this.removeUnknown(instance);
     else if (!isBegun(instance)) this.#noticed(instance);
     else if (item.doc.state === "PLACED") await hand.adopt(item, instance);
-    else await hand.takeUp(item, instance, !this.#recovered);
+    else {
+      await hand.takeUp(item, instance, !this.#recovered);
+      if (hand.staysTakenUp?.(item, instance)) this.#takenUp.set(item, instance.state);
+    }
   }
 
   async #rounds(hand: Hand, id: string, entry: { again: boolean }): Promise<void> {

@@ -115,6 +115,7 @@ export class PostgresStore implements Store {
     return true;
   }
 
+  /** A counter would make all commits of a kind wait for each other. */
   stamp(): undefined {
     return undefined;
   }

@@ -137,8 +137,9 @@ export class SqliteStore implements Store {
     return this.#scrubber.now();
   }
 
-  stamp(): number {
-    return (this.#sql("PRAGMA data_version").get() as { data_version: number }).data_version;
+  stamp(kind: string): number {
+    const row = this.#sql("SELECT commits FROM stamps WHERE kind = ?").get(kind) as { commits: number } | undefined;
+    return row?.commits ?? 0;
   }
 
   async removeAccount(account: string): Promise<void> {

@@ -2,17 +2,18 @@
 
 import type { DatabaseSync } from "node:sqlite";
 import { isStorable, storableJson } from "../../kernel/storable.ts";
-import type {
-  Bound,
-  Counting,
-  Lease,
-  ListKey,
-  NewRecord,
-  RefusalReason,
-  Selection,
-  StoredRecord,
-  UniqueKey,
-  Write,
+import {
+  type Bound,
+  type Counting,
+  kindsOf,
+  type Lease,
+  type ListKey,
+  type NewRecord,
+  type RefusalReason,
+  type Selection,
+  type StoredRecord,
+  type UniqueKey,
+  type Write,
 } from "../../ports/store/store.ts";
 import { sql } from "./statement.ts";
 import type { Program } from "./writer.ts";
@@ -41,6 +42,7 @@ const migrations = [
    DROP INDEX records_by_age;
    CREATE INDEX records_by_account ON records (kind, account, created_at, id, version);
    CREATE INDEX records_by_age ON records (kind, created_at, id, version);`,
+  "CREATE TABLE stamps (kind TEXT PRIMARY KEY, commits INTEGER NOT NULL) WITHOUT ROWID",
 ];
 
 /** Documents travel as text, so a caller gets exactly what the file holds. */
@@ -89,8 +91,13 @@ function commit(db: DatabaseSync, writes: Write[]): Committed {
     }
     written.push(result);
   }
+  for (const kind of kindsOf(writes)) stamp(db, kind);
   db.exec("RELEASE one_commit");
   return { written };
+}
+
+function stamp(db: DatabaseSync, kind: string): void {
+  sql(db, "INSERT INTO stamps (kind, commits) VALUES (?, 1) ON CONFLICT DO UPDATE SET commits = commits + 1").run(kind);
 }
 
 function applyWithin(db: DatabaseSync, write: Write): Row | RefusalReason {
@@ -172,6 +179,8 @@ function unlist(db: DatabaseSync, { kind, id }: Row): void {
 }
 
 function removeAccount(db: DatabaseSync, account: string): void {
+  const kinds = sql(db, "SELECT DISTINCT kind FROM records WHERE account = ?").all(account) as { kind: string }[];
+  for (const { kind } of kinds) stamp(db, kind);
   const its = "WHERE (kind, id) IN (SELECT kind, id FROM records WHERE account = ?)";
   sql(db, `DELETE FROM unique_keys ${its}`).run(account);
   sql(db, `DELETE FROM list_keys ${its}`).run(account);

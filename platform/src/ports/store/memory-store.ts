@@ -5,6 +5,7 @@ import { storableJson } from "../../kernel/storable.ts";
 import {
   type Bound,
   type Counting,
+  kindsOf,
   type Lease,
   type Listing,
   type ListKey,
@@ -25,7 +26,8 @@ interface Row extends StoredRecord {
 export class MemoryStore implements Store {
   #rows = new Map<string, Row>();
   #unique = new Map<string, string>();
-  #commits = 0;
+  /** How many commits wrote records of each kind. */
+  readonly #commits = new Map<string, number>();
   readonly #leases = new Map<string, { holder: string; until: number; fence: number }>();
 
   async commit(writes: Write[]): Promise<StoredRecord[]> {
@@ -34,7 +36,7 @@ export class MemoryStore implements Store {
     const written = writes.map((write, index) => draft.write(write, index));
     this.#rows = draft.rows;
     this.#unique = draft.unique;
-    this.#commits++;
+    for (const kind of kindsOf(writes)) this.#commits.set(kind, this.stamp(kind) + 1);
     return written.map(shown);
   }
 
@@ -70,8 +72,8 @@ export class MemoryStore implements Store {
     return true;
   }
 
-  stamp(): number {
-    return this.#commits;
+  stamp(kind: string): number {
+    return this.#commits.get(kind) ?? 0;
   }
 
   async removeAccount(account: string): Promise<void> {

@@ -1,21 +1,35 @@
-/** What the stamp of a Store tells. */
+/** What the stamps of a Store tell. */
 import { expect, test } from "vitest";
-import { insertOf, patchOf } from "./conformance-records.ts";
+import { insertOf, patchOf, removeOf } from "./conformance-records.ts";
 import type { OpenStore } from "./store.conformance.ts";
 
 export function stampConformance(open: OpenStore): void {
-  test("the stamp of a store stays while nothing is written, and changes with every write of any process", async () => {
+  test("the stamp of a kind grows by one with every commit of any process that writes such records", async () => {
     await using opened = await open();
     const { store } = opened;
-    const stamps = [store.stamp(), store.stamp()];
-    await store.commit([insertOf({ id: "r1", account: "a" })]);
-    stamps.push(store.stamp());
+    const stamps = [store.stamp("thing")];
+    const note = () => stamps.push(store.stamp("thing"));
+    await store.commit([insertOf({ id: "r1" }), insertOf({ id: "r2" })]);
+    note();
     await using other = await opened.beside();
     await other.store.commit([patchOf("r1", { size: 1 })]);
-    stamps.push(store.stamp());
+    note();
+    await store.commit([removeOf("r2")]);
+    note();
     await store.removeAccount("a");
-    stamps.push(store.stamp());
-    expect(stamps[0]).toBe(stamps[1]);
-    expect(new Set(stamps).size).toBe(store.stamp() === undefined ? 1 : 4);
+    note();
+    const [first] = stamps;
+    expect(stamps).toEqual(stamps.map((_, i) => (first === undefined ? undefined : first + i)));
+  });
+
+  test("the stamp of a kind stays while other records are written, and after a refused commit", async () => {
+    await using opened = await open();
+    const { store } = opened;
+    await store.commit([insertOf({ id: "r1" })]);
+    const before = store.stamp("thing");
+    await store.commit([insertOf({ kind: "other", id: "r1", account: "b" })]);
+    await expect(store.commit([insertOf({ id: "r2" }), insertOf({ id: "r1" })])).rejects.toThrow("id-taken");
+    await store.removeAccount("b");
+    expect(store.stamp("thing")).toBe(before);
   });
 }

@@ -32,8 +32,8 @@ export class StoreAround implements Store {
     return this.inner.scrub();
   }
 
-  stamp(): number | undefined {
-    return this.inner.stamp();
+  stamp(kind: string): number | undefined {
+    return this.inner.stamp(kind);
   }
 
   removeAccount(account: string): Promise<void> {

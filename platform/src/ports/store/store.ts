@@ -79,6 +79,10 @@ export type Write =
     }
   | { do: "remove"; kind: string; id: string; ifVersion?: number };
 
+/** The kinds of records that these writes change. */
+export const kindsOf = (writes: readonly Write[]): Set<string> =>
+  new Set(writes.map((write) => (write.do === "insert" ? write.record.kind : write.kind)));
+
 /** `full`: the write would exceed one of its bounds. */
 export type RefusalReason = "id-taken" | "key-taken" | "missing" | "changed" | "full";
 
@@ -122,8 +126,11 @@ export interface Store extends AsyncDisposable {
    * to false when they take longer than some seconds. A store also does this by itself soon after each removal and replacement.
    */
   scrub(): Promise<boolean>;
-  /** A number that changes with every write, by whichever process. Undefined if the store cannot tell without reading. */
-  stamp(): number | undefined;
+  /**
+   * A number that grows by one with every commit that writes records of this kind, by whichever process, and not otherwise. The removal of
+   * an account counts as a commit for each of its kinds. Undefined if the store cannot tell cheaply.
+   */
+  stamp(kind: string): number | undefined;
   /** Removes everything that an account has, of every kind, and scrubs. */
   removeAccount(account: string): Promise<void>;
   /**

@@ -28,6 +28,11 @@ export class OpenPoint {
   #at: number;
   readonly #layout: Layout;
   #samples = 0;
+  /** The last sample, and how often it came again. Most resources do nothing, so the same one comes for hours. */
+  #last: Sample | undefined;
+  #again = 0;
+  /** Whether there was no other sample than the last one. */
+  #isOnly = true;
   readonly #gauges: number[];
   readonly #known: number[];
   #sums: number[] | undefined;
@@ -50,6 +55,9 @@ export class OpenPoint {
   renew(at: number): void {
     this.#at = at;
     this.#samples = 0;
+    this.#last = undefined;
+    this.#again = 0;
+    this.#isOnly = true;
     this.#gauges.fill(0);
     this.#known.fill(0);
     this.#sums = undefined;
@@ -58,20 +66,45 @@ export class OpenPoint {
 
   /** Adds samples of 0 for the time in which the resource was idle and had no track, so that the mean covers the whole step. */
   missed(samples: number): void {
+    this.#addRepeated();
     const more = samples - this.#samples;
     if (more <= 0) return;
+    this.#isOnly = false;
     this.#samples += more;
     for (const [i, { isOptional }] of this.#layout.gauges.entries()) if (!isOptional) this.#known[i]! += more;
   }
 
+  /** A sample that is the same object as the last one costs nothing. */
   sample(values: Sample): void {
-    this.#samples++;
+    if (values === this.#last) {
+      this.#again++;
+      return;
+    }
+    this.#addRepeated();
+    this.#isOnly = this.#samples === 0;
+    this.#last = values;
+    this.#add(values, 1);
+  }
+
+  /** The sample of this point, if there was no other. */
+  get only(): Sample | undefined {
+    return this.#isOnly ? this.#last : undefined;
+  }
+
+  #addRepeated(): void {
+    if (this.#again > 0) this.#add(this.#last!, this.#again);
+    this.#again = 0;
+  }
+
+  #add(values: Sample, times: number): void {
+    this.#samples += times;
     const { gauges } = this.#layout;
     for (let i = 0; i < gauges.length; i++) {
       const value = values[i];
       if (value === undefined) continue;
-      this.#known[i]!++;
-      this.#gauges[i] = gauges[i]!.how === "most" ? Math.max(this.#gauges[i]!, value) : this.#gauges[i]! + value;
+      this.#known[i]! += times;
+      this.#gauges[i] =
+        gauges[i]!.how === "most" ? Math.max(this.#gauges[i]!, value) : this.#gauges[i]! + value * times;
     }
   }
 
@@ -88,6 +121,7 @@ export class OpenPoint {
 
   /** Whether its scaled gauges equal these values. True if nothing was sampled. */
   comesTo(values: readonly number[]): boolean {
+    this.#addRepeated();
     if (this.#samples === 0) return true;
     const { gauges } = this.#layout;
     for (let i = 0; i < gauges.length; i++)
@@ -97,6 +131,7 @@ export class OpenPoint {
 
   /** Returns the point as it stands now. */
   row(): Row {
+    this.#addRepeated();
     const { gauges } = this.#layout;
     return {
       at: this.#at,
@@ -107,6 +142,7 @@ export class OpenPoint {
   }
 
   kept(): KeptPoint {
+    this.#addRepeated();
     return {
       ...{ at: this.#at, samples: this.#samples, gauges: [...this.#gauges], known: [...this.#known] },
       ...{ sums: [...(this.#sums ?? [])], spreads: (this.#spreads ?? []).map((spread) => [...spread]) },

@@ -3,7 +3,7 @@ import { type Duty, every } from "../../kernel/background.ts";
 import { eachOf } from "../../kernel/bounded.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Failed } from "../../kernel/failed.ts";
-import { keyOf, type Subject, subjectOf } from "./model.ts";
+import { keyOf, type Layout, type Subject, subjectOf } from "./model.ts";
 import type { Counted, Sample } from "./point.ts";
 import type { RecordedSpan, SeriesRecords, StoredSeries } from "./records.ts";
 import { SAMPLE_MS, Track } from "./track.ts";
@@ -89,7 +89,7 @@ export class Recorder implements AsyncDisposable {
     const counts = new Map(counted.map(({ subject, counted }) => [keyOf(subject), counted]));
     for (const [key, track] of this.#tracks) {
       const values = samples.get(key) ?? (isSampling ? NOTHING : undefined);
-      track.note(now, counts.get(key), values && track.layout.gauges.map((gauge, i) => values[i] ?? unsaid(gauge)));
+      track.note(now, counts.get(key), values && wholeSample(track.layout, values));
     }
     if (clock.monotonic() - this.#writtenAt < WRITE_MS) return;
     await this.#write(now);
@@ -160,5 +160,8 @@ export class Recorder implements AsyncDisposable {
 
 const NOTHING: Sample = [];
 
-/** A value that a sample leaves out is unknown if the gauge allows that, and 0 otherwise. */
-const unsaid = ({ isOptional }: { isOptional?: true }) => (isOptional ? undefined : 0);
+/** A value that a sample leaves out is unknown if the gauge allows that, and 0 otherwise. A whole sample stays the same object. */
+function wholeSample({ gauges }: Layout, values: Sample): Sample {
+  const isWhole = gauges.every(({ isOptional }, i) => isOptional || values[i] !== undefined);
+  return isWhole ? values : gauges.map(({ isOptional }, i) => values[i] ?? (isOptional ? undefined : 0));
+}

@@ -2,6 +2,7 @@
 import type { JobTally } from "../../jobs/tally.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Histogram } from "../../kernel/histogram.ts";
+import { onceFor } from "../../kernel/once-for.ts";
 import type { InstanceRecords } from "../../machines/instance-records.ts";
 import { type Costs, instancePerHour } from "../../metering/cost.ts";
 import type { Demand, Queue } from "../../ports/queue/queue.ts";
@@ -24,7 +25,7 @@ interface CountedRequests {
 export interface SourceParts {
   queue: Pick<Queue, "demand">;
   workers: Pick<WorkerService, "summaries">;
-  instanceRecords: Pick<InstanceRecords, "all">;
+  instanceRecords: Pick<InstanceRecords, "all" | "rememberedOf">;
   podRecords: PodRecords;
   costs: Pick<Costs, "storagePerHourOfAll">;
   clock: Clock;
@@ -32,8 +33,11 @@ export interface SourceParts {
   requests: CountedRequests;
   /** What an instance uses, if its driver can measure it. */
   figuresOf: (instance: string) => Figures | undefined;
-  /** Finds an endpoint, in memory if it is known there. */
-  endpoint: (id: string) => Promise<{ id: string; account: string } | undefined>;
+  /** The endpoints in memory. `find` reads those that are not there. */
+  book: {
+    known(id: string): { account: string } | undefined;
+    find(id: string): Promise<{ account: string } | undefined>;
+  };
   endpoints: Pick<EndpointService, "find">;
   accounts: Pick<Accounts, "madeAt">;
 }
@@ -69,13 +73,12 @@ export class MetricSources implements Sources {
     ]);
     const accounts = new Map<string, AccountSums>();
     const sampled: Sampled[] = [];
-    const used = Map.groupBy(instances, ({ doc }) => doc.owner);
     const asked = new Map(demand.map((one) => [one.endpoint, one]));
     for (const id of new Set([...asked.keys(), ...summaries.keys()])) {
-      const subject = await this.#endpoint(id);
+      const subject = this.#known(id) ?? (await this.#endpoint(id));
       if (!subject) continue;
       const [of, summary] = [asked.get(id), summaries.get(id)];
-      sampled.push({ subject, values: [...jobValues(of), ...workerValues(summary), ...this.#use(used.get(id) ?? [])] });
+      sampled.push({ subject, values: this.#valuesOf(id, of, summary) });
       const sums = sumsOf(accounts, subject.account);
       sums.jobsInQueue += of?.inQueue ?? 0;
       sums.jobsInProgress += of?.inProgress ?? 0;
@@ -90,6 +93,13 @@ export class MetricSources implements Sources {
       sumsOf(accounts, instance.account).podsRunning++;
     }
     return [...sampled, ...(await this.#accounts(accounts))];
+  }
+
+  /** The same object as before if nothing has changed, so that an endpoint that does nothing costs nothing more. */
+  #valuesOf(id: string, demand: Demand | undefined, summary: WorkerSummary | undefined): Sample {
+    const use = this.#use(this.#parts.instanceRecords.rememberedOf(id));
+    if (demand || !summary || use !== UNKNOWN) return [...jobValues(demand), ...workerValues(summary), ...use];
+    return quietValues(summary);
   }
 
   async count(): Promise<CountedOf[]> {
@@ -124,8 +134,14 @@ export class MetricSources implements Sources {
     return kind === "account" ? accounts.madeAt(id) : endpoints.find(id);
   }
 
+  /** An endpoint that is in memory. Thousands are looked up at once, so this does not wait. */
+  #known(id: string): Subject | undefined {
+    const found = this.#parts.book.known(id);
+    return found && { kind: "endpoint", id, account: found.account };
+  }
+
   async #endpoint(id: string): Promise<Subject | undefined> {
-    const found = await this.#parts.endpoint(id);
+    const found = await this.#parts.book.find(id);
     return found && { kind: "endpoint", id, account: found.account };
   }
 
@@ -146,6 +162,7 @@ export class MetricSources implements Sources {
   /** Returns the mean use of the instances that can be measured, and of their GPUs. */
   #use(instances: readonly { id: string }[]): Sample {
     const figures = instances.flatMap(({ id }) => this.#parts.figuresOf(id) ?? []);
+    if (figures.length === 0) return UNKNOWN;
     const gpus = figures.flatMap((one) => one.gpus);
     return [
       meanOf(figures.map(({ cpu }) => cpu)),
@@ -155,6 +172,8 @@ export class MetricSources implements Sources {
     ];
   }
 }
+
+const UNKNOWN: Sample = [undefined, undefined, undefined, undefined];
 
 const accountSubject = (account: string): Subject => ({ kind: "account", id: account, account });
 
@@ -167,6 +186,11 @@ const workerValues = (summary: WorkerSummary | undefined): Sample =>
   summary
     ? [summary.running, summary.idle, summary.initializing, summary.throttled, summary.unhealthy]
     : [0, 0, 0, 0, 0];
+
+/** The values of an endpoint without jobs whose workers are not measured. */
+const quietValues = onceFor(
+  (summary: WorkerSummary): Sample => [...jobValues(undefined), ...workerValues(summary), ...UNKNOWN],
+);
 
 const meanOf = (values: readonly number[]): number | undefined =>
   values.length === 0 ? undefined : values.reduce((sum, value) => sum + value, 0) / values.length;

@@ -33,6 +33,8 @@ export class Track {
   #carried: (Carried | undefined)[] = [];
   /** By tier, whether the open point has every sample of its step. */
   readonly #isFollowed: boolean[] = [];
+  /** By tier, the sample whose point came to the carried gauges. While it is the only one, its points say nothing new. */
+  #steady: (Sample | undefined)[] = [];
   #spanFrom = Number.POSITIVE_INFINITY;
   #block: Block | undefined;
   /** Closed points by tier. The finest tier uses the head block and `#left` instead. */
@@ -59,6 +61,7 @@ export class Track {
   /** Called when this node starts or stops sampling. Readers carry no gauges over this moment. */
   beginSpan(now: number): void {
     this.#carried = [];
+    this.#steady = [];
     this.#spanFrom = now;
   }
 
@@ -137,7 +140,12 @@ export class Track {
     const next = pointAt(tiers[tier]!, now);
     // If the clock was set back, the open point continues.
     if (!point || point.at >= next) return;
-    if (point.hasCounted || !point.comesTo(this.#heldIn(tier))) this.#close(tier, point.row());
+    const { only, hasCounted } = point;
+    if (hasCounted || only === undefined || only !== this.#steady[tier]) {
+      const isSame = point.comesTo(this.#heldIn(tier));
+      if (hasCounted || !isSame) this.#close(tier, point.row());
+      this.#steady[tier] = isSame ? only : undefined;
+    }
     point.renew(next);
   }
 

@@ -9,7 +9,7 @@ import { InstanceRecords } from "../../machines/instance-records.ts";
 import { instances } from "../../machines/instances.ts";
 import { Collection } from "../../ports/store/collection.ts";
 import { MemoryStore } from "../../ports/store/memory-store.ts";
-import type { Listing, StoredRecord } from "../../ports/store/store.ts";
+import type { Listing, StoredRecord, Write } from "../../ports/store/store.ts";
 import type { KeptWorker } from "./model.ts";
 import { WorkerRecords } from "./records.ts";
 
@@ -24,7 +24,7 @@ function setup(store = new MemoryStore()) {
   return { store, clock, records, insert, another };
 }
 
-const ids = (items: { id: string }[]) => items.map(({ id }) => id).toSorted();
+const ids = (items: readonly { id: string }[]) => items.map(({ id }) => id).toSorted();
 
 test("workers are listed by endpoint, by machine and all together", async () => {
   const { records, insert } = setup();
@@ -101,9 +101,50 @@ test("records are read once a second, however often they are asked for", async (
   await Promise.all([records.all(), records.all(), records.ofEndpoint("ep")]);
   await records.all();
   expect(store.lists).toBe(1);
+});
+
+test("records are read again after a write of another node, and not after one of this node or of other records", async () => {
+  const store = new CountedStore();
+  const { records, insert, clock } = setup(store);
+  const worker = await insert("a");
+  await records.all();
+  await records.move(worker, "place", { machine: "m1" });
+  await store.commit([{ do: "insert", record: { ...OTHER, kind: "other", id: "o" } }]);
+  await clock.advance(SEEN_ELSEWHERE_MS);
+  expect((await records.all()).map(({ doc }) => doc.machine)).toEqual(["m1"]);
+  expect(store.lists).toBe(1);
+  await store.commit([{ do: "patch", kind: instances.kind, id: "a", set: { machine: "m2" } }]);
+  await clock.advance(SEEN_ELSEWHERE_MS);
+  expect((await records.all()).map(({ doc }) => doc.machine)).toEqual(["m2"]);
+  expect(store.lists).toBe(2);
+});
+
+test("a write of another node is seen, although one of this node was under way when the records were read", async () => {
+  const store = new CountedStore();
+  const { records, insert, clock } = setup(store);
+  const worker = await insert("a");
+  await insert("b");
+  await records.all();
+  const answer = store.holdAnswer();
+  const placing = records.move(worker, "place", { machine: "m1" });
   await clock.advance(SEEN_ELSEWHERE_MS);
   await records.all();
-  expect(store.lists).toBe(2);
+  answer();
+  await placing;
+  await store.commit([{ do: "patch", kind: instances.kind, id: "b", set: { machine: "m2" } }]);
+  await clock.advance(SEEN_ELSEWHERE_MS);
+  expect((await records.find("b"))?.doc.machine).toBe("m2");
+});
+
+test("a reading that failed is made again, although nothing was written since", async () => {
+  const store = new CountedStore();
+  const { records, clock } = setup(store);
+  await new Collection(store, instances).insert({ id: "a", account: "acc", createdAt: 0, doc: workerDoc() });
+  store.breaks = true;
+  await expect(records.all()).rejects.toThrow("no answer");
+  store.breaks = false;
+  await clock.advance(SEEN_ELSEWHERE_MS);
+  expect(await records.all()).toHaveLength(1);
 });
 
 test("a reading that began before a write does not undo it", async () => {
@@ -113,6 +154,7 @@ test("a reading that began before a write does not undo it", async () => {
   const counted = await records.instances.counted();
   await clock.advance(SEEN_ELSEWHERE_MS);
   const open = store.hold();
+  records.instances.forget();
   const reading = records.all();
   await idle();
   const placed = await records.move(kept, "place", { machine: "m1" });
@@ -133,10 +175,14 @@ test("a worker goes with its account", async () => {
   expect(await new Collection(store, instances).get("a")).toBeUndefined();
 });
 
+const OTHER = { account: "acc", createdAt: 0, doc: {}, unique: [] };
+
 /** A store that counts its listings of workers and can delay one of them. */
 class CountedStore extends MemoryStore {
   lists = 0;
+  breaks = false;
   #gate: Promise<void> | undefined;
+  #answer: Promise<void> | undefined;
 
   /** The next listing reads at once, but returns only when the returned function is called. */
   hold(): () => void {
@@ -145,7 +191,21 @@ class CountedStore extends MemoryStore {
     return resolve;
   }
 
+  /** Commits are written at once, but answered only when the returned function is called. */
+  holdAnswer(): () => void {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#answer = promise;
+    return resolve;
+  }
+
+  override async commit(writes: Write[]): Promise<StoredRecord[]> {
+    const written = await super.commit(writes);
+    await this.#answer;
+    return written;
+  }
+
   override async list(listing: Listing): Promise<StoredRecord[]> {
+    if (this.breaks) throw new Error("no answer");
     if (listing.kind === instances.kind) this.lists++;
     const found = await super.list(listing);
     await this.#gate;

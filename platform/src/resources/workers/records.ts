@@ -1,5 +1,6 @@
 /** The records of workers, as the fleet reads and writes them. They are instances of one kind, moved by the worker's lifecycle. */
 import { holderName } from "../../jobs/holder.ts";
+import { onceFor } from "../../kernel/once-for.ts";
 import { withPlacesHidden } from "../../kernel/reason.ts";
 import type { Counted, InstanceRecords, NewInstance } from "../../machines/instance-records.ts";
 import type { InstanceItem, KeptInstance } from "../../machines/instances.ts";
@@ -18,7 +19,7 @@ export interface Grouped {
   /** The names under which these workers hold jobs. */
   holders: ReadonlySet<string>;
   byEndpoint: ReadonlyMap<string, WorkerItem[]>;
-  byMachine: ReadonlyMap<string | null, WorkerItem[]>;
+  byMachine: ReadonlyMap<string | null, readonly WorkerItem[]>;
 }
 
 /** The fields of a worker that a change can set. */
@@ -71,8 +72,9 @@ export class WorkerRecords {
     return (await this.instances.ofOwner(endpoint)).filter(isWorker);
   }
 
-  async ofMachine(machine: string): Promise<WorkerItem[]> {
-    return [...((await this.grouped()).byMachine.get(machine) ?? [])];
+  /** The same list until a worker changes. */
+  async ofMachine(machine: string): Promise<readonly WorkerItem[]> {
+    return (await this.grouped()).byMachine.get(machine) ?? NONE;
   }
 
   /** Undefined if somebody else took the room since it was counted. */
@@ -129,5 +131,10 @@ function tellableIn<S extends Set>(set: S): S {
     ...(hindrance && { hindrance: { ...hindrance, reason: withPlacesHidden(hindrance.reason) } }),
   };
 }
+
+/** The workers of a list by id, once for each list. */
+export const byId = onceFor((list: readonly WorkerItem[]) => new Map(list.map((worker) => [worker.id, worker])));
+
+const NONE: readonly WorkerItem[] = [];
 
 const isWorker = (item: InstanceItem<KeptInstance>): item is WorkerItem => item.doc.kind === "worker";

@@ -4,6 +4,7 @@ import type { Overrun, Overruns } from "../../jobs/overruns.ts";
 import { isSilent, silentMs } from "../../jobs/silence.ts";
 import type { Caller } from "../../kernel/caller.ts";
 import type { Clock } from "../../kernel/clock.ts";
+import { onceFor } from "../../kernel/once-for.ts";
 import { problem } from "../../kernel/problem.ts";
 import type { Reason } from "../../kernel/reason.ts";
 import type { SilentSince } from "../../machines/silences.ts";
@@ -14,7 +15,7 @@ import { EndpointLog, type EndpointLogQuery, type WorkerLines } from "./endpoint
 import { asItIsNow, atLostJob, hindranceFrom, silence } from "./hindrance.ts";
 import { type Hindrance, type Worker, type WorkerSummary, workerLog, workerLogsOf } from "./model.ts";
 import type { WorkerItem, WorkerRecords } from "./records.ts";
-import { type Heard, standingWorkers, summaryOf } from "./standing.ts";
+import { countedWorkers, type Heard, standingWorkers } from "./standing.ts";
 
 export interface LogAsked {
   endpoint: string;
@@ -38,7 +39,6 @@ interface Known {
   kept: readonly WorkerItem[];
   holders: readonly HolderState[];
   overruns: ReadonlyMap<string, Overrun>;
-  release: number;
   now: number;
 }
 
@@ -149,33 +149,54 @@ export class WorkerService {
   /** Returns the worker summary of every endpoint that has workers, with one reading for all endpoints. */
   async summaries(): Promise<Map<string, WorkerSummary>> {
     const now = this.#clock.now();
-    const [all, holding] = await Promise.all([this.#records.all(), this.#queue.holders()]);
+    const [{ byEndpoint, holders: own }, holding] = await Promise.all([this.#records.grouped(), this.#queue.holders()]);
     const { overruns } = await this.#overruns.freedomOf(holding);
-    const made = Map.groupBy(all, ({ doc }) => doc.owner);
-    const heard = Map.groupBy(holding, ({ endpoint }) => endpoint);
+    // To hear of a worker with a record changes its status only if it has jobs.
+    const telling = holding.filter(({ holder, jobs }) => jobs > 0 || !own.has(holder));
+    const heard = Map.groupBy(telling, ({ endpoint }) => endpoint);
     const summaries = new Map<string, WorkerSummary>();
-    for (const endpoint of new Set([...made.keys(), ...heard.keys()])) {
-      const [kept = [], holders = []] = [made.get(endpoint), heard.get(endpoint)];
-      summaries.set(endpoint, summaryOf(this.#standing(endpoint, { kept, holders, overruns, release: 0, now })));
+    for (const endpoint of new Set([...byEndpoint.keys(), ...heard.keys()])) {
+      const [kept = [], holders = []] = [byEndpoint.get(endpoint), heard.get(endpoint)];
+      const known = this.#known(endpoint, { kept, holders, overruns, now });
+      const isQuiet = known.present === kept && known.heard.size === 0 && kept.every((worker) => !this.#isLost(worker));
+      const moment = { now, silentSince: this.#silentSince };
+      summaries.set(endpoint, isQuiet ? onRecord(kept) : countedWorkers(known.present, known.heard, moment));
     }
     return summaries;
   }
 
-  #standing(endpoint: string, { kept, holders, overruns, release, now }: Known): Worker[] {
-    const present = kept.map((worker) => asItIsNow(worker, overruns.get(holderName(endpoint, worker.id)), now));
+  #isLost({ doc: { machine } }: WorkerItem): boolean {
+    return machine !== null && this.#silentSince(machine) !== undefined;
+  }
+
+  #standing(endpoint: string, { release, ...known }: Known & { release: number }): Worker[] {
+    const { present, heard } = this.#known(endpoint, known);
+    return standingWorkers(present, heard, { release, now: known.now, silentSince: this.#silentSince });
+  }
+
+  #known(endpoint: string, { kept, holders, overruns, now }: Known) {
+    const present =
+      overruns.size === 0
+        ? kept
+        : kept.map((worker) => asItIsNow(worker, overruns.get(holderName(endpoint, worker.id)), now));
     const heard = new Map<string, Heard>();
     for (const holder of holders) {
       const hindrance = hindranceByHand(holder, overruns.get(holder.holder), now);
       heard.set(workerOf(holder.holder), { jobs: holder.jobs, hindrance });
     }
     for (const [worker, requests] of this.#requests(endpoint)) heard.set(worker, { jobs: requests });
-    return standingWorkers(present, heard, { release, now, silentSince: this.#silentSince });
+    return { present, heard };
   }
 
   async #isStanding(endpoint: string, release: number, worker: string): Promise<boolean> {
     return (await this.standing(endpoint, release)).some(({ id }) => id === worker);
   }
 }
+
+/** The summary of workers of whom nothing is known but their records. The same object for the same list. */
+const onRecord = onceFor((kept: readonly WorkerItem[]) =>
+  countedWorkers(kept, new Map(), { now: 0, silentSince: () => undefined }),
+);
 
 /** A worker that was started by hand has no record. Only the node that it talks to knows what it is doing. */
 function hindranceByHand(holder: HolderState, overrun: Overrun | undefined, now: number): Hindrance | undefined {

@@ -35,25 +35,51 @@ export interface Heard {
   hindrance?: Hindrance | undefined;
 }
 
+interface Moment {
+  now: number;
+  silentSince: SilentSince;
+}
+
 /** The platform's workers first, the newest first, followed by connected workers that were started by hand. */
 export function standingWorkers(
   kept: readonly WorkerItem[],
   heard: ReadonlyMap<string, Heard>,
-  { release, now, silentSince }: { release: number; now: number; silentSince: SilentSince },
+  { release, ...moment }: Moment & { release: number },
 ): Worker[] {
+  const { now } = moment;
   const made = active(kept).flatMap((item): Worker[] => {
-    const status = STATUS[item.doc.state as WorkerState];
-    if (status === undefined) return [];
-    const hindrance = hindranceFrom(item, silentSince);
-    const { status: known, reason } = standing(heard.get(item.id), hindrance, now);
-    const isKnown = status === "by jobs" || hindrance?.kind === "lost";
-    return [shown(item, { status: isKnown ? known : status, reason }, { release, now })];
+    const known = standingOf(item, heard.get(item.id), moment);
+    return known ? [shown(item, known, { release, now })] : [];
   });
-  const known = new Set(kept.map(({ id }) => id));
-  const byHand = [...heard]
-    .filter(([id]) => !known.has(id))
-    .map(([id, one]) => handMade(id, standing(one, one.hindrance, now)));
+  const byHand = startedByHand(kept, heard).map(([id, one]) => handMade(id, standing(one, one.hindrance, now)));
   return [...made, ...byHand];
+}
+
+/** The summary of the same workers. Thousands are counted every few seconds, so none of them is shown. */
+export function countedWorkers(
+  kept: readonly WorkerItem[],
+  heard: ReadonlyMap<string, Heard>,
+  moment: Moment,
+): WorkerSummary {
+  const counts = new Counts();
+  for (const item of active(kept)) counts.add(standingOf(item, heard.get(item.id), moment)?.status);
+  for (const [, one] of startedByHand(kept, heard)) counts.add(standing(one, one.hindrance, moment.now).status);
+  return counts.summary();
+}
+
+/** Undefined for a worker that is gone. */
+function standingOf(item: WorkerItem, heard: Heard | undefined, { now, silentSince }: Moment): Standing | undefined {
+  const status = STATUS[item.doc.state as WorkerState];
+  if (status === undefined) return undefined;
+  const hindrance = hindranceFrom(item, silentSince);
+  const known = standing(heard, hindrance, now);
+  return status === "by jobs" || hindrance?.kind === "lost" ? known : { ...known, status };
+}
+
+function startedByHand(kept: readonly WorkerItem[], heard: ReadonlyMap<string, Heard>): [string, Heard][] {
+  if (heard.size === 0) return [];
+  const known = new Set(kept.map(({ id }) => id));
+  return [...heard].filter(([id]) => !known.has(id));
 }
 
 /** Leaves out workers that have ended. If there are no others, the newest failed worker stays, to show what goes wrong. */
@@ -71,19 +97,35 @@ interface Standing {
 
 function standing(heard: Heard | undefined, hindrance: Hindrance | undefined, now: number): Standing {
   if (hindrance) return shownHindrance(hindrance, now);
-  return { status: heard && heard.jobs > 0 ? "RUNNING" : "IDLE", reason: null };
+  return heard && heard.jobs > 0 ? RUNNING : IDLE;
+}
+
+const RUNNING: Standing = { status: "RUNNING", reason: null };
+const IDLE: Standing = { status: "IDLE", reason: null };
+
+class Counts {
+  readonly #counts: Record<WorkerStatus, number> = {
+    ...{ RUNNING: 0, IDLE: 0, INITIALIZING: 0, THROTTLED: 0, UNHEALTHY: 0 },
+  };
+  #total = 0;
+
+  add(status: WorkerStatus | undefined): void {
+    if (status === undefined) return;
+    this.#counts[status]++;
+    this.#total++;
+  }
+
+  summary(): WorkerSummary {
+    const { RUNNING: running, IDLE: idle, INITIALIZING: initializing } = this.#counts;
+    const { THROTTLED: throttled, UNHEALTHY: unhealthy } = this.#counts;
+    return { running, idle, initializing, throttled, unhealthy, total: this.#total };
+  }
 }
 
 export function summaryOf(workers: readonly Worker[]): WorkerSummary {
-  const count = (status: WorkerStatus) => workers.filter((worker) => worker.status === status).length;
-  return {
-    running: count("RUNNING"),
-    idle: count("IDLE"),
-    initializing: count("INITIALIZING"),
-    throttled: count("THROTTLED"),
-    unhealthy: count("UNHEALTHY"),
-    total: workers.length,
-  };
+  const counts = new Counts();
+  for (const { status } of workers) counts.add(status);
+  return counts.summary();
 }
 
 /** The workers that can take a job at once. A frozen worker has to thaw first. */

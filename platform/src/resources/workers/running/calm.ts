@@ -18,10 +18,10 @@ export interface CalmParts {
 }
 
 interface Calm {
-  /** Records are replaced and never changed, so another object means that the worker must be looked at. */
-  worker: WorkerItem;
+  /** Records are replaced and never changed, so another object means that the worker must be looked at. Undefined if it is not calm. */
+  worker: WorkerItem | undefined;
   /** The worker's name at the desk. */
-  holder: string;
+  readonly holder: string;
   /** The moment, on the monotonic clock, at which the worker is silent unless it is heard of before. */
   untilMs: number;
 }
@@ -29,6 +29,9 @@ interface Calm {
 export class CalmWorkers {
   readonly #parts: CalmParts;
   readonly #calm = new Map<string, Calm>();
+  /** The workers of the last look, and what is known of each, in the same order: thousands are compared every second. */
+  #workers: readonly WorkerItem[] = [];
+  #known: readonly Calm[] = [];
 
   constructor(parts: CalmParts) {
     this.#parts = parts;
@@ -37,7 +40,11 @@ export class CalmWorkers {
   /** The workers that need a look now. */
   others(workers: readonly WorkerItem[]): WorkerItem[] {
     const nowMs = this.#parts.clock.monotonic();
-    return workers.filter((worker) => !this.#isStill(worker, nowMs));
+    if (workers !== this.#workers) {
+      this.#workers = workers;
+      this.#known = workers.map((worker) => this.#knownOf(worker));
+    }
+    return workers.filter((worker, i) => !this.#isStill(worker, this.#known[i]!, nowMs));
   }
 
   /** Returns whether the worker is well. Then it needs no look until it would be silent for too long, by what is known now. */
@@ -46,12 +53,20 @@ export class CalmWorkers {
     const speaks = holder !== undefined && !rotation.has(worker.id);
     const isCalm = (speaks && hindrances.isWell(worker, holder, silentMs)) || this.#isQuiet(worker);
     const untilMs = speaks ? clock.monotonic() + SILENT_AFTER_MS - silentMs : Number.POSITIVE_INFINITY;
-    if (isCalm) this.#calm.set(worker.id, { worker, holder: callOf(worker).worker, untilMs });
+    if (isCalm) Object.assign(this.#knownOf(worker), { worker, untilMs });
     return isCalm;
   }
 
   forget(id: string): void {
+    const known = this.#calm.get(id);
+    if (known) known.worker = undefined;
     this.#calm.delete(id);
+  }
+
+  #knownOf(worker: WorkerItem): Calm {
+    const known = this.#calm.get(worker.id) ?? { worker: undefined, holder: callOf(worker).worker, untilMs: 0 };
+    this.#calm.set(worker.id, known);
+    return known;
   }
 
   /** Nothing is due by time for a frozen worker, nor for a load-balanced one that is healthy: its health check reports what changes. */
@@ -62,10 +77,9 @@ export class CalmWorkers {
     return doc.state === "FROZEN" || (doc.state === "READY" && !doc.hindrance && rotation.ailmentOf(id) === null);
   }
 
-  #isStill(worker: WorkerItem, nowMs: number): boolean {
+  #isStill(worker: WorkerItem, calm: Calm, nowMs: number): boolean {
     const { desk, rotation, freezer } = this.#parts;
-    const calm = this.#calm.get(worker.id);
-    if (calm?.worker !== worker || nowMs >= calm.untilMs) return false;
+    if (calm.worker !== worker || nowMs >= calm.untilMs) return false;
     // A worker that is at a job may lose it at any time, and one that is unhealthy is replaced after a while.
     return !desk.overruns.isAtJob(calm.holder) && !rotation.ailmentOf(worker.id) && freezer.isSettled(worker);
   }

@@ -15,6 +15,8 @@ export class EndpointBook {
   /** Endpoints that changed while all of them were being read. */
   readonly #newer = new Set<string>();
   #readAt = Number.NEGATIVE_INFINITY;
+  /** Another object after each change. */
+  edition: object = {};
 
   constructor(parts: { endpoints: EndpointService; clock: Clock }) {
     this.#endpoints = parts.endpoints;
@@ -33,6 +35,7 @@ export class EndpointBook {
   async learn(id: string): Promise<Item<KeptEndpoint> | undefined> {
     this.#newer.add(id);
     const item = await this.#endpoints.find(id);
+    this.edition = {};
     if (item) this.#known.set(id, item);
     else this.#known.delete(id);
     return item;
@@ -40,6 +43,7 @@ export class EndpointBook {
 
   drop(id: string): void {
     this.#newer.add(id);
+    this.edition = {};
     this.#known.delete(id);
   }
 
@@ -61,6 +65,7 @@ export class EndpointBook {
       else read.delete(id);
     }
     this.#known = read;
+    this.edition = {};
   }
 
   /** Endpoints that have jobs or workers, or that keep a minimum of workers running. All others cost nothing. */

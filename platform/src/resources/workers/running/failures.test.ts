@@ -261,6 +261,7 @@ test("a worker that asked to be replaced gets nothing, however soon it asks agai
   const list = store.list.bind(store);
   // Reading the records takes a while, as in a busy database.
   await world.clock.advance(900);
+  world.services.workerRecords.instances.forget();
   store.list = async (listing) => {
     await open.promise;
     return list(listing);

@@ -1,5 +1,4 @@
 /** What the keeper of a machine does with workers: boots with a key, jobs and health, freezing, and counting failures. */
-
 import { holderName } from "../../../jobs/holder.ts";
 import { eachOf } from "../../../kernel/bounded.ts";
 import { sleep } from "../../../kernel/clock.ts";
@@ -16,6 +15,7 @@ import type { Item } from "../../../ports/store/collection.ts";
 import type { KeptEndpoint } from "../../endpoints/model.ts";
 import { resolveEnv } from "../../secrets/placeholders.ts";
 import { type KeptWorker, workerLifecycle } from "../model.ts";
+import { byId, type WorkerItem } from "../records.ts";
 import { type Booted, Booter } from "./booter.ts";
 import { isProven } from "./brake.ts";
 import { callOf } from "./call.ts";
@@ -24,7 +24,6 @@ import { CannotThaw, Freezer } from "./freezer.ts";
 import type { WorkerHandParts } from "./hand-parts.ts";
 import { Hindrances } from "./hindrances.ts";
 import { Patience } from "./patience.ts";
-import type { WorkerItem } from "./plan.ts";
 import { Rotation } from "./rotation.ts";
 
 /** A program that never got ready is not charged. */
@@ -289,6 +288,10 @@ export class WorkerHand implements Hand<KeptWorker> {
     await this.#follow(await this.#freezer.learn(worker, state, isRecovery));
   }
 
+  staysTakenUp({ doc }: WorkerItem, { state }: Instance): boolean {
+    return doc.state === "READY" && state === "running";
+  }
+
   /** Follows a program that this process did not see begin: reads its output and, if it is load-balanced, checks its health. */
   async #follow(worker: WorkerItem): Promise<void> {
     this.#parts.workerLog.follow(worker);
@@ -383,8 +386,8 @@ export class WorkerHand implements Hand<KeptWorker> {
     this.#rotation.leave(id, exit ? exitText(exit) : "ended");
   }
 
-  async own(): Promise<Map<string, WorkerItem>> {
-    return new Map((await this.#onRecord()).map((worker) => [worker.id, worker]));
+  async own(): Promise<ReadonlyMap<string, WorkerItem>> {
+    return byId(await this.#onRecord());
   }
 
   async #onRecord(): Promise<readonly WorkerItem[]> {

@@ -84,3 +84,32 @@ test("a changed endpoint is examined, and one that was not at rest is never take
   resting.lookAt(seen(), () => true);
   expect(resting.isStill("e", endpoint)).toBe(false);
 });
+
+/** Whether no endpoint has to be looked at, after all were at rest in an earlier look. */
+function areAllStill(next: Seen, book: object): boolean {
+  const resting = new Resting();
+  resting.lookAt(ALL_SEEN, () => true);
+  resting.noteAll(BOOK, true);
+  resting.lookAt(next, () => true);
+  return resting.areAllStill(book);
+}
+
+const ALL_SEEN = seen();
+const BOOK = {};
+
+test("while nothing at all changed, no endpoint is looked at", () => {
+  expect(areAllStill({ ...seen(), workers: ALL_SEEN.workers }, BOOK)).toBe(true);
+  expect(areAllStill({ ...seen(), workers: ALL_SEEN.workers }, {})).toBe(false);
+});
+
+test.each(changes)("%s makes the planner look at all endpoints", (_, next) => {
+  const { workers } = next.workers.get("e")?.[0] === worker && next.workers.get("e")?.length === 1 ? ALL_SEEN : next;
+  expect(areAllStill({ ...next, workers }, BOOK)).toBe(false);
+});
+
+test("a look in which one endpoint was not at rest does not speak for the next one", () => {
+  const resting = new Resting();
+  resting.lookAt(ALL_SEEN, () => true);
+  resting.noteAll(BOOK, false);
+  expect(resting.areAllStill(BOOK)).toBe(false);
+});

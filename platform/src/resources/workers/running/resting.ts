@@ -15,8 +15,17 @@ type RestSurvey = Pick<Survey, "workers" | "demand" | "live" | "roll">;
 
 const NO_WORKERS: readonly WorkerItem[] = [];
 
+/** All that a look at every endpoint depends on. */
+interface Look {
+  endpoints: object;
+  workers: object;
+  machines: string | undefined;
+}
+
 export class Resting {
   readonly #rests = new Map<string, Rest>();
+  /** The last look, if all endpoints were at rest in it. */
+  #calm: Look | undefined;
   #survey: RestSurvey | undefined;
   #isAtRest: (endpoint: Item<KeptEndpoint>) => boolean = () => false;
   #machines: string | undefined;
@@ -26,6 +35,22 @@ export class Resting {
     this.#machines = standingOf(survey);
     this.#survey = survey;
     this.#isAtRest = isAtRest;
+  }
+
+  /**
+   * Whether all endpoints are at rest as they were, so that none has to be looked at. `endpoints` is another object when one of them has
+   * changed.
+   */
+  areAllStill(endpoints: object): boolean {
+    const { demand, live, workers } = this.#survey!;
+    const calm = this.#calm;
+    if (demand.size > 0 || live.withStrangers.size > 0 || this.#machines === undefined) return false;
+    return calm?.endpoints === endpoints && calm.workers === workers && calm.machines === this.#machines;
+  }
+
+  /** Notes whether all endpoints were at rest in this look. */
+  noteAll(endpoints: object, areAtRest: boolean): void {
+    this.#calm = areAtRest ? { endpoints, workers: this.#survey!.workers, machines: this.#machines } : undefined;
   }
 
   /** Whether an endpoint that was at rest still is. */
@@ -48,10 +73,12 @@ export class Resting {
   }
 
   forget(id: string): void {
+    this.#calm = undefined;
     this.#rests.delete(id);
   }
 
   clear(): void {
+    this.#calm = undefined;
     this.#rests.clear();
   }
 }

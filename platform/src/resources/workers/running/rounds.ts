@@ -33,8 +33,15 @@ export class Rounds {
   sweep(endpoints: Iterable<string>, survey: Survey): void {
     this.#look(survey);
     this.#resting.lookAt(survey, this.#parts.planner.restIn(survey));
+    const { book } = this.#parts;
+    if (this.#resting.areAllStill(book.edition)) return;
+    let areAtRest = true;
     for (const id of endpoints)
-      if (!this.#resting.isStill(id, this.#parts.book.known(id))) this.#agenda.add(this.#accountOf(id), id);
+      if (!this.#resting.isStill(id, book.known(id))) {
+        areAtRest = false;
+        this.#agenda.add(this.#accountOf(id), id);
+      }
+    this.#resting.noteAll(book.edition, areAtRest);
   }
 
   /** Adds endpoints that something happened to before the view was taken. That may also have made room for others. */
