@@ -1,11 +1,16 @@
 /** The URLs of a server for this machine, for other nodes and for workers, stored for the command line while it runs. */
 import { rm } from "node:fs/promises";
-import { connect, isIP } from "node:net";
+import { connect, isIP, isIPv4 } from "node:net";
 import { networkInterfaces } from "node:os";
 import { join } from "node:path";
 import { readPrivate, replacePrivately } from "../kernel/private-file.ts";
 
-export const isLoopback = (host: string) => host === "localhost" || host === "::1" || host.startsWith("127.");
+export const isLoopback = (host: string) =>
+  host === "localhost" || host === "::1" || (isIPv4(host) && host.startsWith("127."));
+
+/** Whether only this machine reaches the server. A public URL elsewhere means that a proxy brings it the requests of others. */
+export const isOnlyHere = ({ host, publicUrl }: { host: string; publicUrl?: string | undefined }): boolean =>
+  isLoopback(host) && (publicUrl === undefined || isLoopback(hostIn(new URL(publicUrl))));
 
 /** A server that listens on all addresses is reachable from this machine at the loopback address. */
 export function urlOf(host: string, port: number | string): string {

@@ -25,7 +25,7 @@ import type { MachineKeys } from "../resources/secrets/machine-keys.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { App } from "./app.ts";
 import { openKubernetesMachine } from "./kubernetes-machine.ts";
-import { isLoopback, nodeUrlOf, outerAddress, publicIpIn, urlOf } from "./server-address.ts";
+import { isLoopback, isOnlyHere, nodeUrlOf, outerAddress, publicIpIn, urlOf } from "./server-address.ts";
 import type { Surroundings } from "./services.ts";
 
 type IsOwners = (account: string) => Promise<boolean>;
@@ -98,7 +98,7 @@ async function driversWith(
   parts: Surroundings & { isOwners: IsOwners },
   opened: AsyncDisposableStack,
 ): Promise<{ host: HostCompute; containers: DockerCompute }> {
-  if (isLoopback(settings.host) && (await accounts.list()).length <= 1) host.isolation.allowOwner();
+  if (isOnlyHere(settings) && (await accounts.list()).length <= 1) host.isolation.allowOwner();
   if (host.isolation.warning) parts.log.warn({}, host.isolation.warning);
   return { host, containers: opened.use(await openContainers(settings, machine, host, parts)) };
 }
@@ -121,7 +121,7 @@ export async function openHost(
     ...(failed && { failed }),
     gpus: settings.gpus,
     gpuTypes: gpuTypeIds(),
-    onLoopback: isLoopback(settings.host),
+    isOnlyHere: isOnlyHere(settings),
     unsandboxed: settings.sandbox === "optional",
     writableApp: settings.hostApp === "writable",
     library: fileURLToPath(new URL("../../../worker", import.meta.url)),

@@ -152,7 +152,7 @@ export const settingTable = {
     flag: "public-url",
     variable: "MILLRACE_PUBLIC_URL",
     value: "URL",
-    about: "base of the URLs in answers; default: the listening address",
+    about: "base of the URLs in answers; default: the listening address; one elsewhere means that others reach the server through a proxy",
     read: address,
   },
   domain: {
@@ -229,7 +229,7 @@ export const settingTable = {
     value: "MODE",
     default: "auto",
     about:
-      "auto offers the machine's GPUs, or virtual ones if it has none and the server listens on loopback; virtual always offers virtual ones; none offers none",
+      "auto offers the machine's GPUs, or virtual ones if it has none and only this machine reaches the server; virtual always offers virtual ones; none offers none",
     read: oneOf(["auto", "virtual", "none"]),
   },
   docker: {
@@ -246,7 +246,7 @@ export const settingTable = {
     value: "MODE",
     default: "auto",
     about:
-      "auto refuses programs and containers that cannot be isolated, except the owner's on a loopback server with one account; optional runs them all",
+      "auto refuses programs and containers that cannot be isolated, except the owner's where only this machine reaches the server and there is one account; optional runs them all",
     read: oneOf(["auto", "optional"]),
   },
   hostImages: {

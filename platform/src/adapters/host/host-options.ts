@@ -23,7 +23,7 @@ export interface HostOptions extends Omit<LauncherOptions, "key" | "isolation" |
   /** Names of the catalog's GPU types. */
   gpuTypes: readonly string[];
   /** Whether only this machine reaches the server, so that virtual GPUs mislead nobody. */
-  onLoopback: boolean;
+  isOnlyHere: boolean;
   /** Workers end by themselves after this many seconds without a server. */
   watchdogS: number;
   /** How much of the disk programs' output may use. */

@@ -55,7 +55,7 @@ export async function openParts(options: HostOptions): Promise<HostParts> {
   const cgroups = "cannot" in opened ? undefined : opened;
   const [network, gpus, images] = await Promise.all([
     openNetwork(options, { key, seed, sandboxed: launcher.sandboxed, isolation }),
-    findGpus({ mode: options.gpus, types: options.gpuTypes, mayBeVirtual: options.onLoopback }),
+    findGpus({ mode: options.gpus, types: options.gpuTypes, mayBeVirtual: options.isOnlyHere }),
     launcher.sandboxed ? VolumeImages.open(options.volumes) : undefined,
   ]);
   watchdog.traces = [...network.traces, ...(cgroups?.bases ?? [])];

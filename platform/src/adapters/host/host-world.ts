@@ -83,7 +83,7 @@ export const hostDefaults = (data: string): HostOptions => ({
   log: silentLog,
   gpus: "virtual",
   gpuTypes: ["NVIDIA L4"],
-  onLoopback: true,
+  isOnlyHere: true,
   unsandboxed: false,
   writableApp: false,
   library: join(import.meta.dirname, "../../../../worker"),
