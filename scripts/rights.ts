@@ -66,7 +66,8 @@ function usesOf(grant: string, names: readonly string[]): string {
 }
 
 export function withRights(text: string): string {
-  if (!RIGHTS.test(text) || !SCOPES.test(text)) throw new Error("docs/keys.md has no place for the rights or the scopes");
+  if (!RIGHTS.test(text) || !SCOPES.test(text))
+    throw new Error("docs/keys.md has no place for the rights or the scopes");
   return text
     .replace(SCOPES, (_all, begin, end) => `${begin}\n${scopesTable()}\n${end}`)
     .replace(RIGHTS, (_all, begin, end) => `${begin}\n${rightsTable()}\n${end}`);

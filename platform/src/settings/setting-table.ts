@@ -152,7 +152,8 @@ export const settingTable = {
     flag: "public-url",
     variable: "MILLRACE_PUBLIC_URL",
     value: "URL",
-    about: "base of the URLs in answers; default: the listening address; one elsewhere means that others reach the server through a proxy",
+    about:
+      "base of the URLs in answers; default: the listening address; one elsewhere means that others reach the server through a proxy",
     read: address,
   },
   domain: {
