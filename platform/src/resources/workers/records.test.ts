@@ -96,7 +96,7 @@ test("what another node wrote is seen within a second", async () => {
 
 test("records are read once a second, however often they are asked for", async () => {
   const store = new CountedStore();
-  const { records, clock, insert } = setup(store);
+  const { records, insert } = setup(store);
   await insert("a");
   await Promise.all([records.all(), records.all(), records.ofEndpoint("ep")]);
   await records.all();
