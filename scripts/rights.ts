@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { operations } from "../platform/src/contract.ts";
 import { type Operation, scopesOf } from "../platform/src/kernel/operation.ts";
 import { audiences, fieldsOf, type Right, rightOf, rights } from "../platform/src/kernel/rights.ts";
-import { grants } from "../platform/src/kernel/scope.ts";
+import { type acts, grants, type ScopedResource, scopedResources } from "../platform/src/kernel/scope.ts";
 
 const file = new URL("../docs/keys.md", import.meta.url);
 const RIGHTS = /(<!-- rights -->\n)[\s\S]*?(<!-- end of rights -->)/;
@@ -46,23 +46,50 @@ const WHOLE: Record<string, string> = {
   "read-only": "reads every resource; no secret's value, and runs nothing",
 };
 
-/** What each scope is for: the operations that need it, by name. */
-function scopesTable(): string {
-  const needing = (scope: string) =>
-    Object.entries(operations as Record<string, Operation>)
-      .filter(([, operation]) => scopesOf(operation).some((needed) => needed === scope))
-      .map(([name]) => `\`${name}\``);
-  const rows = grants.map((grant) => `| \`${grant}\` | ${WHOLE[grant] ?? usesOf(grant, needing(grant))} |`);
-  return ["| Scope | What it is for |", "|---|---|", ...rows, ""].join("\n");
-}
-
-const ACTS: Record<string, string> = {
-  "serverless:invoke": "submits jobs and calls endpoints (`/run`, `/runsync`, `/openai` and all others)",
+const OF_RESOURCES: Record<ScopedResource, string> = {
+  account: "the account, its people, audit log, events and limits; the owner's pages of the installation",
+  "api-keys": "API keys",
+  billing: "bills",
+  catalog: "GPU types, CPU flavors, data centers, prices, and public templates",
+  clusters: "clusters",
+  "network-volumes": "network volumes, their files, and S3 keys",
+  pods: "Pods, their logs and figures",
+  registries: "registries and delegations",
+  secrets: "names of secrets",
+  serverless: "endpoints, their workers, logs, releases and figures",
+  "ssh-keys": "SSH keys",
+  templates: "templates",
 };
 
-function usesOf(grant: string, names: readonly string[]): string {
-  const uses = [...(ACTS[grant] ? [ACTS[grant]] : []), ...(names.length > 0 ? [names.join(", ")] : [])];
-  return uses.length > 0 ? uses.join("; ") : "nothing yet";
+const ACTS: Record<(typeof acts)[number], string> = {
+  "serverless:invoke": "submits jobs and calls endpoints (`/run`, `/runsync`, `/openai` and all others)",
+  "pods:exec": "runs programs and shells in Pods",
+  "serverless:exec": "runs programs and shells in workers",
+  "installation:metrics": "reads the figures of the whole installation at `/metrics`; a key of the first account",
+};
+
+/** What each scope is for. */
+function scopesTable(): string {
+  const isNeeded = (scope: string) =>
+    Object.values(operations as Record<string, Operation>).some((operation) =>
+      scopesOf(operation).some((needed) => needed === scope),
+    );
+  const ofResource = (resource: ScopedResource) => [
+    [`${resource}:read`, `reads ${OF_RESOURCES[resource]}`],
+    [
+      `${resource}:write`,
+      isNeeded(`${resource}:write`) ? "creates, changes and deletes them, and reads them" : "nothing more yet",
+    ],
+  ];
+  const scopes = [...Object.entries(WHOLE), ...scopedResources.flatMap(ofResource), ...Object.entries(ACTS)];
+  const missing = grants.filter((grant) => !scopes.some(([scope]) => scope === grant));
+  if (missing.length > 0) throw new Error(`nothing says what these scopes are for: ${missing.join(", ")}`);
+  return [
+    "| Scope | What it is for |",
+    "|---|---|",
+    ...scopes.map(([scope, use]) => `| \`${scope}\` | ${use} |`),
+    "",
+  ].join("\n");
 }
 
 export function withRights(text: string): string {

@@ -18,7 +18,7 @@ export const scopedResources = [
 export type ScopedResource = (typeof scopedResources)[number];
 
 /** Rights that are neither reads nor writes. No other scope includes them. */
-const acts = ["serverless:invoke", "pods:exec", "serverless:exec", "installation:metrics"] as const;
+export const acts = ["serverless:invoke", "pods:exec", "serverless:exec", "installation:metrics"] as const;
 
 /** What an operation needs. */
 export type Scope = `${ScopedResource}:read` | `${ScopedResource}:write` | (typeof acts)[number];
