@@ -5,7 +5,8 @@ import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
 import { podName } from "../src/adapters/kubernetes/kube-objects.ts";
 import type { KubernetesOptions } from "../src/adapters/kubernetes/kubernetes-compute.ts";
-import type { Instance, InstanceSpec } from "../src/ports/compute/compute.ts";
+import { stay } from "../src/kernel/clock.ts";
+import { type Instance, type InstanceSpec, PlaceGone } from "../src/ports/compute/compute.ts";
 import { newId, type Step, seen } from "../src/ports/compute/conformance-world.ts";
 import { kubernetesProgram, NAMESPACE, openApi, openDriver } from "./kubernetes-world.ts";
 
@@ -54,7 +55,7 @@ test("a Pod that somebody deletes ends with its exit, which stays to be read", a
   const { compute, api, is, running } = await setup();
   const id = await running();
   await api.call("DELETE", `${pods()}/${podName(id)}`);
-  expect((await is(id, "exited")).exit).toMatchObject({ code: 0 });
+  expect((await is(id, "exited")).exit).toMatchObject({ code: 0, cause: "ended-outside" });
   expect((await compute.list()).map((one) => one.state)).toEqual(["exited"]);
 });
 
@@ -66,6 +67,21 @@ test("an evicted Pod has lost its place, and says that its node is being drained
   await api.call("POST", `${pods()}/${podName(id)}/eviction`, { body });
   const { exit } = await is(id, "exited");
   expect(exit).toMatchObject({ isLost: true, reason: expect.stringContaining("its node is being drained") });
+});
+
+test("a start on a node that was cordoned a moment ago is refused at once, so that it is placed elsewhere", async () => {
+  const { compute, api, spec } = await setup();
+  const cordon = (unschedulable: boolean) =>
+    api.call("PATCH", "/api/v1/nodes/node-b", { body: { spec: { unschedulable } } });
+  await cordon(true);
+  try {
+    while ((await compute.capacity()).length > 1) await stay(50);
+    const refusal = await compute.start(newId(), spec([], { box: "node-b" })).catch((error: unknown) => error);
+    expect(refusal).toBeInstanceOf(PlaceGone);
+    expect(refusal).toMatchObject({ message: "node node-b takes no new Pods: it is cordoned" });
+  } finally {
+    await cordon(false);
+  }
 });
 
 test("a node that no longer answers loses its Pods, and they are removed without it", async () => {

@@ -1,6 +1,13 @@
 /** What the nodes of the cluster have for instances: allocatable resources, less what other Pods have asked for, as boxes. */
 import type { Clock } from "../../kernel/clock.ts";
-import { type Box, type GpuStock, type GpuWish, type InstanceSpec, StartRefused } from "../../ports/compute/compute.ts";
+import {
+  type Box,
+  type GpuStock,
+  type GpuWish,
+  type InstanceSpec,
+  PlaceGone,
+  StartRefused,
+} from "../../ports/compute/compute.ts";
 import { isForbidden, type KubeApi } from "./kube-api.ts";
 import { isReady, type KubeList, label, type Node, type Pod, type Quantities, quantity } from "./kube-objects.ts";
 import { instanceOf, noteOf } from "./pod-state.ts";
@@ -44,13 +51,25 @@ export class KubeCapacity {
     return boxes.filter(({ vcpu, memoryMb, diskGb }) => vcpu > 0 && memoryMb > 0 && diskGb > 0);
   }
 
-  /** Nodes that take new Pods. A taint for GPUs is one that Pods with GPUs tolerate. */
+  /** Nodes that take new Pods. */
   usable(): Node[] {
-    return this.#parts.nodes().filter((node) => {
-      const { unschedulable = false, taints = [] } = node.spec;
-      const isKept = taints.some(({ key, effect }) => effect !== "PreferNoSchedule" && key !== this.#parts.gpuResource);
-      return isReady(node) && !unschedulable && !isKept;
-    });
+    return this.#parts.nodes().filter((node) => this.#closedBy(node) === undefined);
+  }
+
+  /** In words, why a node takes no new Pods. A taint for GPUs is one that Pods with GPUs tolerate. */
+  #closedBy(node: Node): string | undefined {
+    const { unschedulable = false, taints = [] } = node.spec;
+    if (unschedulable) return "it is cordoned";
+    const kept = taints.find(({ key, effect }) => effect !== "PreferNoSchedule" && key !== this.#parts.gpuResource);
+    if (!isReady(node)) return "it does not answer";
+    return kept && `it has the taint ${kept.key}`;
+  }
+
+  /** A node that was just cordoned may still be known as free. Its Pod would wait there in vain. */
+  #checkNode(box: string): void {
+    const node = this.#parts.nodes().find(({ metadata }) => metadata.name === box);
+    const closed = node ? this.#closedBy(node) : "it is not there any more";
+    if (closed !== undefined) throw new PlaceGone(`node ${box} takes no new Pods: ${closed}`);
   }
 
   #boxOf(node: Node, used: Record<string, number>): Box {
@@ -88,6 +107,7 @@ export class KubeCapacity {
 
   /** Refuses what no node has free, so that nobody waits for it in vain. */
   async check({ gpu, box }: Wanting, starting: readonly Wanting[]): Promise<void> {
+    if (box !== undefined) this.#checkNode(box);
     if (!gpu) return;
     const { type, count } = gpu;
     const boxes = (await this.boxes()).filter(({ id }) => box === undefined || id === box);

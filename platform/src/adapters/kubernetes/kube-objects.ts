@@ -130,6 +130,8 @@ export const note = {
   sizeGb: "millrace.dev/size-gb",
   shared: "millrace.dev/shared",
   removing: "millrace.dev/removing",
+  /** That Millrace itself asked it to end. */
+  stopping: "millrace.dev/stopping",
   /** Why it will never begin, as `code message`. */
   refused: "millrace.dev/refused",
 } as const;

@@ -49,8 +49,10 @@ export class PodEnd {
     const late = new AbortController();
     const timer = clock.after(Math.max(graceMs, 1), () => late.abort());
     try {
+      const spec = graceMs > 0 && { spec: { activeDeadlineSeconds: 1 } };
+      const metadata = { annotations: { [note.stopping]: "true" } };
+      await api.call("PATCH", pathOf(pod), { body: { metadata, ...spec } }).catch(unlessNotFound);
       if (graceMs > 0) {
-        await api.call("PATCH", pathOf(pod), { body: { spec: { activeDeadlineSeconds: 1 } } }).catch(unlessNotFound);
         await this.#until(id, (now) => !this.#isAlive(now), late.signal);
       }
       const now = this.#parts.pod(id);

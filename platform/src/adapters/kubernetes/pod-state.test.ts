@@ -60,6 +60,14 @@ describe("an exit", () => {
     expect(instanceOf(pod({ phase: "Failed", ...main(state) }), here).exit).toEqual({ code: 1, at: now });
   });
 
+  test("of a Pod that somebody deleted says so, unless Millrace itself ends it", () => {
+    const deleted = { deletionTimestamp: ENDED };
+    const status = { phase: "Failed" as const, ...ended(143) };
+    expect(instanceOf(pod(status, deleted), here).exit).toMatchObject({ cause: "ended-outside" });
+    const asked = { ...deleted, annotations: { [note.stopping]: "true" } };
+    expect(instanceOf(pod(status, asked), here).exit).not.toHaveProperty("cause");
+  });
+
   test("after a stop has no other reason, although Kubernetes calls that a deadline", () => {
     const stopped = pod({
       phase: "Failed",

@@ -219,6 +219,8 @@ function exitOf(pod: Pod, main: ContainerStatus | undefined, { isNodeThere, now,
   if (outside) return { ...ended, reason: outside, isLost: true };
   if (terminated.reason === "ContainerStatusUnknown")
     return { code: null, at, isLost: true, reason: "its node does not know how it ended" };
+  if (metadata.deletionTimestamp !== undefined && noteOf(pod, "stopping") === undefined)
+    return { ...ended, reason: "its Kubernetes Pod was deleted by someone else", cause: "ended-outside" };
   // The message of a program that ran is its own, from a file that it may write, so it is no reason.
   return ended;
 }
