@@ -76,7 +76,7 @@ const alive = () =>
 function rulesOf(node: string): string {
   const here = alive().filter(({ spec, status }) => spec.nodeName === node && isIPv4(status!.podIP!));
   const chains: string[] = [];
-  const jumps: string[] = [];
+  const jumps: Record<"Ingress" | "Egress", string[]> = { Ingress: [], Egress: [] };
   for (const [index, pod] of here.entries())
     for (const direction of ["Ingress", "Egress"] as const) {
       const selecting = policies.copy
@@ -91,7 +91,7 @@ function rulesOf(node: string): string {
       const name = `pod${index}_${direction}`;
       const rules = selecting.flatMap((policy) => allowed(policy, direction));
       chains.push(`chain ${name} {\n${[...rules, "reject"].map((rule) => `    ${rule}`).join("\n")}\n  }`);
-      jumps.push(`ip ${direction === "Ingress" ? "daddr" : "saddr"} ${pod.status!.podIP} jump ${name}`);
+      jumps[direction].push(`ip ${direction === "Ingress" ? "daddr" : "saddr"} ${pod.status!.podIP} jump ${name}`);
     }
   return [
     "table inet millrace_policies",
@@ -99,10 +99,15 @@ function rulesOf(node: string): string {
     "table inet millrace_policies {",
     ...chains.map((chain) => `  ${chain}`),
     // A chain returns to the next jump, so a packet between two Pods has to be allowed by both.
-    `  chain forward {\n    type filter hook forward priority 10; policy accept;\n    ct state established,related accept\n${jumps.map((jump) => `    ${jump}`).join("\n")}\n  }`,
+    hooked("forward", [...jumps.Ingress, ...jumps.Egress]),
+    // What a Pod sends to its own node is not forwarded.
+    hooked("input", jumps.Egress),
     "}\n",
   ].join("\n");
 }
+
+const hooked = (hook: string, jumps: readonly string[]) =>
+  `  chain ${hook} {\n    type filter hook ${hook} priority 10; policy accept;\n    ct state established,related accept\n${jumps.map((jump) => `    ${jump}`).join("\n")}\n  }`;
 
 function allowed({ metadata, spec }: Policy, direction: "Ingress" | "Egress"): string[] {
   const side = direction === "Ingress" ? "saddr" : "daddr";
