@@ -4,6 +4,7 @@ import { channel } from "node:diagnostics_channel";
 import { flushCompileCache } from "node:module";
 import { isLoopback, nodeUrlOf } from "@millrace/platform/composition/server-address.ts";
 import { holding, realClock } from "@millrace/platform/kernel/clock.ts";
+import { floating } from "@millrace/platform/kernel/floating.ts";
 import { allSettings } from "@millrace/platform/settings/settings.ts";
 import { Command } from "commander";
 import { type EmulationFlags, openEmulated } from "./emulation.ts";
@@ -52,6 +53,10 @@ export function serveCommand(): Command {
       const said = signal === "SIGINT" ? server.ending().then(sayEnding) : Promise.resolve();
       said.then(end).then(() => exit(0), failed);
     };
+    // The log says what came of it.
+    process.on("SIGUSR2", () =>
+      floating(server.readLogLevel(), (error) => server.log.error({ err: error }, "no log level")),
+    );
     process.once("SIGTERM", endBySignal);
     process.on("SIGINT", endBySignal);
     if (server.newOwnerKey) {

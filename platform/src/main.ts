@@ -7,6 +7,7 @@ import { Argon2Passwords } from "./adapters/crypto/argon2-passwords.ts";
 import { createPost } from "./adapters/http/webhook-post.ts";
 import { missingText } from "./adapters/sqlite/damage-report.ts";
 import type { App } from "./composition/app.ts";
+import { openAuditLines } from "./composition/audit-lines.ts";
 import { Certificates, certificateFiles } from "./composition/certificates.ts";
 import { consoleFolder } from "./composition/console-folder.ts";
 import { connectionsWithin, descriptorLimit } from "./composition/descriptor-limit.ts";
@@ -20,6 +21,7 @@ import {
   real,
 } from "./composition/installation.ts";
 import { listenTrouble } from "./composition/listen-trouble.ts";
+import { changeLevel } from "./composition/log-level.ts";
 import { openMetricsPort } from "./composition/metrics-port.ts";
 import { announce, nodeUrlOf, urlOf } from "./composition/server-address.ts";
 import type { Surroundings } from "./composition/services.ts";
@@ -55,12 +57,15 @@ export { ownerKeyFile } from "./composition/server-address.ts";
 export type { Settings };
 
 /** Lines go to standard error. Standard output is for people and for scripts that wait for "listening on". */
-function createLog(level: string): Log {
+function createLog(level: string): ChangeableLog {
   const destination = pino.destination({ dest: 2, sync: false, maxLength: UNWRITTEN_LOG });
   // The disk is full or nobody reads the stream. Reporting that there would fail in the same way.
   destination.on("error", () => {});
   return pino({ level, base: undefined, timestamp: pino.stdTimeFunctions.isoTime }, destination);
 }
+
+/** A log whose level can be changed while the server runs. */
+type ChangeableLog = Log & { level: string };
 
 /** Lines that cannot be written now are kept up to this many bytes. */
 const UNWRITTEN_LOG = 4 * MIB;
@@ -78,6 +83,8 @@ export interface RunningServer extends AsyncDisposable {
   log: Log;
   /** Says what a shutdown would wait for now, in words for the person who starts it. */
   ending(): Promise<string>;
+  /** Reads the level of the log anew. Returns it, or undefined if the log is not the server's own. */
+  readLogLevel(): Promise<string | undefined>;
 }
 
 /** With an emulation, the server has the machine, the clock and the operations of the emulator. */
@@ -86,7 +93,8 @@ export async function serve(
   given: Partial<Surroundings> = {},
   emulation?: Emulation,
 ): Promise<RunningServer> {
-  const around = { ...real, log: given.log ?? createLog(settings.logLevel), ...given };
+  const own = given.log ? undefined : createLog(settings.logLevel);
+  const around = { ...real, ...given, log: given.log ?? own! };
   const duties = new Duties(around);
   const { failed } = duties;
   const parts = { ...around, duties, failed };
@@ -144,6 +152,7 @@ export async function serve(
     url: nodeUrl,
     workerUrl: () => settings.workerUrl ?? settings.publicUrl ?? nodeUrl(),
   };
+  opened.use(await openAuditLines(settings, installation, { ...parts, instruments, node: nodeId }));
   const traces = await openTraces(settings, { ...parts, instruments, node: nodeId, version });
   opened.use(traces);
   const allowPrivate = settings.webhookPrivate === "allow";
@@ -189,9 +198,10 @@ export async function serve(
   const signInLink = newOwnerKey && (await makeLink());
   const running = opened.move();
   const computes = here.machines.map(({ compute }) => compute);
+  const readLogLevel = () => (own ? changeLevel(own, settings) : Promise.resolve(undefined));
   const ending = async () => endingText(await countUnderWay(queue, computes));
   return {
-    ...{ url, secureUrl, newOwnerKey, signInLink, makeSignInLink: makeLink, log: parts.log, ending },
+    ...{ url, secureUrl, newOwnerKey, signInLink, makeSignInLink: makeLink, log: parts.log, ending, readLogLevel },
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
 }

@@ -46,9 +46,16 @@ const ADAPTER = /^platform\/src\/(adapters\/|ports\/[^/]+\/(memory|fake)-)/;
 /** The files that choose adapters. */
 const CHOOSING = [
   "main",
-  ...["storage", "installation", "this-machine", "kubernetes-machine", "emulator", "emulator-state", "traces"].map(
-    (name) => `composition/${name}`,
-  ),
+  ...[
+    "storage",
+    "installation",
+    "this-machine",
+    "kubernetes-machine",
+    "emulator",
+    "emulator-state",
+    "traces",
+    "audit-lines",
+  ].map((name) => `composition/${name}`),
   ...["backup", "restore", "check", "reading"].map((name) => `composition/backup/${name}`),
 ].map((name) => `${PLATFORM}${name}.ts`);
 

@@ -117,6 +117,8 @@ export interface WorldOptions {
   frozenMb?: number;
   metricsEndpoints?: number;
   tracing?: Tracing;
+  /** Whether the log has lines of the level debug too. */
+  logsDebug?: boolean;
   quotas?: Quotas;
   uniqueNames?: boolean;
   signals?: MemorySignals;
@@ -159,6 +161,7 @@ export async function setup({
   frozenMb,
   metricsEndpoints,
   tracing,
+  logsDebug = false,
   quotas,
   uniqueNames = true,
   nodeName,
@@ -170,7 +173,7 @@ export async function setup({
 }: WorldOptions = {}): Promise<World> {
   const clock = found?.clock ?? new WatchedClock(startsAt);
   const random = found?.random ?? new SeededRandom(1);
-  const { log, logged } = recordingLog();
+  const { log, logged } = recordingLog(logsDebug);
   const vault = new EnvelopeVault([new SeededRandom(1).bytes(32)], random);
   const queue = found?.queue ?? new MemoryQueue(clock);
   const logs = found?.logs ?? new MemoryLogs();
@@ -332,10 +335,11 @@ function raw(port: number, request: string): Promise<string> {
   return promise;
 }
 
-export function recordingLog(): { log: Log; logged: string[] } {
+export function recordingLog(logsDebug = false): { log: Log; logged: string[] } {
   const logged: string[] = [];
   const write = (fields: object, message: string) => void logged.push(JSON.stringify({ message, ...fields }, spellOut));
-  return { log: { info: write, warn: write, error: write }, logged };
+  const debug = { debug: write, isLevelEnabled: () => true };
+  return { log: { info: write, warn: write, error: write, ...(logsDebug && debug) }, logged };
 }
 
 /** JSON shows nothing of an error, so this spells out its message, stack and cause, as a log does. */

@@ -44,6 +44,8 @@ export class Instruments {
   readonly requests = new RequestCounts();
   readonly jobs = new JobCounts();
   readonly starts = new StartCounts();
+  /** Lines of the audit log for a file or syslog. */
+  readonly auditLines = { written: 0, lost: 0 };
   /** Spans of traces. */
   readonly spans = { sent: 0, dropped: 0 };
   readonly store: CallTimes;

@@ -1,5 +1,7 @@
 /** The settings of logs and metrics, a part of the table of all settings. */
-import { address, headers, listener, oneOf, share, whole } from "./setting-values.ts";
+import { address, folder, headers, listener, oneOf, share, syslog, whole } from "./setting-values.ts";
+
+const LOG_LEVELS = ["debug", "info", "warn", "error", "silent"] as const;
 
 export const logSettings = {
   logFileMb: {
@@ -50,13 +52,28 @@ export const logSettings = {
     about: "the audit log of an account keeps changes this long, and at most 100,000 of them",
     read: whole(1, 3650),
   },
+  auditFile: {
+    flag: "audit-file",
+    variable: "MILLRACE_AUDIT_FILE",
+    value: "FILE",
+    about: "file to which the audit log of all accounts is also written, a JSON object a line (docs/audit.md)",
+    read: folder,
+  },
+  auditSyslog: {
+    flag: "audit-syslog",
+    variable: "MILLRACE_AUDIT_SYSLOG",
+    value: "URL",
+    about: "syslog server to which it is also sent, such as udp://10.0.0.9:514 or tcp://10.0.0.9:601",
+    read: syslog,
+  },
   logLevel: {
     flag: "log-level",
     variable: "MILLRACE_LOG_LEVEL",
     value: "LEVEL",
     default: "info",
-    about: "level of the server's own log: debug, info, warn, error or silent",
-    read: oneOf(["debug", "info", "warn", "error", "silent"]),
+    about:
+      "level of the server's own log: debug, info, warn, error or silent; it can be changed while the server runs (docs/operating.md)",
+    read: oneOf(LOG_LEVELS),
   },
   tracesUrl: {
     flag: "traces-url",

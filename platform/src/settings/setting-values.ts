@@ -73,6 +73,12 @@ export function hostAndPort(given: string): { host: string; port?: number } {
   return { host, ...(port !== undefined && { port: Number(port) }) };
 }
 
+export function syslog(given: string): { protocol: "udp" | "tcp"; host: string; port: number } {
+  const [, protocol, at = ""] = /^(udp|tcp):\/\/(.+)$/.exec(given) ?? [];
+  if (protocol === undefined) throw new Error("must be an address such as udp://10.0.0.9:514 or tcp://10.0.0.9:601");
+  return { protocol: protocol as "udp" | "tcp", ...listener(at) };
+}
+
 export function share(given: string): number {
   const value = /^(?:0|1|0?\.\d{1,6}|1\.0+)$/.test(given) ? Number(given) : Number.NaN;
   if (!(value >= 0 && value <= 1)) throw new Error("must be a number from 0 to 1 such as 0.05");

@@ -179,7 +179,9 @@ export class Pipeline {
     reply: Reply,
     work: (caller: Caller, memory: RequestMemory) => Promise<unknown>,
   ): Promise<Reply> {
-    const startedMs = surface.logged ? this.#clock.monotonic() : 0;
+    // Surfaces with very many requests are logged only while somebody looks for a fault.
+    const isLogged = surface.logged || this.#log.isLevelEnabled?.("debug") === true;
+    const startedMs = isLogged ? this.#clock.monotonic() : 0;
     const id = requestId(this.#random);
     reply.header("X-Request-Id", id);
     const traced = this.#tracing?.begin(request.headers.traceparent);
@@ -203,7 +205,11 @@ export class Pipeline {
     } finally {
       memory?.[Symbol.dispose]();
       if (traced) endSpan(traced, request, reply, { id, caller });
-      if (surface.logged) this.#logRequest(request, reply, { id, caller, ms: this.#clock.monotonic() - startedMs });
+      if (isLogged) {
+        const write: Log["info"] = (fields, text) =>
+          surface.logged ? this.#log.info(fields, text) : this.#log.debug?.(fields, text);
+        this.#logRequest(write, request, reply, { id, caller, ms: this.#clock.monotonic() - startedMs });
+      }
     }
   }
 
@@ -237,15 +243,39 @@ export class Pipeline {
     return id;
   }
 
-  #logRequest(request: Request, reply: Reply, { id, caller, ms }: { id: string; caller?: Caller; ms: number }) {
+  #logRequest(
+    write: Log["info"],
+    request: Request,
+    reply: Reply,
+    { id, caller, ms }: { id: string; caller: Caller | undefined; ms: number },
+  ) {
     // The log gets the path without its query, which may carry a key (`?api_key=`), and never a header or a body.
-    const path = request.url.split("?", 1)[0];
+    const path = request.url.split("?", 1)[0]!;
     const who = caller && !caller.anonymous && { account: caller.account, key: caller.key };
-    this.#log.info(
-      { requestId: id, method: request.method, path, status: reply.status, ms: Math.round(ms), ...who },
-      "request",
-    );
+    const { method } = request;
+    const about = idsOf((reply.raw as CountedResponse).counts?.route, path, reply);
+    write({ requestId: id, method, path, status: reply.status, ms: Math.round(ms), ...about, ...who }, "request");
   }
+}
+
+/** What the parameters of a path are called in the log, by the path in front of them if that says what they are. */
+const LOGGED_AS: Readonly<Record<string, string>> = {
+  "{endpoint_id}": "endpoint",
+  "{job_id}": "job",
+  "/v2/serverless/{id}": "endpoint",
+  "/v2/pods/{id}": "pod",
+};
+
+/** The ids of a request, so that the lines about one job or endpoint can be found. */
+function idsOf(route: string | undefined, path: string, { headers }: Reply): Record<string, string> {
+  const ids: Record<string, string> = {};
+  const parts = path.split("/");
+  for (const [place, part] of (route ?? "").split("/").entries()) {
+    const name = LOGGED_AS[part] ?? (place === 3 ? LOGGED_AS[route!.split("/").slice(0, 4).join("/")] : undefined);
+    if (name !== undefined && part.startsWith("{") && parts[place]) ids[name] = parts[place];
+  }
+  const made = headers["X-Job-Id"];
+  return typeof made === "string" ? { ...ids, job: made } : ids;
 }
 
 /** An answer that was begun early has its status in the response alone. */

@@ -60,6 +60,10 @@ export function nodeSamples(parts: NodeParts, { process, disk }: SystemFigures):
       millrace_data_disk_free_bytes: one(disk.freeBytes),
       millrace_data_disk_bytes: one(disk.totalBytes),
     }),
+    millrace_audit_lines_total: [
+      [{ result: "written" }, instruments.auditLines.written],
+      [{ result: "lost" }, instruments.auditLines.lost],
+    ],
     millrace_trace_spans_total: [
       [{ result: "sent" }, instruments.spans.sent],
       [{ result: "dropped" }, instruments.spans.dropped],

@@ -111,6 +111,10 @@ export const metricTable = {
     ...{ type: "gauge", of: "node" },
     about: "1 if the figures of the installation could be read. 0 if the database was away, and they are missing.",
   },
+  millrace_audit_lines_total: {
+    ...{ type: "counter", of: "node", labels: ["result"] },
+    about: "Lines of the [audit log](audit.md) for a file or syslog: `written`, or `lost`.",
+  },
   millrace_trace_spans_total: {
     ...{ type: "counter", of: "node", labels: ["result"] },
     about: "Spans of [traces](traces.md): `sent` to the collector, or `dropped` because it did not take them.",
