@@ -9,7 +9,11 @@ folder=$1 launcher=$2 cgroups=$3 steps=$4
 shift 4
 
 IFS=:
-for cgroup in $cgroups; do echo 0 >"$cgroup/cgroup.procs" || exit 125; done
+for cgroup in $cgroups; do
+  # See `launch.sh`.
+  if [ -e "$cgroup/tasks" ]; then file=tasks; else file=cgroup.procs; fi
+  echo 0 >"$cgroup/$file" || exit 125
+done
 unset IFS
 # The end of an instance is recorded first, and then everything in its groups is killed. So this process either sees the record or is
 # killed.

@@ -60,7 +60,7 @@ export async function openParts(options: HostOptions): Promise<HostParts> {
   ]);
   watchdog.traces = [...network.traces, ...(cgroups?.bases ?? [])];
   if (images && "cannot" in images) options.log.warn({}, `volumes are not held to their sizes: ${images.cannot}`);
-  const disks = usable(images) && (await VolumeImages.open(join(folder, DISKS), { copies: clock }));
+  const disks = usable(images) && (await VolumeImages.open(join(folder, DISKS), { ahead: clock }));
   const scratches = new Scratches(folder, usable(disks), (text) => options.log.warn({}, text));
   const exec = await HostExec.open({ launcher, cgroups, clock });
   const stats = new HostStats({ cgroups, gpus, launcher, clock });

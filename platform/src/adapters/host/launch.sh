@@ -20,7 +20,12 @@ echo "$stat" >"$folder/identity"
   (
     exec >&9 2>&9 9>&-
     IFS=:
-    for cgroup in $cgroups; do echo 0 >"$cgroup/cgroup.procs" || exit 125; done
+    for cgroup in $cgroups; do
+      # Version 1 has this file too, and moving one thread by it takes no lock of the whole machine, which would take milliseconds each time.
+      # This shell has one thread.
+      if [ -e "$cgroup/tasks" ]; then file=tasks; else file=cgroup.procs; fi
+      echo 0 >"$cgroup/$file" || exit 125
+    done
     unset IFS
     ulimit -c 0
     # The server has raised its own limit on open files to the maximum. Programs that close every possible descriptor would take minutes

@@ -109,6 +109,8 @@ done
 # that starts now finds the watchdog and ends it first.
 if [ -z "$(running)" ] && ! server_lives; then
   for base in "$@"; do rmdir "$base"/*/ "$base"; done
+  # Disks that were mounted ahead. Disks of Pods that have ended are among them, and the next start mounts those again.
+  umount "$folder"/.disks/.ready-*/
   if [ -n "$bridge" ]; then
     # Reads the kernel's list, since /sys may show the links of another network namespace.
     sed -n "s/^ *\(${bridge}g[0-9]*\):.*/\1/p" /proc/self/net/dev | while read -r group; do

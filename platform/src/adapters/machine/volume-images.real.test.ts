@@ -1,5 +1,5 @@
 /** Volumes with a file system of their own survive a restart of the machine, a crash and an upgrade. */
-import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
@@ -117,33 +117,69 @@ test("one that nobody uses rests when the server ends, and is there again when i
   expect(await readFile(join(await world.at("v"), "file"), "utf8")).toBe("kept");
 });
 
-test("copies are disks of their own: several are mounted at once, none takes the room of its log, and the next lies ready", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "millrace-copies-"));
+/** Disks of programs that stay, which never grow. */
+async function disks() {
+  const folder = await mkdtemp(join(tmpdir(), "millrace-disks-"));
   const clock = new FakeClock();
-  const images = (await VolumeImages.open(folder, { copies: clock })) as VolumeImages;
-  const ids = ["a", "b", "c"];
-  const lying = async () => (await readdir(join(folder, ".copies"))).length;
+  const open = async () => (await VolumeImages.open(folder, { ahead: clock })) as VolumeImages;
+  const ready = async () => (await readdir(join(folder, ".images"))).filter((name) => name.startsWith(".ready-"));
+  const mounted = async () => {
+    const text = await readFile("/proc/mounts", "utf8");
+    return text.split("\n").filter((line) => line.includes(folder)).length;
+  };
+  return { folder, clock, open, ready, mounted };
+}
+
+test("disks lie ready, mounted and apart from each other, and take no megabyte before somebody writes", async () => {
+  const { folder, clock, open, ready, mounted } = await disks();
+  const images = await open();
+  const ids = ["a", "b", "c", "d"];
   try {
-    for (const id of ids.slice(0, 2)) {
-      await images.make(id, 1);
+    await images.make("a", 1);
+    expect(await ready()).toEqual([]);
+    for (const many of [1, 2, 2]) {
+      await clock.advance(1_000);
+      await expect.poll(async () => (await ready()).length, { timeout: 60_000 }).toBe(many);
+      await expect.poll(mounted, { timeout: 60_000 }).toBe(many + 1);
+    }
+    for (const id of ids.slice(1)) await images.make(id, 1);
+    for (const id of ids) {
+      expect(await readdir(await images.mount(id))).toEqual([]);
+      expect((await images.sizeOf(id))!.bytes).toBe(2 ** 30);
+      expect((await images.sizeOf(id))!.takenBytes).toBeLessThan(2 ** 20);
       await writeFile(join(await images.mount(id), "file"), id);
     }
-    expect(await lying()).toBe(1);
-    await clock.advance(1_000);
-    await expect.poll(lying, { timeout: 60_000 }).toBe(2);
-    await images.make("c", 1);
-    expect(await lying()).toBe(1);
-    await writeFile(join(await images.mount("c"), "file"), "c");
-    for (const id of ids) {
-      expect(await readFile(join(folder, id, "file"), "utf8")).toBe(id);
-      expect((await images.sizeOf(id))!.bytes).toBe(2 ** 30);
-      expect((await images.sizeOf(id))!.takenBytes).toBeLessThan(8 * 2 ** 20);
-    }
-    expect(await images.list()).toEqual(ids);
+    for (const id of ids) expect(await readFile(join(folder, id, "file"), "utf8")).toBe(id);
+    expect((await images.list()).toSorted()).toEqual(ids);
+    await runTool("umount", [await images.mount("b")]);
+    expect(await readFile(join(await images.mount("b"), "file"), "utf8")).toBe("b");
   } finally {
     await images[Symbol.asyncDispose]();
     for (const id of ids) await images.remove(id);
-    expect((await readdir(folder)).includes(".copies")).toBe(false);
+    expect(await mounted()).toBe(0);
+    expect(await readdir(folder)).toEqual([".images"]);
+    await rm(folder, { recursive: true });
+  }
+});
+
+test("what a killed server had ready is gone, and what it had given away is kept", async () => {
+  const { folder, clock, open, ready, mounted } = await disks();
+  await (await open()).make("given", 1);
+  await clock.advance(1_000);
+  await expect.poll(mounted, { timeout: 60_000 }).toBe(2);
+  await writeFile(join(folder, "given", "file"), "kept");
+  // Killed after the link was made, and before the disk had its name.
+  await symlink((await ready())[0]!, join(folder, "half"));
+  const next = await open();
+  try {
+    expect([await ready(), await mounted(), await next.list()]).toEqual([[], 1, ["given"]]);
+    expect(await readFile(join(await next.mount("given"), "file"), "utf8")).toBe("kept");
+    await next.make("half", 1);
+    expect(await readdir(await next.mount("half"))).toEqual([]);
+  } finally {
+    await next[Symbol.asyncDispose]();
+    for (const id of ["given", "half"]) await next.remove(id);
+    expect(await mounted()).toBe(0);
     await rm(folder, { recursive: true });
   }
 });

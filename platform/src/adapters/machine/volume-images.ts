@@ -1,12 +1,28 @@
 /** Volumes as files with a file system of their own, mounted at the volume's folder, which limits how much programs can write. */
-import { chmod, mkdir, mkdtemp, open, readdir, readFile, realpath, rename, rm, stat, truncate } from "node:fs/promises";
+import { statSync } from "node:fs";
+import {
+  chmod,
+  mkdir,
+  mkdtemp,
+  open,
+  readdir,
+  readFile,
+  readlink,
+  realpath,
+  rename,
+  rm,
+  rmdir,
+  stat,
+  symlink,
+  truncate,
+} from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../kernel/clock.ts";
 import { ifNotThere } from "../../kernel/not-there.ts";
 import { OneAtATimeEach } from "../../kernel/one-at-a-time.ts";
 import { runTool } from "./forker.ts";
-import { ImageCopies } from "./image-copies.ts";
 import { parseMounts } from "./mounts.ts";
+import { ReadyDisks } from "./ready-disks.ts";
 import { find } from "./tools.ts";
 
 const GB = 2 ** 30;
@@ -14,9 +30,20 @@ const MB = 2 ** 20;
 /** These lie beside the volumes. No volume's name begins with a dot. */
 const IMAGES = ".images";
 const DRAFT = ".new";
-const COPIES = ".copies";
+/** A name with a dot belongs to a disk that lies ready. */
+const HIDDEN = ".";
 /** Device files and set-user-ID programs do not work there. Deleting a file returns its space to the machine. */
-const OPTIONS = "loop,nosuid,nodev,noatime,discard";
+const OPTIONS = "nosuid,nodev,noatime,discard";
+const LOOP_OPTIONS = `loop,${OPTIONS}`;
+/**
+ * Mounts a file that no loop device has yet. `mount -o loop` would look through all devices for one that has it. The device is detached at
+ * once, and so disappears with the mount.
+ */
+const ATTACH = `device=$(losetup --find --show "$1") || exit 1
+mount -t ext4 -o ${OPTIONS} "$device" "$2"
+mounted=$?
+losetup --detach "$device"
+exit $mounted`;
 /** The size of the blocks that `stat` counts. */
 const STAT_BLOCK = 512;
 const PROBE_BYTES = 8 * MB;
@@ -33,21 +60,27 @@ interface FileSystem {
   make(file: string, bytes: number): Promise<unknown>;
 }
 
+const makeExt4 = (file: string, bytes: number, journalMb: number, more: readonly string[]) => {
+  const journal = bytes < SMALLEST_JOURNALED ? ["-O", "^has_journal"] : ["-J", `size=${journalMb}`];
+  return runTool("mkfs.ext4", ["-q", "-F", "-m", "0", ...journal, ...more, file]);
+};
+
 const FILE_SYSTEMS = {
   ext4: {
-    make: (file, bytes) => {
-      const journal = bytes < SMALLEST_JOURNALED ? ["-O", "^has_journal"] : ["-J", "size=64"];
-      const lazily = ["-E", "lazy_itable_init=1,lazy_journal_init=1"];
-      return runTool("mkfs.ext4", ["-q", "-F", "-m", "0", ...journal, ...lazily, file]);
-    },
+    make: (file, bytes) => makeExt4(file, bytes, 64, ["-E", "lazy_itable_init=1,lazy_journal_init=1"]),
   },
   xfs: { make: (file) => runTool("mkfs.xfs", ["-q", "-f", file]) },
+  /**
+   * For disks that never grow. Room to grow would take 4 MB of each. The file is new and reads as zeros, so its tables are complete as
+   * they are and take no space.
+   */
+  fixed: { make: (file, bytes) => makeExt4(file, bytes, 16, ["-O", "^resize_inode"]) },
 } satisfies Record<string, FileSystem>;
 
 export class VolumeImages implements AsyncDisposable {
   readonly #folder: string;
-  /** Used where many volumes of few sizes are made: new ones are then copies. */
-  #copies: ImageCopies | undefined;
+  /** Used where many volumes of few sizes are made, which never grow: new ones lie ready. */
+  #ready: ReadyDisks | undefined;
   /** Growing a mounted ext4 takes CAP_SYS_RESOURCE, which some roots lack. Any root can grow a mounted XFS. */
   readonly #prefersXfs: boolean;
 
@@ -57,7 +90,7 @@ export class VolumeImages implements AsyncDisposable {
   }
 
   /** The volumes below this folder, or the reason why this machine cannot have any. */
-  static async open(folder: string, { copies }: { copies?: Clock } = {}): Promise<VolumeImages | { cannot: string }> {
+  static async open(folder: string, { ahead }: { ahead?: Clock } = {}): Promise<VolumeImages | { cannot: string }> {
     // One probe per process is enough, since the answer depends only on the machine.
     probed ??= probe(folder);
     const { cannot, growsExt4 } = await probed;
@@ -65,32 +98,46 @@ export class VolumeImages implements AsyncDisposable {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     // The path as the kernel reports it for mounts.
     const images = new VolumeImages(await realpath(folder), !growsExt4);
-    if (copies) await images.#copyFrom(copies);
+    if (ahead) await images.#prepareAhead(ahead);
     return images;
   }
 
-  async #copyFrom(clock: Clock): Promise<void> {
-    const make = (file: string, bytes: number) => this.#format(file, bytes);
-    this.#copies = await ImageCopies.open({ folder: join(this.#folder, COPIES), clock, make });
+  async #prepareAhead(clock: Clock): Promise<void> {
+    this.#ready = await ReadyDisks.open({
+      places: this.#folder,
+      files: join(this.#folder, IMAGES),
+      clock,
+      make: async (file, bytes) => {
+        await stretch(file, bytes);
+        await FILE_SYSTEMS.fixed.make(file, bytes);
+      },
+      attach: (file, place) => runTool("/bin/sh", ["-c", ATTACH, "attach", file, place]).then(() => {}),
+      detach: (place) => this.#unmountAll(place),
+    });
   }
 
   /** Creates the volume completely or not at all. An existing volume stays unchanged. */
   make(id: string, sizeGb: number): Promise<void> {
     return this.#turn(id, async () => {
       if (await this.#bytes(id)) return;
+      const bytes = Math.ceil(sizeGb * GB);
+      const ready = await this.#ready?.take(bytes).catch(() => undefined);
+      if (ready !== undefined) return this.#give(ready, id);
       await mkdir(join(this.#folder, IMAGES), { recursive: true, mode: 0o700 });
       const draft = this.#file(id) + DRAFT;
       await rm(draft, { force: true });
-      const bytes = Math.ceil(sizeGb * GB);
-      const copied = await this.#copies?.place(draft, bytes).then(
-        () => true,
-        () => false,
-      );
-      if (!copied) await this.#format(draft, bytes);
+      await this.#format(draft, bytes);
       await rename(draft, this.#file(id));
-      await this.#mount(id);
-      await rm(join(this.#folder, id, "lost+found"), { recursive: true, force: true });
+      await rm(join(await this.#mount(id), "lost+found"), { recursive: true, force: true });
     });
+  }
+
+  /** The disk stays mounted where it is, and the volume's folder becomes a link to that place. After a crash in between, neither exists. */
+  async #give(ready: string, id: string): Promise<void> {
+    const link = join(this.#folder, id);
+    await rm(link, { recursive: true, force: true });
+    await symlink(ready, link);
+    await rename(this.#file(ready), this.#file(id));
   }
 
   async #format(file: string, bytes: number): Promise<void> {
@@ -120,15 +167,23 @@ export class VolumeImages implements AsyncDisposable {
   /** Removes the volume with its contents. The loop device disappears with the mount. */
   remove(id: string): Promise<void> {
     return this.#turn(id, async () => {
-      if ((await typeAt(join(this.#folder, id))) !== undefined) await this.#cutOff(id);
-      while ((await typeAt(join(this.#folder, id))) !== undefined) await unmount(join(this.#folder, id));
+      const place = await this.#placeOf(id);
+      if (this.#isMounted(place)) await this.#cutOff(id, place);
+      await this.#unmountAll(place);
       for (const file of [this.#file(id), this.#file(id) + DRAFT]) await rm(file, { force: true });
+      if (place === join(this.#folder, id)) return;
+      await rmdir(place).catch(ifNotThere(undefined));
+      await rm(join(this.#folder, id), { force: true });
     });
   }
 
+  async #unmountAll(place: string): Promise<void> {
+    while (this.#isMounted(place)) await unmount(place);
+  }
+
   /** Discards data that the kernel has not written yet. On a full disk it would take the last space for a volume that is being removed. */
-  async #cutOff(id: string): Promise<void> {
-    await runTool("xfs_io", ["-x", "-c", "shutdown", join(this.#folder, id)]).catch(async () => {
+  async #cutOff(id: string, place: string): Promise<void> {
+    await runTool("xfs_io", ["-x", "-c", "shutdown", place]).catch(async () => {
       // Without that tool, shrinking the device to nothing has the same effect.
       const device = (await runTool("losetup", ["-n", "-O", "NAME", "-j", this.#file(id)])).trim();
       await truncate(this.#file(id), 0);
@@ -145,8 +200,9 @@ export class VolumeImages implements AsyncDisposable {
 
   /** How much all volumes together may still take of the machine's disk. */
   async promisedBytes(): Promise<number> {
-    const sizes = await Promise.all((await this.list()).map((id) => this.sizeOf(id)));
-    return sizes.reduce((sum, size) => sum + (size ? Math.max(0, size.bytes - size.takenBytes) : 0), 0);
+    // Hundreds of calls take a millisecond like this, and ten times as long in the thread pool, for each start.
+    const sizes = (await this.list()).map((id) => statSync(this.#file(id), { throwIfNoEntry: false }));
+    return sizes.reduce((sum, size) => sum + (size ? Math.max(0, size.size - size.blocks * STAT_BLOCK) : 0), 0);
   }
 
   /**
@@ -155,27 +211,38 @@ export class VolumeImages implements AsyncDisposable {
    */
   rest(id: string): Promise<void> {
     return this.#turn(id, async () => {
-      const folder = join(this.#folder, id);
-      if ((await typeAt(folder)) !== undefined) await runTool("umount", [folder]).catch(() => undefined);
+      const place = await this.#placeOf(id);
+      if (this.#isMounted(place)) await runTool("umount", [place]).catch(() => undefined);
     });
   }
 
   /** The ids of all volumes, including incomplete ones. */
   async list(): Promise<string[]> {
     const names = await readdir(join(this.#folder, IMAGES)).catch(ifNotThere([]));
-    return [...new Set(names.map((name) => name.replace(DRAFT, "")))];
+    return [...new Set(names.filter((name) => !name.startsWith(HIDDEN)).map((name) => name.replace(DRAFT, "")))];
   }
 
   async #mount(id: string): Promise<string> {
+    const place = await this.#placeOf(id);
+    if (this.#isMounted(place)) return place;
+    await mkdir(place, { recursive: true, mode: 0o700 });
+    // The kernel identifies XFS file systems by their ids, and copies share one.
+    const options = (await isXfs(this.#file(id))) ? `${LOOP_OPTIONS},nouuid` : LOOP_OPTIONS;
+    await runTool("mount", ["-o", options, this.#file(id), place]);
+    await chmod(place, 0o777);
+    return place;
+  }
+
+  /** The folder where the volume is mounted. That of a disk that lay ready has another name than the volume. */
+  async #placeOf(id: string): Promise<string> {
     const folder = join(this.#folder, id);
-    await mkdir(folder, { recursive: true, mode: 0o700 });
-    if ((await typeAt(folder)) === undefined) {
-      // The kernel identifies XFS file systems by their ids, and copies share one.
-      const options = (await isXfs(this.#file(id))) ? `${OPTIONS},nouuid` : OPTIONS;
-      await runTool("mount", ["-o", options, this.#file(id), folder]);
-      await chmod(folder, 0o777);
-    }
-    return folder;
+    return join(this.#folder, await readlink(folder).catch(ifNotThere(id)));
+  }
+
+  /** What is mounted there is on another device than the folder around it. */
+  #isMounted(place: string): boolean {
+    const [here, around] = [place, this.#folder].map((path) => statSync(path, { throwIfNoEntry: false }));
+    return here !== undefined && here.dev !== around?.dev;
   }
 
   async #bytes(id: string): Promise<number | undefined> {
@@ -187,7 +254,7 @@ export class VolumeImages implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#copies?.[Symbol.asyncDispose]();
+    await this.#ready?.[Symbol.asyncDispose]();
   }
 
   #turn<T>(id: string, task: () => Promise<T>): Promise<T> {
@@ -216,7 +283,7 @@ async function probe(parent: string): Promise<Probed> {
     await FILE_SYSTEMS.ext4.make(file, PROBE_BYTES);
     const place = join(folder, "mounted");
     await mkdir(place);
-    await runTool("mount", ["-o", OPTIONS, file, place]);
+    await runTool("mount", ["-o", LOOP_OPTIONS, file, place]);
     await unmount(place);
     return { growsExt4 };
   } catch (error) {
