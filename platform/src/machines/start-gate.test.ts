@@ -70,6 +70,6 @@ test("one that is given up while it waits takes no place and no turn", async () 
 });
 
 test("a small machine starts a few at once, a large one many", () => {
-  expect(startLimits(2)).toEqual({ atOnce: 2, perSecond: 4, saved: 8 });
-  expect(startLimits(64)).toEqual({ atOnce: 64, perSecond: 128, saved: 256 });
+  expect(startLimits(2)).toEqual({ atOnce: 4, perSecond: 20, saved: 20 });
+  expect(startLimits(64)).toEqual({ atOnce: 128, perSecond: 640, saved: 640 });
 });

@@ -9,11 +9,14 @@ export interface StartLimits {
   saved: number;
 }
 
-/** A start takes about a third of a second of CPU time. Programs that already run must not notice it. */
+/**
+ * A start takes about 50 ms of CPU time before the program's own, and as long again waiting for the disk. So starts take at most half of the
+ * processors, and programs that already run keep the other half.
+ */
 export const startLimits = (vcpu: number): StartLimits => ({
-  atOnce: Math.max(2, vcpu),
-  perSecond: Math.max(2, 2 * vcpu),
-  saved: Math.max(8, 4 * vcpu),
+  atOnce: Math.max(2, 2 * vcpu),
+  perSecond: Math.max(5, 10 * vcpu),
+  saved: Math.max(8, 10 * vcpu),
 });
 
 interface Waiting {

@@ -25,6 +25,7 @@ import {
   PATH,
   passwdOf,
   resolvConf,
+  SYSTEM,
   sandboxArguments,
   systemView,
   unusableNames,
@@ -33,6 +34,7 @@ import {
   withEnvironment,
 } from "./sandbox.ts";
 import { isFiltered, seccompFilter } from "./seccomp.ts";
+import { SystemFiles } from "./system-files.ts";
 import { unseenProgram } from "./unseen-program.ts";
 
 /** Descriptors that `launch.sh` passes on. `network.sh` uses 5 itself, and `launch.sh` uses 9. */
@@ -95,6 +97,7 @@ export class Launcher {
   readonly #options: LauncherOptions;
   readonly #bubblewrap: Bubblewrap | { cannot: string };
   readonly #system: readonly string[];
+  readonly #systemFiles: SystemFiles;
   readonly #filter: string | undefined;
   /** The prefix of files in memory, which all data folders share. */
   readonly #prefix: string;
@@ -109,6 +112,7 @@ export class Launcher {
     this.#options = options;
     this.#bubblewrap = bubblewrap;
     this.#system = system;
+    this.#systemFiles = new SystemFiles(this.#shared, SYSTEM);
     this.#filter = filter;
     this.#prefix = `millrace-${options.key}-`;
     removeNamed(this.#prefix);
@@ -179,6 +183,7 @@ export class Launcher {
   async launch(launch: Launch): Promise<Launched> {
     const user = this.changesUser ? this.#userOf(launch) : undefined;
     const library = await this.#plainLibrary();
+    const system = this.sandboxed ? [...this.#system, ...(await this.#systemFiles.view())] : [];
     const over = this.refusedOver((launch.spec.mounts ?? []).map(({ path }) => path));
     if (over) throw new StartRefused(over);
     const mounts = await launch.volumes.mounted(launch.spec.mounts, HOST_RESERVED);
@@ -193,7 +198,7 @@ export class Launcher {
     if (this.sandboxed) {
       given.push([
         ARGUMENTS_FD,
-        { text: this.#viewOf(launch, user, { library, mounts, scratch: launch.scratch }).join("\0") },
+        { text: this.#viewOf(launch, user, { system, library, mounts, scratch: launch.scratch }).join("\0") },
       ]);
       const etc = etcFor(user ?? process.getuid!(), launch.ownNetwork);
       for (const name of ETC_NAMES) given.push([ETC_FDS[name], { text: etc[name] }]);
@@ -216,10 +221,9 @@ export class Launcher {
   #viewOf(
     { id, spec, app, devices, names }: Launch,
     user: number | undefined,
-    shown: Pick<View, "library" | "mounts" | "scratch">,
+    shown: Pick<View, "system" | "library" | "mounts" | "scratch">,
   ): string[] {
     return sandboxArguments({
-      system: this.#system,
       app: app?.path,
       appWritable: this.#options.writableApp,
       node: process.execPath,
@@ -241,12 +245,15 @@ export class Launcher {
     return [file, "--args", String(ARGUMENTS_FD), "--", ...(user === undefined ? [] : dropTo(user)), ...program];
   }
 
+  /** Only root can create a place where no other user could have put anything. */
+  get #shared(): string {
+    return this.changesUser ? COMMON_LIBRARY : join(this.#options.folder, ".library");
+  }
+
   #plainLibrary(): Promise<string> | undefined {
-    const { library, folder } = this.#options;
+    const { library } = this.#options;
     if (library === undefined || !this.sandboxed) return undefined;
-    // Only root can create a place where no other user could have put anything.
-    const place = this.changesUser ? COMMON_LIBRARY : join(folder, ".library");
-    this.#library ??= plainLibrary(library, place).catch((error) => {
+    this.#library ??= plainLibrary(library, this.#shared).catch((error) => {
       this.#library = undefined;
       throw error;
     });

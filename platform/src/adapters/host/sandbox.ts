@@ -6,6 +6,8 @@ import type { MountedFolder } from "../../ports/compute/volumes.ts";
 
 /** Where programs find the files that the server itself provides. */
 export const OURS = "/opt/millrace";
+/** Where the machine's files in `/etc` are, to which links in `/etc` lead. */
+export const SYSTEM = `${OURS}/system`;
 /** Where programs find the server's own Node, so that a machine without Node can run them. */
 const RUNTIME = `${OURS}/bin`;
 /** Where the worker library is. Programs in `/app` import it by name, as if it were installed beside them. */
@@ -13,32 +15,7 @@ const LIBRARY = `${OURS}/worker`;
 const LIBRARY_NAME = "/node_modules/millrace-worker";
 export const PATH = `${RUNTIME}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin`;
 
-/**
- * Together with `/usr` and `SYSTEM_FOLDERS`, these are the parts of the machine that every program sees, read-only. Nothing else exists for
- * it.
- */
-const SYSTEM_FILES = [
-  "/etc/alternatives",
-  "/etc/ca-certificates",
-  "/etc/debian_version",
-  "/etc/fonts",
-  "/etc/gai.conf",
-  "/etc/host.conf",
-  "/etc/ld.so.cache",
-  "/etc/localtime",
-  "/etc/mime.types",
-  "/etc/nsswitch.conf",
-  "/etc/os-release",
-  "/etc/pki/tls/certs",
-  "/etc/pki/ca-trust/extracted",
-  "/etc/protocols",
-  "/etc/services",
-  "/etc/ssl/certs",
-  "/etc/ssl/openssl.cnf",
-  "/etc/timezone",
-];
-
-/** The parent folders of these files. Bubblewrap would create them for their owner only. */
+/** The parent folders of files that are shown. Bubblewrap would create them for their owner only. */
 const FOLDERS = [
   ...["/etc", "/etc/pki", "/etc/pki/tls", "/etc/pki/ca-trust", "/etc/ssl"],
   ...["/opt", OURS, RUNTIME, "/node_modules", "/var"],
@@ -54,7 +31,6 @@ export async function systemView(): Promise<string[]> {
     "/usr",
     "/usr",
     ...folders.flat(),
-    ...SYSTEM_FILES.flatMap((file) => ["--ro-bind-try", file, file]),
   ];
 }
 
