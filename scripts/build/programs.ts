@@ -2,7 +2,6 @@
 export const PROGRAMS = [
   "adapters/docker/watchdog-program.ts",
   "adapters/machine/dialer-process.ts",
-  "adapters/machine/forker-process.ts",
   "adapters/sqlite/sqlite-lists-thread.ts",
   "adapters/sqlite/writer-thread.ts",
   "surfaces/invoke/large-json-thread.ts",

@@ -1,11 +1,8 @@
 /** A server reduced to its driver, in a process that a test can kill. It starts one instance for each line of its input. */
 import { createInterface } from "node:readline";
-import { large } from "../machine/forker.ts";
 import { HostCompute } from "./host-compute.ts";
 import { hostDefaults } from "./host-world.ts";
 
-// Forces the way in which a server with much memory starts programs: through a helper process, which may be left behind too.
-large.bytes = 0;
 const [data, watchdogS, leave] = process.argv.slice(2);
 const compute = await HostCompute.open({
   ...hostDefaults(data!),

@@ -8,9 +8,10 @@ import type { ExecSpec } from "../../ports/compute/execution.ts";
 import { ExecRefused } from "../../ports/compute/refusal.ts";
 import { Descriptors } from "../machine/descriptors.ts";
 import { type Identity, inheritedDescriptors, isAlive, readProcess } from "../machine/processes.ts";
+import { quoted } from "../machine/quoted.ts";
 import { TOOL_ENVIRONMENT } from "../machine/tools.ts";
 import { HostExecution } from "./host-execution.ts";
-import { dropTo, enterSandbox, environmentText, isInstanceUser, NAMESPACES, quoted } from "./sandbox.ts";
+import { dropTo, enterSandbox, environmentText, isInstanceUser, NAMESPACES } from "./sandbox.ts";
 
 /** The tools that all executions of one driver share. */
 export interface ExecTools {

@@ -294,10 +294,9 @@ export class HostCompute implements Compute {
       });
       before?.letGo();
       const instance = this.#follow(id, folder, kept);
-      launched.ended.then(() => instance.look()).catch(this.#failed);
       this.#tell(instance);
       // The program runs. If this look fails, a later one makes up for it.
-      await instance.follow(launched.identity).catch(this.#failed);
+      await instance.follow(launched).catch(this.#failed);
       return instance.view();
     } catch (error) {
       if (place !== undefined) await this.#network.published?.close(place);

@@ -8,7 +8,7 @@ import { removeNamed } from "../machine/descriptors.ts";
 import { start } from "../machine/forker.ts";
 import type { Isolation } from "../machine/isolation.ts";
 import { type Identity, identityOf, withCommand } from "../machine/processes.ts";
-import type { Given, Program, Started } from "../machine/start-program.ts";
+import type { Given, Program } from "../machine/start-program.ts";
 import { TOOL_ENVIRONMENT } from "../machine/tools.ts";
 import type { VolumeFolders } from "../machine/volume-folders.ts";
 import { type Bubblewrap, findBubblewrap } from "./bubblewrap.ts";
@@ -37,11 +37,11 @@ import { isFiltered, seccompFilter } from "./seccomp.ts";
 import { SystemFiles } from "./system-files.ts";
 import { unseenProgram } from "./unseen-program.ts";
 
-/** Descriptors that `launch.sh` passes on. `network.sh` uses 5 itself, and `launch.sh` uses 9. */
+/** Descriptors that `launch.sh` passes on. `network.sh` uses 5 itself, and `launch.sh` uses 9. Shells know none above. */
 const VARIABLES_FD = 3;
 const SECCOMP_FD = 4;
 const ARGUMENTS_FD = 6;
-const ETC_FDS = { passwd: 7, group: 8, hosts: 10, "resolv.conf": 11 } as const;
+const ETC_FDS = { passwd: 7, group: 8 } as const;
 
 /** The library's place is no secret, since a program sees where its mounts come from. All installations of one version share it. */
 const COMMON_LIBRARY = "/run/millrace-library";
@@ -85,12 +85,6 @@ export interface Launch {
   ownNetwork: boolean;
   /** Wraps a command so that it runs in the instance's network. */
   enter(command: readonly string[]): string[];
-}
-
-export interface Launched {
-  identity: Identity | undefined;
-  /** Resolves when the launcher has ended. Never resolves once another process of the server has taken over. */
-  ended: Promise<unknown>;
 }
 
 export class Launcher {
@@ -180,10 +174,11 @@ export class Launcher {
     return refusedOver(paths, this.#options.shown);
   }
 
-  async launch(launch: Launch): Promise<Launched> {
+  /** Resolves with the process that runs the program, unless that is too young or too old to be read. */
+  async launch(launch: Launch): Promise<Identity | undefined> {
     const user = this.changesUser ? this.#userOf(launch) : undefined;
     const library = await this.#plainLibrary();
-    const system = this.sandboxed ? [...this.#system, ...(await this.#systemFiles.view())] : [];
+    const system = this.sandboxed ? [...this.#system, ...(await this.#systemFiles.view(sharedEtc(launch)))] : [];
     const over = this.refusedOver((launch.spec.mounts ?? []).map(({ path }) => path));
     if (over) throw new StartRefused(over);
     const mounts = await launch.volumes.mounted(launch.spec.mounts, HOST_RESERVED);
@@ -200,19 +195,19 @@ export class Launcher {
         ARGUMENTS_FD,
         { text: this.#viewOf(launch, user, { system, library, mounts, scratch: launch.scratch }).join("\0") },
       ]);
-      const etc = etcFor(user ?? process.getuid!(), launch.ownNetwork);
+      const etc = etcFor(user ?? process.getuid!());
       for (const name of ETC_NAMES) given.push([ETC_FDS[name], { text: etc[name] }]);
     }
     const command = this.sandboxed ? this.#sandbox(user, program) : program;
     const { folder, cgroups, segment } = launch;
-    const { pid, ended } = await startOrRefuse({
+    const pid = await startOrRefuse({
       command: [...LAUNCH, folder.path, cgroups.join(":"), String(segment), ...launch.enter(command)],
       cwd: this.sandboxed ? "/" : (launch.app?.path ?? "/"),
       given,
       name: `${this.#prefix}${launch.id}`,
     });
     // The program runs. If its identity cannot be read now, the launcher records it itself.
-    return { identity: await identityOf(pid).catch(() => undefined), ended };
+    return identityOf(pid).catch(() => undefined);
   }
 
   /**
@@ -295,7 +290,7 @@ async function launcherOf(folder: InstanceFolder): Promise<Identity | undefined>
   return (await folder.identity()) ?? (pid === undefined ? undefined : identityOf(pid));
 }
 
-async function startOrRefuse(program: Program): Promise<Started> {
+async function startOrRefuse(program: Program): Promise<number> {
   try {
     return await start(program);
   } catch (error) {
@@ -318,9 +313,10 @@ const userOf = (name: string) => userFrom(createHash("sha256").update(name).dige
 const ETC_NAMES = Object.keys(ETC_FDS) as (keyof typeof ETC_FDS)[];
 
 /** The files of `/etc` that each instance has of its own. */
-const etcFor = (user: number, ownNetwork: boolean): Record<keyof typeof ETC_FDS, string> => ({
+const etcFor = (user: number): Record<keyof typeof ETC_FDS, string> => ({
   passwd: passwdOf(user),
   group: groupOf(user),
-  hosts: HOSTS,
-  "resolv.conf": resolvConf(ownNetwork),
 });
+
+/** Files of `/etc` that Millrace makes, the same for all programs. */
+const sharedEtc = ({ ownNetwork }: Launch) => ({ hosts: HOSTS, "resolv.conf": resolvConf(ownNetwork) });

@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { lstat, readlink } from "node:fs/promises";
 import { APP, SYSTEM_FOLDERS } from "../../ports/compute/mount-paths.ts";
 import type { MountedFolder } from "../../ports/compute/volumes.ts";
+import { quoted } from "../machine/quoted.ts";
 
 /** Where programs find the files that the server itself provides. */
 export const OURS = "/opt/millrace";
@@ -26,12 +27,7 @@ const WITHOUT_VALUE: readonly string[] = ["--unshare-pid", "--unshare-ipc", "--u
 /** The arguments that are the same for every program on this machine. */
 export async function systemView(): Promise<string[]> {
   const folders = await Promise.all(SYSTEM_FOLDERS.map(systemFolder));
-  return [
-    "--ro-bind",
-    "/usr",
-    "/usr",
-    ...folders.flat(),
-  ];
+  return ["--ro-bind", "/usr", "/usr", ...folders.flat()];
 }
 
 /** `/bin` and similar paths are links into `/usr` on most machines, and folders on some. */
@@ -85,7 +81,9 @@ export function sandboxArguments(view: View): string[] {
     ...(view.library === undefined ? [] : ["--ro-bind", view.library, LIBRARY, "--symlink", LIBRARY, LIBRARY_NAME]),
     // Copied, not mounted, since the kernel would show where a mount comes from.
     ...Object.entries(view.etc).flatMap(([name, fd]) => ["--perms", "0644", "--file", String(fd), `/etc/${name}`]),
-    ...(view.names === undefined ? [] : ["--ro-bind", view.names, "/etc/hosts"]),
+    ...(view.names === undefined
+      ? ["--symlink", `${SYSTEM}/etc/hosts`, "/etc/hosts"]
+      : ["--ro-bind", view.names, "/etc/hosts"]),
     ...["--proc", "/proc", "--dev", "/dev"],
     ...["--perms", "1777", ...size, "--tmpfs", "/dev/shm"],
     ...(view.scratch === undefined
@@ -206,9 +204,6 @@ export function environmentText(env: Readonly<Record<string, string>>): string {
     .map(([name, value]) => `export ${name}=${quoted(value)}\n`)
     .join("");
 }
-
-/** Quotes a text as one word for a shell. */
-export const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
 
 /**
  * Reads the variables from descriptor 3 and becomes the program. With `waits` it first waits for the network, which `network.sh` announces.

@@ -1,6 +1,7 @@
 /** Files that are open only while a program is being started. */
 import { closeSync, fchownSync, openSync, readdirSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
+import { realRandom } from "../../kernel/random.ts";
 
 /** The folder of files in memory. */
 const MEMORY = "/dev/shm";
@@ -33,6 +34,15 @@ export class Descriptors implements Disposable {
     for (let bytes = Buffer.from(text); bytes.length > 0; ) bytes = bytes.subarray(writeSync(writing, bytes));
     if (owner !== undefined) fchownSync(writing, owner, owner);
     return reading;
+  }
+
+  /** A nameless file in memory that starts with this text. Whoever opens it by this descriptor reads and writes from its beginning. */
+  inMemory(text: string): number {
+    const path = join(MEMORY, `millrace-${Buffer.from(realRandom.bytes(9)).toString("hex")}`);
+    const fd = this.open(path, "wx+", 0o600);
+    rmSync(path);
+    for (let bytes = Buffer.from(text); bytes.length > 0; ) bytes = bytes.subarray(writeSync(fd, bytes));
+    return fd;
   }
 
   [Symbol.dispose](): void {
