@@ -6,7 +6,7 @@ import { apiKeyText, keyDigest, resourceId } from "../../kernel/ids.ts";
 import type { Random } from "../../kernel/random.ts";
 import { Remembered } from "../../kernel/remembered.ts";
 import { Collection } from "../../ports/store/collection.ts";
-import type { Store } from "../../ports/store/store.ts";
+import type { Store, Write } from "../../ports/store/store.ts";
 import { type Account, accounts } from "../account/model.ts";
 
 export type WorkerKey = {
@@ -75,12 +75,23 @@ export class WorkerKeys {
 
   /** With `worker`, the keys only work for that worker. */
   async issue(account: string, endpoint: string, worker?: string): Promise<IssuedKeys> {
+    const { keys, record } = this.#fresh(account, endpoint, worker);
+    await this.#keys.insert(record);
+    return keys;
+  }
+
+  /** Keys that work once the caller has committed this write. */
+  issuing(account: string, endpoint: string, worker: string): { keys: IssuedKeys; write: Write } {
+    const { keys, record } = this.#fresh(account, endpoint, worker);
+    return { keys, write: this.#keys.inserting(record) };
+  }
+
+  #fresh(account: string, endpoint: string, worker: string | undefined) {
     const [key, callKey] = [apiKeyText(this.#random), apiKeyText(this.#random)];
     const id = resourceId(this.#random);
     const digests = { digest: keyDigest(key), callDigest: keyDigest(callKey) };
     const doc = { endpoint, ...digests, ...(worker === undefined ? {} : { worker }) };
-    await this.#keys.insert({ id, account, createdAt: this.#clock.now(), doc });
-    return { id, key, callKey };
+    return { keys: { id, key, callKey }, record: { id, account, createdAt: this.#clock.now(), doc } };
   }
 
   /** The account of the worker if the key opens its routes, otherwise undefined. Answers at once for a key that was used a moment ago. */

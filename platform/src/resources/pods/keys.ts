@@ -6,7 +6,7 @@ import { apiKeyText, keyDigest, resourceId } from "../../kernel/ids.ts";
 import type { Random } from "../../kernel/random.ts";
 import { Remembered } from "../../kernel/remembered.ts";
 import { Collection } from "../../ports/store/collection.ts";
-import type { Store } from "../../ports/store/store.ts";
+import type { Store, Write } from "../../ports/store/store.ts";
 import { type Account, accounts } from "../account/model.ts";
 
 export type PodKey = { pod: string; digest: string };
@@ -44,10 +44,21 @@ export class PodKeys {
   }
 
   async issue(account: string, pod: string): Promise<{ id: string; key: string }> {
+    const { id, key, record } = this.#fresh(account, pod);
+    await this.#keys.insert(record);
+    return { id, key };
+  }
+
+  /** A key that works once the caller has committed this write. */
+  issuing(account: string, pod: string): { id: string; key: string; write: Write } {
+    const { id, key, record } = this.#fresh(account, pod);
+    return { id, key, write: this.#keys.inserting(record) };
+  }
+
+  #fresh(account: string, pod: string) {
     const key = apiKeyText(this.#random);
     const id = resourceId(this.#random);
-    await this.#keys.insert({ id, account, createdAt: this.#clock.now(), doc: { pod, digest: keyDigest(key) } });
-    return { id, key };
+    return { id, key, record: { id, account, createdAt: this.#clock.now(), doc: { pod, digest: keyDigest(key) } } };
   }
 
   /** The caller with this key, if it was looked up a moment ago. */

@@ -7,7 +7,7 @@ import type { InstanceItem, KeptInstance } from "../../machines/instances.ts";
 import type { Place } from "../../machines/place.ts";
 import type { Metered } from "../../metering/meter.ts";
 import type { Item } from "../../ports/store/collection.ts";
-import type { Store } from "../../ports/store/store.ts";
+import type { Store, Write } from "../../ports/store/store.ts";
 import { type KeptWorker, type WorkerMove, workerLifecycle } from "./model.ts";
 import { moveOldWorkers } from "./old-workers.ts";
 
@@ -112,8 +112,8 @@ export class WorkerRecords {
   }
 
   /** Changes a worker without a change of state. Undefined if somebody changed or removed it first. */
-  update(item: WorkerItem, set: Set): Promise<WorkerItem | undefined> {
-    return this.instances.patch<KeptWorker>(item, tellableIn(set));
+  update(item: WorkerItem, set: Set, also: readonly Write[] = []): Promise<WorkerItem | undefined> {
+    return this.instances.patch<KeptWorker>(item, tellableIn(set), {}, also);
   }
 
   /** Removing a worker that is already gone is not an error. */

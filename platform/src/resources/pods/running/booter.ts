@@ -112,10 +112,10 @@ export class PodBooter {
     }
   }
 
-  /** The key and the ports are recorded before anything runs with them. */
+  /** The key and the ports are recorded in one commit, before anything runs with them. */
   async #make(item: PodInstance): Promise<InstanceSpec | undefined> {
     const { podKeys, podRecords } = this.#parts;
-    const issued = await podKeys.issue(item.account, item.doc.owner);
+    const issued = podKeys.issuing(item.account, item.doc.owner);
     const pod = await podRecords.change(item.doc.owner, async (pod, instance) => {
       if (instance?.id !== item.id || instance.doc.state !== "PLACED") return undefined;
       const ports = await this.#ports.reserve(pod, this.#avoid.get(item.id)?.ports ?? NOTHING);
@@ -123,6 +123,7 @@ export class PodBooter {
         move: "boot",
         set: { reason: because("program-starting"), ...ports },
         instance: { move: "keep", set: { keyId: issued.id } },
+        also: [issued.write],
       };
     });
     const instance = pod && (await podRecords.instanceOf(pod));

@@ -74,16 +74,14 @@ export class Booter {
     return { ...booted, started };
   }
 
-  /** The key is recorded before anything runs with it. */
+  /** The key is recorded with the worker that has it, before anything runs with it. */
   async #make(worker: WorkerItem, endpoint: Item<KeptEndpoint>): Promise<Made | undefined> {
     const { keys, records, workerUrl, site, reveal } = this.#parts;
     if (worker.doc.keyId !== null) await keys.revoke(worker.doc.keyId);
-    const { id: keyId, ...issued } = await keys.issue(endpoint.account, endpoint.id, worker.id);
-    const keyed = await records.update(worker, { keyId });
-    if (!keyed) {
-      await keys.revoke(keyId);
-      return undefined;
-    }
+    const { keys: issuing, write } = keys.issuing(endpoint.account, endpoint.id, worker.id);
+    const { id: keyId, ...issued } = issuing;
+    const keyed = await records.update(worker, { keyId }, [write]);
+    if (!keyed) return undefined;
     const url = await workerUrl(endpoint.doc.image);
     return { keyed, spec: await instanceSpec({ endpoint, worker: keyed, url, ...issued, site }, reveal) };
   }
