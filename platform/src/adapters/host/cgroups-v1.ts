@@ -14,6 +14,7 @@ import {
   until,
   write,
   writeIfThere,
+  writeNow,
 } from "./cgroup-files.ts";
 import { type CgroupPlace, type Cgroups, MOST_PROCESSES, numberIn, type Usage, usageFrom } from "./cgroups.ts";
 
@@ -79,18 +80,14 @@ export class CgroupsV1 implements Cgroups {
   }
 
   async create(id: string, { memoryMb, vcpu }: InstanceLimits): Promise<void> {
-    await Promise.all(this.folders(id).map(makeFolder));
+    for (const folder of this.folders(id)) await makeFolder(folder);
     const bytes = String(memoryMb * 1_048_576);
-    const limitMemory = async () => {
-      await write(this.#file("memory", id, "memory.limit_in_bytes"), bytes);
-      // Limiting memory and swap together to the same value forbids swap. The file is absent where the kernel does not count swap.
-      await writeIfThere(this.#file("memory", id, "memory.memsw.limit_in_bytes"), bytes);
-    };
-    const limitCpu = async () => {
-      await write(this.#file("cpu", id, "cpu.cfs_period_us"), String(PERIOD_US));
-      await write(this.#file("cpu", id, "cpu.cfs_quota_us"), String(Math.round(vcpu * PERIOD_US)));
-    };
-    await Promise.all([limitMemory(), limitCpu(), write(this.#file("pids", id, "pids.max"), String(MOST_PROCESSES))]);
+    writeNow(this.#file("memory", id, "memory.limit_in_bytes"), bytes);
+    writeNow(this.#file("cpu", id, "cpu.cfs_period_us"), String(PERIOD_US));
+    writeNow(this.#file("cpu", id, "cpu.cfs_quota_us"), String(Math.round(vcpu * PERIOD_US)));
+    writeNow(this.#file("pids", id, "pids.max"), String(MOST_PROCESSES));
+    // Limiting memory and swap together to the same value forbids swap. The file is absent where the kernel does not count swap.
+    await writeIfThere(this.#file("memory", id, "memory.memsw.limit_in_bytes"), bytes);
   }
 
   async processes(id: string): Promise<number[]> {

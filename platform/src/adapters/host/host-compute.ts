@@ -258,22 +258,23 @@ export class HostCompute implements Compute {
     const app = await this.#appOf(spec.image, spec.account);
     checkPublish(spec.publish, this.lacks.publishing);
     await this.#launcher.check(spec);
+    const unseen = this.#launcher.unseen(spec, app, this.#isOwners(spec.account));
     const { place, group, published = [] } = await this.#places.choose(id, spec, before?.kept);
     const folder = this.#folderOf(id);
     const segment = before?.kept.segment ?? this.#places.segmentOfNext();
     const undo = before && (await folder.beginAgain());
-    const unseen = (await this.#isOwners(spec.account)) ? await this.#launcher.unseen(spec, app) : undefined;
     const now = this.#options.clock.now();
-    const kept = keptFrom(spec, now, { segment, address: place, group, gpus: given, published, unseen });
     try {
       const cgroups = this.#cgroups?.folders(id) ?? [];
       // Memory and time that the previous run used must not be counted for this one.
       if (before) await this.#clear(id);
       const scratching = spec.kind === "worker" ? undefined : this.#scratches.place(id, folder, spec.limits.diskGb);
+      const record = { segment, address: place, group, gpus: given, published };
+      const keeping = unseen.then((unseen) => folder.make(keptFrom(spec, now, { ...record, unseen }), cgroups));
       // Everything is in place before the program starts. After a crash the next server finds and removes it.
       await allDone([
         this.#cgroups?.create(id, spec.limits),
-        folder.make(kept, cgroups),
+        keeping,
         place === undefined ? undefined : this.#network.published?.open(place, published),
         scratching,
         this.#groups.settle(group),
@@ -293,7 +294,7 @@ export class HostCompute implements Compute {
         ownNetwork: this.#network.own,
       });
       before?.letGo();
-      const instance = this.#follow(id, folder, kept);
+      const instance = this.#follow(id, folder, await keeping);
       this.#tell(instance);
       // The program runs. If this look fails, a later one makes up for it.
       await instance.follow(launched).catch(this.#failed);

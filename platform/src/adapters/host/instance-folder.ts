@@ -119,13 +119,14 @@ export class InstanceFolder {
     return join(this.path, name);
   }
 
-  async make(kept: KeptInstance, cgroups: readonly string[]): Promise<void> {
+  async make(kept: KeptInstance, cgroups: readonly string[]): Promise<KeptInstance> {
     await mkdir(this.path, { recursive: true, mode: 0o700 });
     await Promise.all([
       replacePrivately(this.file(KEPT), JSON.stringify(kept)),
       writeFile(this.file(CGROUPS), cgroups.map((folder) => `${folder}\n`).join("")),
       ...(kept.kind === "worker" ? [writeFile(this.file(WORKER), "")] : []),
     ]);
+    return kept;
   }
 
   /** Whether the instance's disk is a folder here. An instance that began with a folder keeps it. */

@@ -156,9 +156,13 @@ export class Launcher {
       );
   }
 
-  /** Why the sandbox will not find the program. Only the installation's owner may know this reason. */
-  async unseen(spec: InstanceSpec, app: HostFolder | undefined): Promise<string | undefined> {
-    if (!this.sandboxed) return undefined;
+  /** Why the sandbox will not find the program. Only the installation's owner may know this reason. No start fails for it. */
+  async unseen(
+    spec: InstanceSpec,
+    app: HostFolder | undefined,
+    mayKnow: Promise<boolean>,
+  ): Promise<string | undefined> {
+    if (!(await mayKnow.catch(() => false)) || !this.sandboxed) return undefined;
     const { entrypoint, cmd, env, mounts = [] } = spec;
     return unseenProgram({
       command: [...entrypoint, ...cmd],

@@ -1,9 +1,12 @@
 /** Network links of this process's own namespace. */
-import { readFile } from "node:fs/promises";
+import { readFileSync } from "node:fs";
 
-/** Reads the kernel's list. `/sys/class/net` shows the links of the namespace that mounted `/sys`, which may be another one. */
+/**
+ * Reads the kernel's list, at once: the thread pool would take longer than the kernel. `/sys/class/net` shows the links of the namespace
+ * that mounted `/sys`, which may be another one.
+ */
 export async function linkNames(): Promise<Set<string>> {
-  return new Set(namesIn(await readFile("/proc/self/net/dev", "utf8")));
+  return new Set(namesIn(readFileSync("/proc/self/net/dev", "utf8")));
 }
 
 export const isLink = async (name: string) => (await linkNames()).has(name);
