@@ -2,6 +2,7 @@
 import type { IncomingBytes, OutgoingBytes } from "./bytes.ts";
 import type { Caller } from "./caller.ts";
 import type { EventBlock } from "./event-block.ts";
+import type { JsonText } from "./json-text.ts";
 import type { Meaning } from "./problem.ts";
 import type { Static, TObject, TSchema } from "./schema.ts";
 import type { Scope } from "./scope.ts";
@@ -29,6 +30,8 @@ export interface Operation {
   bytes?: "in" | "out";
   /** Whether it changes something outside of the store. Its handler then says when it begins, for the audit log. */
   isOutside?: true;
+  /** Whether its handler may answer with JSON text that it has kept, in place of the value itself. */
+  mayBeText?: true;
   status: number;
   /** The status of a response without a body, for an operation that has a body only sometimes. */
   emptyStatus?: 204;
@@ -101,7 +104,11 @@ type Answer<O extends Operation> = O extends { events: infer E extends TSchema }
   : O extends { bytes: "out" }
     ? Promise<OutgoingBytes>
     : O extends { out: infer R extends TSchema }
-      ? Promise<Static<R> | (O extends { emptyStatus: number } ? undefined : never)>
+      ? Promise<
+          | Static<R>
+          | (O extends { emptyStatus: number } ? undefined : never)
+          | (O extends { mayBeText: true } ? JsonText : never)
+        >
       : Promise<void>;
 
 /** Each operation is answered by the handler of the same name, which calls a service. */

@@ -154,7 +154,7 @@ const start = {
 };
 
 export const podOperationsV1 = {
-  listPods: { ...on.list({}), query: t.Object({ ...podFilters, ...including }) },
+  listPods: { ...on.list({}), query: t.Object({ ...podFilters, ...including }), mayBeText: true },
   createPod: on.create({
     status: 201,
     description: "From `imageName`, or from `templateId`. There is a place for it before the answer.",

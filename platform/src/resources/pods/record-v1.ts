@@ -20,7 +20,7 @@ export function podRecord(item: PodItem, views: PodViews, including: Including):
 
 const lastingRecord = oncePerPod((item, flat) => wholeRecord(item, flat, {}));
 
-function wholeRecord(item: PodItem, flat: FlatPod, including: Including): Flat {
+export function wholeRecord(item: PodItem, flat: FlatPod, including: Including): Flat {
   const { account, doc } = item;
   const { volumeInGb = 0, volumeMountPath = "", containerRegistryAuthId: auth, ...said } = podShapes.of(doc);
   return {

@@ -3,6 +3,7 @@ import type { Caller } from "../../kernel/caller.ts";
 import { unpaged } from "../../kernel/cursor.ts";
 import type { Flat } from "../../kernel/flat.ts";
 import { inFlatWords } from "../../kernel/flat-words.ts";
+import { JsonText } from "../../kernel/json-text.ts";
 import type { Call, Handlers, Operation } from "../../kernel/operation.ts";
 import { SHOWN_IN_A_TURN } from "../../kernel/page.ts";
 import { isProblem, problem } from "../../kernel/problem.ts";
@@ -19,6 +20,7 @@ import { podFilters, type podOperationsV1 } from "./operations-v1.ts";
 import { podRecord } from "./record-v1.ts";
 import type { PodItem } from "./records.ts";
 import type { PodService } from "./service.ts";
+import { addPodText } from "./text-v1.ts";
 import type { PodViews } from "./view.ts";
 
 type Operations = typeof podOperationsV1;
@@ -47,6 +49,7 @@ export function podHandlersV1(parts: PodPartsV1): Handlers<Operations> {
     async listPods({ caller, query }) {
       requireIncluded(caller, query);
       const own = await unpaged((asked) => pods.list(caller, { ...asked, includeClusterPods: false }));
+      if (isPlain(query)) return new JsonText(await textOf(own, podViews));
       const records = await allShown(parts, caller, query, own);
       const workers = query.includeWorkers ? await parts.workerPods.all(caller, query) : [];
       return newestFirst([...records, ...workers]).filter(isAskedFor(query));
@@ -83,6 +86,18 @@ function requireIncluded({ grants }: Caller, query: Partial<Query>): void {
   for (const [name, scope] of Object.entries(inclusions))
     if (query[name as keyof typeof inclusions] && !allows(grants, scope))
       throw problem("not-allowed", `This API key lacks the scope '${scope}', which '${name}' needs.`);
+}
+
+/** Nothing is included or filtered. */
+const isPlain = (query: Query) => Object.values(query).every((value) => value === undefined || value === false);
+
+async function textOf(own: readonly PodItem[], views: PodViews): Promise<string> {
+  const text = ["["];
+  await mappedInSlices(own, SHOWN_IN_A_TURN, (item) => {
+    if (text.length > 1) text.push(",");
+    addPodText(item, views, text);
+  });
+  return text.concat("]").join("");
 }
 
 const newestFirst = (records: Flat[]): Flat[] =>

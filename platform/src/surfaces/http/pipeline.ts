@@ -9,6 +9,7 @@ import type { Clock } from "../../kernel/clock.ts";
 import type { EventBlock } from "../../kernel/event-block.ts";
 import { requestId } from "../../kernel/ids.ts";
 import { parseJson } from "../../kernel/json.ts";
+import { JsonText } from "../../kernel/json-text.ts";
 import type { Log } from "../../kernel/log.ts";
 import { DEFAULT_BODY_LIMIT, type Following, type Method, type Operation } from "../../kernel/operation.ts";
 import { isOutOfDescriptors, isProblem, outOfDescriptors, type Problem, problem } from "../../kernel/problem.ts";
@@ -298,15 +299,6 @@ function endSpan(
     },
     error: status >= 500 ? `status ${status}` : undefined,
   });
-}
-
-/** JSON text that is ready to be sent. */
-export class JsonText {
-  readonly text: string | Uint8Array;
-
-  constructor(text: string | Uint8Array) {
-    this.text = text;
-  }
 }
 
 export const JSON_TYPE = "application/json; charset=utf-8";

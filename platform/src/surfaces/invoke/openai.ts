@@ -5,12 +5,12 @@ import { BEGINNING, errorOf, type StreamPosition, type Streams, type StreamView 
 import type { Caller } from "../../kernel/caller.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { parseKeptJson } from "../../kernel/json.ts";
+import { JsonText } from "../../kernel/json-text.ts";
 import { type Job, jobLifecycle } from "../../ports/queue/job.ts";
 import { readBody, refuseTooLarge } from "../http/body.ts";
 import { drained } from "../http/events.ts";
 import { ClientGone } from "../http/gone.ts";
 import { writeHead } from "../http/head.ts";
-import { JsonText } from "../http/pipeline.ts";
 import type { Params, Reply, Request } from "../http/reply.ts";
 import { countedIn, type RequestMemory } from "../http/request-memory.ts";
 import { LARGE_BYTES } from "./large-json.ts";

@@ -14,6 +14,7 @@ import { type WaitFactParts, type WaitFacts, waitFacts } from "../../jobs/wait-f
 import { waitReason } from "../../jobs/wait-reason.ts";
 import type { Ended } from "../../jobs/waiters.ts";
 import type { Clock, Timer } from "../../kernel/clock.ts";
+import { JsonText } from "../../kernel/json-text.ts";
 import { problem } from "../../kernel/problem.ts";
 import { methodsOf, type RawOperation, type RawOperations } from "../../kernel/raw-operation.ts";
 import { validTraceparent } from "../../kernel/traceparent.ts";
@@ -26,7 +27,7 @@ import type { WorkerService } from "../../resources/workers/service.ts";
 import { readyWorkers, summaryOf } from "../../resources/workers/standing.ts";
 import { ClientGone } from "../http/gone.ts";
 import { writeHead } from "../http/head.ts";
-import { JSON_TYPE, JsonText, type Pipeline, searchOf } from "../http/pipeline.ts";
+import { JSON_TYPE, type Pipeline, searchOf } from "../http/pipeline.ts";
 import { plainly } from "../http/plain-door.ts";
 import type { Answering, Reply, Request } from "../http/reply.ts";
 import { countedIn, type RequestMemory } from "../http/request-memory.ts";
