@@ -26,8 +26,8 @@ export interface MillraceOptions {
   nodeOptions?: string;
   /** Runs the sources and not the code that the launcher builds from them, so that profiles name the sources. */
   fromSource?: boolean;
-  /** Where the server starts workers. The default is nowhere, because the bench starts them itself. */
-  compute?: "host" | "none";
+  /** Where the server starts workers and Pods. The default is nowhere, because the bench starts them itself. */
+  compute?: "host" | "none" | "emulated";
   /** The socket of the container engine. */
   docker?: string;
 }
@@ -70,8 +70,7 @@ export async function startMillrace(folder: string, options: MillraceOptions = {
     "off",
     "--log-level",
     "warn",
-    "--compute",
-    options.compute ?? "none",
+    ...(options.compute === "emulated" ? ["--emulate"] : ["--compute", options.compute ?? "none"]),
     ...(options.docker ? ["--docker", options.docker] : []),
   ];
   const server = await startCommand(launcher, ["serve", ...place, ...flags], { ready: /^listening on (\S+)$/m, env });
