@@ -1,6 +1,8 @@
 /** A cluster on two real machines: its members reduce a vector over a ring, encrypted, also when a node is killed and comes back. */
+import { execFile } from "node:child_process";
 import { chmod, copyFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { beforeEach, expect, test } from "vitest";
 import { missingForTests } from "../src/adapters/host/machine.ts";
 import { find } from "../src/adapters/machine/tools.ts";
@@ -21,6 +23,11 @@ const MARK = "a gradient in clear text";
 /** Without WireGuard on this machine the network is named as trusted, and what is sent is seen in clear. */
 const isEncrypted = (await find("wg")) !== undefined && (await find("wireguard-go")) !== undefined;
 
+const hasTorch = await promisify(execFile)("/usr/bin/python3", ["-c", "import torch.distributed"]).then(
+  () => true,
+  () => false,
+);
+
 async function until<T>(look: () => Promise<T>, isSo: (seen: T) => boolean): Promise<T> {
   for (;;) {
     const seen = await look();
@@ -33,7 +40,7 @@ test("members on two machines reach each other, encrypted, and nobody else does,
   await using database = await freshDatabase();
   await using folder = await temporaryFolder();
   await chmod(folder.path, 0o755);
-  for (const program of ["ring-program.mjs", "sum-program.mjs"])
+  for (const program of ["ring-program.mjs", "sum-program.mjs", "all-reduce.py"])
     await copyFile(new URL(`./fixtures/${program}`, import.meta.url), join(folder.path, program));
   const image = `host:${folder.path}`;
   const catalog = join(folder.path, "catalog.json");
@@ -89,6 +96,19 @@ test("members on two machines reach each other, encrypted, and nobody else does,
   const { id: other } = (await call("POST", "/v2/pods", { ...stranger, env: { CALL: `${rankZero}:29501` } })).json;
   expect(await podLines(at(a), other, /reach/)).toEqual(["unreachable"]);
   await call("DELETE", `/v2/pods/${other}`);
+
+  // Another cluster, with real torch where this machine has it.
+  if (hasTorch) {
+    const terms = { ...cluster, name: "torch", compute: { ...compute, gpuCountPerPod: 20 } };
+    const reduces = { entrypoint: ["sh", "-c"], cmd: ["RANK=$NODE_RANK exec /usr/bin/python3 all-reduce.py"] };
+    const { json } = await call("POST", "/v2/clusters", { ...terms, ...reduces });
+    for (const pod of (await call("GET", `/v2/clusters/${json.id}/pods`)).json.pods as { id: string }[]) {
+      const [, , third] = await podLines(at(a), pod.id, /^torch/, 3);
+      expect(third).toMatch(/^torch \S+ sum 3 to 3 in/);
+      console.log(third);
+    }
+    await call("DELETE", `/v2/clusters/${json.id}`);
+  }
 
   // The members go on without the second server. Meanwhile somebody removes what joins the machines. The next server puts it back.
   await b.end("SIGKILL");

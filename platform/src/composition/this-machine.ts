@@ -64,6 +64,9 @@ export async function openMachine(
   }
   if (!host) return { machines: [], refusesImage, openLinks };
   if (host.spans?.canEncrypt) host.spans.useKey(await machineKeys.of(id));
+  const { lacks, end } = host.spans?.spanning ?? {};
+  const gap = lacks ?? end?.cannotEncrypt;
+  if (gap !== undefined) parts.log.info({ gap }, "networks of clusters do not reach all other machines");
   const drivers = await driversWith(host, settings, id, accounts, { ...parts, isOwners }, opened);
   let hostUrl = "";
   let containerUrl: () => Promise<string> = () => Promise.reject(new Error("the server does not listen yet"));

@@ -107,7 +107,8 @@ async function openBoth(): Promise<readonly [OpenedCompute, OpenedCompute]> {
   const docker = await openDocker({ installation: "conformancespans", spans: await SpanLinks.open(links) });
   await bring(docker.compute, docker.program([]).image);
   const ofSpans = async () => [...(await linkNames())].filter((name) => name.startsWith(prefix));
-  const groupsLeft = async () => [...(await docker.groupsLeft()), ...(await ofSpans())];
+  const { groupsLeft: networksLeft } = docker;
+  const groupsLeft = async () => [...(await networksLeft()), ...(await ofSpans())];
   return [await openHostAt("127.0.0.1", 17_443), Object.assign(docker, { groupsLeft })];
 }
 

@@ -126,11 +126,19 @@ export class SpanLinks {
     for (const link of links) await runTool(ip, ["link", "delete", link]).catch(() => {});
     const names = [...(await linkNames())];
     const isUsed = names.some((name) => this.#isSpan(name)) || this.#joined.size > 0;
-    if (isUsed) return links.length > 0 ? this.#applyRules(ground) : undefined;
+    // After a start of the server the machines of the links that are left are not known yet, so the rules stay as they are.
+    if (isUsed) return links.length > 0 && this.#joined.size > 0 ? this.#forget(ground) : undefined;
     if (ground.wire instanceof WireGuard) await ground.wire.remove();
     const hadRules = this.#rules !== "" || links.length > 0;
     this.#rules = "";
     if (hadRules) await runTool(nft, ["delete", "table", "inet", this.#options.table]).catch(() => {});
+  }
+
+  /** Takes nothing more from machines that share no network with this one any more. */
+  async #forget(ground: Ground): Promise<void> {
+    await this.#applyRules(ground);
+    const { wire } = ground;
+    if (wire instanceof WireGuard && (await isLink(wire.link))) await wire.meet(this.#encryptedOthers());
   }
 
   #isSpan(name: string): boolean {

@@ -1,4 +1,5 @@
 /** Clusters whose members are on the machines of two nodes: placed together, with one network, and kept when a machine is lost. */
+import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
 import { type PodNodes, setupPodNodes } from "../../../../tests/pod-nodes.ts";
 import type { PodWorld } from "../../../../tests/pod-world.ts";
@@ -163,4 +164,21 @@ test("deleting it ends the members on both machines and leaves no network on eit
   await first.pass(12);
   for (const world of [first, second])
     expect([await world.compute.list(), await world.compute.networks!.list()]).toEqual([[], []]);
+});
+
+test("members of Slurm get the key of a controller on another machine", async () => {
+  const inputs: string[] = [];
+  const behaviour: FakeOptions["behaviour"] = (instance) => {
+    instance.onExec = async (execution) => {
+      const isSecret = execution.spec.cmd[2]!.startsWith("hostname");
+      const input = await text(execution.input);
+      if (!isSecret && execution.env.NODE_RANK === "1") inputs.push(input);
+      await execution.write(isSecret ? "head\nc2VjcmV0\n" : "");
+      execution.end({ code: isSecret || input !== "" || execution.env.NODE_RANK === "0" ? 0 : 75 });
+    };
+  };
+  await using nodes = await nodesWith({ behaviour });
+  await created(nodes, { ...CLUSTER, type: "SLURM" });
+  await nodes.first.pass(12);
+  expect(inputs.at(-1)).toBe("head\nc2VjcmV0\n");
 });
