@@ -111,10 +111,12 @@ test("members on two machines reach each other, encrypted, and nobody else does,
   }
 
   // The members go on without the second server. Meanwhile somebody removes what joins the machines. The next server puts it back.
-  await b.end("SIGKILL");
   const ours = async (machine: TestMachine) => (await machine.links()).filter((name) => /^mr.{6}[ow]/.test(name));
-  const links = await ours(two);
-  expect(links).toHaveLength(isEncrypted ? 2 : 1);
+  const links = await until(
+    () => ours(two),
+    ({ length }) => length === (isEncrypted ? 2 : 1),
+  );
+  await b.end("SIGKILL");
   // With the encrypted link goes what uses it.
   for (const link of links.toReversed()) await two.tool("ip", "link", "delete", link).catch(() => {});
   await using again = await start(two, second.path);
