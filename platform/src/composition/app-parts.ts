@@ -1,10 +1,9 @@
-/** What the application is built on: its ports, its settings, and which of several nodes does a duty. */
+/** What the application is built on: its ports and its settings. */
 
 import type { Answered } from "../guards/perform.ts";
 import type { Post } from "../jobs/webhooks.ts";
 import type { BodyMemory } from "../kernel/body-memory.ts";
 import type { Duties } from "../kernel/duties.ts";
-import { resourceId } from "../kernel/ids.ts";
 import type { Instruments } from "../kernel/instruments.ts";
 import type { Reason } from "../kernel/reason.ts";
 import type { Tracing } from "../kernel/tracing.ts";
@@ -91,19 +90,6 @@ export type AppSettings = Pick<Settings, "rateLimits" | "payloadLimits" | "logDa
       | "metricsEndpoints"
     >
   > & { connections: number };
-
-const LEASE_MS = 10_000;
-
-/** One of several nodes does a duty. Two at once would be safe and only waste work. A single process need not ask. */
-export function leaseOf(
-  name: string,
-  { store, random, alone }: AppParts,
-  leaseMs = LEASE_MS,
-): ((now: number) => Promise<boolean>) | undefined {
-  if (alone) return undefined;
-  const holder = resourceId(random);
-  return async (now) => (await store.lease({ name, holder, now, until: now + leaseMs })) !== undefined;
-}
 
 /** This node's identity for others, or undefined if it is the only one. */
 export const identityIn = ({ node, alone }: AppParts): NodeIdentity | undefined => (alone ? undefined : node);

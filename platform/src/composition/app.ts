@@ -1,6 +1,7 @@
 /** The application: all parts of a server on top of its ports, created in the order of their dependencies. */
 import type { Balancer } from "../balancing/balancer.ts";
 import type { Engine } from "../jobs/engine.ts";
+import { named } from "../kernel/failed.ts";
 import { loadValidation } from "../kernel/validate.ts";
 import type { Machines } from "../machines/machines.ts";
 import { podLogs } from "../resources/pods/logs.ts";
@@ -103,6 +104,7 @@ export async function createApp(parts: AppParts, books: Books, settings: AppSett
       const { webhooks, progress, sweeper } = jobs;
       for (const duty of [recorder, volumeCounts, volumeCare, ...upkeep, webhooks, progress, sweeper])
         await duty[Symbol.asyncDispose]();
+      await ground.leases.giveAway().catch(named(ground.failed, "give duties away"));
       metrics[Symbol.dispose]();
       await front.authenticator[Symbol.asyncDispose]();
       await front.large[Symbol.asyncDispose]();

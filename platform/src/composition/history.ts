@@ -3,7 +3,6 @@ import { Recorder } from "../resources/history/recorder.ts";
 import { HistoryService } from "../resources/history/service.ts";
 import { MetricSources } from "../resources/history/sources.ts";
 import type { Access } from "./access.ts";
-import { leaseOf } from "./app-parts.ts";
 import type { Ground } from "./ground.ts";
 import type { Jobs } from "./jobs.ts";
 import type { Keeping } from "./keeping.ts";
@@ -26,7 +25,7 @@ export function openHistory(
     figuresOf: (instance) => figures.of(instance),
     book,
   });
-  const mine = leaseOf("metrics", ground, LEASE_MS);
+  const mine = ground.leases.of("metrics", LEASE_MS);
   const recorder = new Recorder({ ...ground, records: services.seriesRecords, sources, node: ground.node.id, mine });
   return { recorder, history: new HistoryService({ ...ground, ...services, recorder }) };
 }

@@ -12,7 +12,6 @@ import { BatchProgress } from "../resources/batches/progress.ts";
 import { BatchService } from "../resources/batches/service.ts";
 import { EndpointBook } from "../resources/workers/running/endpoint-book.ts";
 import { FleetWarmUps } from "../resources/workers/running/warm-ups.ts";
-import { leaseOf } from "./app-parts.ts";
 import type { Bells } from "./bells.ts";
 import type { Front } from "./front.ts";
 import type { Ground } from "./ground.ts";
@@ -31,9 +30,9 @@ export function openJobs(ground: Ground, services: Services, bells: Bells, { isK
   const warmUps = new FleetWarmUps({ records: workerRecords, clock, endpoint, act: bells.toDo.ring });
   const told = { events: bells.news, warmUps: isKept ? warmUps : nobodyWarmsUp };
   const desk = new WorkerDesk({ ...ground, ...told, waiters: engine.waiters });
-  const sweeper = new Sweeper({ queue, engine, clock, failed, mine: leaseOf("sweeper", ground) });
+  const sweeper = new Sweeper({ queue, engine, clock, failed, mine: ground.leases.of("sweeper") });
   const batching = { queue, engine, clock, failed, records: batchRecords };
-  const progress = new BatchProgress({ ...batching, mine: leaseOf("batches", ground) });
+  const progress = new BatchProgress({ ...batching, mine: ground.leases.of("batches") });
   const batches = new BatchService({ ...ground, engine, records: batchRecords, progress });
   const outputs = new Outputs({ ...ground, engine, urlOf: (id) => endpoints.urlOf(id) });
   const streams = new Streams({ ...ground, engine, outputs, readOutput: (result, ask) => large.output(result, ask) });
@@ -44,7 +43,7 @@ export function openJobs(ground: Ground, services: Services, bells: Bells, { isK
     record: (reading) => recordPieces({ ...reading, link: outputs.link(reading.job) }),
     findInput: (body, id) => large.input(body, id),
     accountOf: async (id) => (await endpoints.find(id))?.account,
-    mine: leaseOf("webhooks", ground),
+    mine: ground.leases.of("webhooks"),
   });
   return { engine, tally, book, warmUps, desk, sweeper, progress, batches, outputs, streams, webhooks };
 }

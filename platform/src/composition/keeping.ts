@@ -1,4 +1,5 @@
 /** Everything that makes workers and Pods exist: the two trades, the house that keeps their instances, and a planner for each. */
+import { named } from "../kernel/failed.ts";
 import { House } from "../machines/house.ts";
 import { PodFigures } from "../resources/pods/running/figures.ts";
 import { Pods } from "../resources/pods/running/pods.ts";
@@ -8,7 +9,6 @@ import type { Pull } from "../resources/registries/service.ts";
 import { Activity } from "../resources/workers/running/activity.ts";
 import { Fleet } from "../resources/workers/running/fleet.ts";
 import { WorkerTrade } from "../resources/workers/running/trade.ts";
-import { leaseOf } from "./app-parts.ts";
 import type { Bells } from "./bells.ts";
 import type { Ground } from "./ground.ts";
 import type { Jobs } from "./jobs.ts";
@@ -57,11 +57,11 @@ export function openKeeping(ground: Ground, services: Services, bells: Bells, ro
         ...{ ...planning, ...ofWorkers, trade: workers, activity, bells },
         frozen: { forMs: frozenS * 1000, memoryMb: frozenMb },
         makeRoom: (need, whom) => services.yielding.makeRoom(need, whom),
-        mine: leaseOf("fleet", ground),
+        mine: ground.leases.of("fleet"),
       })
     : undefined;
   const { placer } = services;
-  const pods = placer ? new Pods({ ...planning, placer, mine: leaseOf("pods", ground) }) : undefined;
+  const pods = placer ? new Pods({ ...planning, placer, mine: ground.leases.of("pods") }) : undefined;
   return {
     house,
     figures,
@@ -76,6 +76,8 @@ export function openKeeping(ground: Ground, services: Services, bells: Bells, ro
     /** First nothing new is planned, then nothing more is begun. Workers end, and Pods continue. */
     async close(): Promise<void> {
       await Promise.all([fleet?.close(), pods?.close()]);
+      // Another node plans from now on, while the workers of this one still end.
+      await ground.leases.giveAway(["fleet", "pods"]).catch(named(ground.failed, "give duties away"));
       await house.close();
     },
   };

@@ -147,7 +147,11 @@ export async function enter(
     return undefined;
   }
   const { PostgresPresence } = await import("../adapters/postgres/presence.ts");
-  const enter = (url: string) => PostgresPresence.open(url, clock, patienceIn(settings));
+  const { refusePooling } = await import("../adapters/postgres/pooler.ts");
+  const enter = async (url: string) => {
+    await refusePooling(url, patienceIn(settings));
+    return PostgresPresence.open(url, clock, patienceIn(settings));
+  };
   return opened.use(await inPostgres(settings.databaseUrl, enter));
 }
 

@@ -8,7 +8,6 @@ import { Repricing } from "../resources/billing/repricing.ts";
 import { endpointRemovers } from "../resources/removers.ts";
 import { SpendNotices } from "../resources/spending/notices.ts";
 import { WORKER_LOGS } from "../resources/workers/model.ts";
-import { leaseOf } from "./app-parts.ts";
 import type { Ground } from "./ground.ts";
 import type { Jobs } from "./jobs.ts";
 import type { Keeping } from "./keeping.ts";
@@ -31,8 +30,8 @@ export function openUpkeep(
   const { clock, logs, failed, settings } = ground;
   const { removals } = services;
   removals.register("endpoint", endpointRemovers({ ...services, workers: fleet, jobs: engine, logs }));
-  const auditing = { ...ground, days: settings.auditDays ?? 90, mine: leaseOf("audit", ground) };
-  const notices = { ...ground, ...services, secret: settings.webhookSecret, mine: leaseOf("spending", ground) };
+  const auditing = { ...ground, days: settings.auditDays ?? 90, mine: ground.leases.of("audit") };
+  const notices = { ...ground, ...services, secret: settings.webhookSecret, mine: ground.leases.of("spending") };
   const auditSweeper = new AuditSweeper(auditing);
   const spendNotices = new SpendNotices(notices);
   const expire = (now: number) => logs.expire(WORKER_LOGS, now - settings.logDays * DAY_MS);
@@ -44,6 +43,6 @@ export function openUpkeep(
     for (const kept of [sessions, invitations, signInLinks]) await kept.sweep();
   };
   const leaving = every(clock, SIGNED_IN, expirePeople, failed);
-  const repricing = new Repricing({ ...ground, ...services, mine: leaseOf("prices", ground) });
+  const repricing = new Repricing({ ...ground, ...services, mine: ground.leases.of("prices") });
   return [repricing, leaving, removing, expiring, auditSweeper, spendNotices];
 }

@@ -1,6 +1,6 @@
 /** What all connections to PostgreSQL share: time limits, so that neither side waits for ever. */
 import { Socket } from "node:net";
-import { Client, type ClientConfig, DatabaseError } from "pg";
+import { Client, type ClientBase, type ClientConfig, DatabaseError } from "pg";
 import { every } from "../../kernel/background.ts";
 import { type Clock, realClock } from "../../kernel/clock.ts";
 import { floating } from "../../kernel/floating.ts";
@@ -38,10 +38,8 @@ export function connectionsTo(url: string, { name, settings = {}, answerMs = ANS
     idle_in_transaction_session_timeout: String(3 * answerMs),
     ...GIVEN_UP,
   };
-  const options = Object.entries({ ...limits, ...settings }).map(([name, value]) => `-c ${name}=${value}`);
   const config = {
     connectionString: url,
-    options: options.join(" "),
     application_name: name,
     connectionTimeoutMillis: answerMs,
     query_timeout: answerMs * SILENT_AFTER,
@@ -61,7 +59,12 @@ export function connectionsTo(url: string, { name, settings = {}, answerMs = ANS
     await end();
     cut.cancel();
   }
-  return { config, sockets, endBy };
+  /** Sets what every statement of a connection needs. It is no startup option, because PgBouncer refuses those. */
+  const prepare = async (client: ClientBase): Promise<void> => {
+    const set = Object.entries({ ...limits, ...settings }).map(([name, value]) => `SET ${name} = '${value}'`);
+    await client.query(set.join("; "));
+  };
+  return { config, sockets, prepare, endBy };
 }
 
 /** Whether PostgreSQL itself reported the error, so that the connection still works. Any other error concerns the connection. */
@@ -81,7 +84,7 @@ export async function openConnection(
   url: string,
   kind: Kind & { clock: Clock; heard?: (payload: string) => void },
 ): Promise<OwnConnection> {
-  const { config, sockets, endBy } = connectionsTo(url, kind);
+  const { config, sockets, prepare, endBy } = connectionsTo(url, kind);
   const client = new Client(config);
   client.on("error", () => {});
   client.on("notification", ({ payload }) => kind.heard?.(payload ?? ""));
@@ -100,6 +103,7 @@ export async function openConnection(
   }
   try {
     await client.connect();
+    await prepare(client);
   } catch (error) {
     cut();
     throw error;

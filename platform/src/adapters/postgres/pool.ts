@@ -40,8 +40,8 @@ const ends = new WeakMap<Pool, () => Promise<void>>();
 
 /** A query that waits too long for a free connection is refused, so that waiting ones do not pile up. */
 export function openPool(url: string, { connections = 10, ...options }: PoolOptions = {}): Pool {
-  const { config, endBy } = connectionsTo(url, { name: "millrace", ...options });
-  const pool = new Pool({ ...config, max: connections, types: typeParsers });
+  const { config, prepare, endBy } = connectionsTo(url, { name: "millrace", ...options });
+  const pool = new Pool({ ...config, max: connections, types: typeParsers, onConnect: prepare });
   ends.set(pool, () => endBy(() => pool.end()));
   // The pool replaces a broken connection, and the query that used it reports the error. Without a listener, the event would end the
   // process.
