@@ -2,12 +2,20 @@
 import { readFile } from "node:fs/promises";
 import { afterAll, expect, test } from "vitest";
 import { type KubeApi, unlessNotFound } from "../src/adapters/kubernetes/kube-api.ts";
-import { type KubeList, type KubeObject, label, note, type Pod } from "../src/adapters/kubernetes/kube-objects.ts";
+import {
+  type KubeList,
+  type KubeObject,
+  label,
+  note,
+  type Pod,
+  podName,
+} from "../src/adapters/kubernetes/kube-objects.ts";
 import { stay } from "../src/kernel/clock.ts";
+import { newId, reachAt, seen } from "../src/ports/compute/conformance-world.ts";
 import { walkBalanced } from "./balanced-walk.ts";
 import { walkCluster } from "./cluster-walk.ts";
 import { clearCluster, podsOf, settings } from "./kubernetes-server.ts";
-import { MACHINE, openApi } from "./kubernetes-world.ts";
+import { kubernetesProgram, MACHINE, NAMESPACE, openApi, openDriver } from "./kubernetes-world.ts";
 import { KUBERNETES_IMAGE } from "./real-kubernetes.ts";
 import { LOOK_MS, serverPlace } from "./worker-place.ts";
 
@@ -104,4 +112,35 @@ test.concurrent("load balancing by address, in a namespace for the account, with
   } finally {
     await api.call("DELETE", "/apis/node.k8s.io/v1/runtimeclasses/millrace-test").catch(unlessNotFound);
   }
+});
+
+/** The nodes of the test cluster answer for addresses like this one, as for those that a cloud gives. */
+const BALANCER = "10.217.1.7";
+
+test.concurrent("a published port is reached at the address of a load balancer, at the port that the API tells", async () => {
+  const api = openApi();
+  const installation = `balancer-${process.pid}`;
+  const annotations = { "metallb.io/allow-shared-ip": "millrace" };
+  const compute = await openDriver(installation, { services: "LoadBalancer", serviceAnnotations: annotations });
+  const id = newId();
+  const outside = 31_000 + (process.pid % 1_000);
+  await compute.start(id, {
+    ...{ kind: "pod", account: "account", owner: "pod", env: {}, ports: [], ...kubernetesProgram([{ echoOn: 8080 }]) },
+    limits: { vcpu: 1, memoryMb: 128, diskGb: 1 },
+    publish: [{ port: 8080, outside }],
+  });
+  const { published } = await seen(compute, id, ({ state }) => state === "running");
+  expect(published).toEqual([{ inside: 8080, outside }]);
+  const path = `/api/v1/namespaces/${NAMESPACE}/services/${podName(id)}`;
+  const made = await api.call<KubeObject & { spec: { type: string } }>("GET", path);
+  expect([made.spec.type, made.metadata.annotations]).toEqual(["LoadBalancer", annotations]);
+  // This is what the controller of a cloud does.
+  await api.call("PATCH", `${path}/status`, { body: { status: { loadBalancer: { ingress: [{ ip: BALANCER }] } } } });
+  for (let isReached = false; !isReached; await stay(LOOK_MS))
+    isReached = await reachAt(BALANCER, outside).then(
+      () => true,
+      () => false,
+    );
+  await compute.remove(id);
+  await compute[Symbol.asyncDispose]();
 });

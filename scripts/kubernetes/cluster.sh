@@ -122,6 +122,8 @@ inside() { local node=$1; shift; echo "nsenter --net=/run/netns/mrk-$node $*"; }
 
 make_network() {
   ip link add "$bridge" type bridge; ip addr add "$machine/24" dev "$bridge"; ip link set "$bridge" up
+  # Addresses that a load balancer of a cloud would have: the nodes answer for them.
+  ip route add 10.217.1.0/24 via "${address[a]}"
   local node other
   for node in $nodes; do
     ip netns add "mrk-$node"

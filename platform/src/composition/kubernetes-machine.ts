@@ -50,6 +50,7 @@ export async function openKubernetesMachine(
         nameServers: await nameServersOf(),
       },
       services: settings.kubernetesServices,
+      serviceAnnotations: settings.kubernetesServiceAnnotations,
       nodePorts: settings.kubernetesNodePorts,
       cpuShare: settings.kubernetesCpuShare,
       gpuResource: settings.kubernetesGpuResource,
@@ -67,7 +68,8 @@ export async function openKubernetesMachine(
       ...(failed && { failed }),
     }),
   );
-  const at = compute.nodeAddress();
+  const given = settings.kubernetesAddress;
+  const at = given === undefined ? compute.nodeAddress() : { address: given, isPublic: true };
   const reached = at && { reachedAt: at.address, publicIp: at.isPublic ? at.address : undefined };
   const machine = { id: idOf(namespace), compute, workerUrl: () => workerUrl, runs: ["container"] as const, refusal };
   return { ...machine, site: { ...site, ...reached } };

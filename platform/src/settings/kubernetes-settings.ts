@@ -23,6 +23,13 @@ function servers(given: string): string[] {
   return list(given);
 }
 
+function annotations(given: string): Record<string, string> {
+  const pairs = list(given).map((pair) => /^([^=\s]+)=(.*)$/.exec(pair));
+  const odd = pairs.some((pair) => pair === null);
+  if (odd) throw new Error("must be pairs such as example.com/name=value");
+  return Object.fromEntries(pairs.map((pair) => [pair![1]!, pair![2]!]));
+}
+
 function share(given: string): number {
   const value = Number(given);
   if (!(value > 0 && value <= 1)) throw new Error("must be a number above 0 and up to 1");
@@ -95,6 +102,20 @@ export const kubernetesSettings = {
     default: "NodePort",
     about: "type of the Services for published TCP ports: NodePort or LoadBalancer",
     read: oneOf(["NodePort", "LoadBalancer"]),
+  },
+  kubernetesServiceAnnotations: {
+    flag: "kubernetes-service-annotations",
+    variable: "MILLRACE_KUBERNETES_SERVICE_ANNOTATIONS",
+    value: "LIST",
+    about: "annotations of these Services, such as metallb.io/allow-shared-ip=millrace: one address for all of them",
+    read: annotations,
+  },
+  kubernetesAddress: {
+    flag: "kubernetes-address",
+    variable: "MILLRACE_KUBERNETES_ADDRESS",
+    value: "ADDRESS",
+    about: "address at which people reach published ports, such as the load balancer's; default: that of a node",
+    read: text,
   },
   kubernetesNodePorts: {
     flag: "kubernetes-node-ports",

@@ -82,7 +82,7 @@ export interface KubeEvent extends KubeObject {
 }
 
 export interface Service extends KubeObject {
-  spec: { ports: { port: number; nodePort?: number }[] };
+  spec: { ports: { port: number; targetPort: number; nodePort?: number }[] };
 }
 
 export interface ConfigMap extends KubeObject {

@@ -25,6 +25,8 @@ export interface KubernetesOptions {
   egress: Egress;
   /** Whether published ports get a load balancer of the cloud, or a port of each node. */
   services?: "NodePort" | "LoadBalancer";
+  /** For the load balancer, such as one that gives several Services one address. */
+  serviceAnnotations?: Readonly<Record<string, string>> | undefined;
   /** The ports of nodes that the cluster gives out. */
   nodePorts?: PortRange;
   /** The share of its processors that an instance is promised; 1 by default. */

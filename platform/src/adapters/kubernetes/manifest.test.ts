@@ -123,8 +123,12 @@ test("a registry's login is a pull secret for that registry", () => {
 });
 
 test("a published port is a Service of the wanted type", () => {
-  const { spec: made } = portsService("i1", [{ port: 80, outside: 30_080 }], place, "NodePort");
+  const { spec: made } = portsService("i1", [{ port: 80, outside: 30_080 }], place, { type: "NodePort" });
   expect(made).toMatchObject({ type: "NodePort", ports: [{ port: 80, targetPort: 80, nodePort: 30_080 }] });
+  const annotations = { "metallb.io/allow-shared-ip": "millrace" };
+  const balanced = portsService("i1", [{ port: 80, outside: 30_080 }], place, { type: "LoadBalancer", annotations });
+  expect(balanced.metadata.annotations).toEqual(annotations);
+  expect(balanced.spec.ports).toMatchObject([{ port: 30_080, targetPort: 80, nodePort: 30_080 }]);
 });
 
 test("instances reach the internet and no private address but those that are named; members reach their group", () => {

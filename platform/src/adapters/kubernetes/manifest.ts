@@ -250,15 +250,20 @@ export function pullSecret(
 
 const base64 = (text: string) => Buffer.from(text).toString("base64");
 
+export interface ServiceTerms {
+  type: "NodePort" | "LoadBalancer";
+  annotations?: Readonly<Record<string, string>> | undefined;
+}
+
 export const portsService = (
   id: string,
   publish: readonly { port: number; outside?: number }[],
   { installation, namespace }: Pick<PodPlace, "installation" | "namespace">,
-  type: "NodePort" | "LoadBalancer",
+  { type, annotations = {} }: ServiceTerms,
 ) => ({
   apiVersion: "v1",
   kind: "Service",
-  metadata: { name: podName(id), namespace, labels: partLabels(id, installation) },
+  metadata: { name: podName(id), namespace, labels: partLabels(id, installation), annotations },
   spec: {
     type,
     externalTrafficPolicy: "Cluster",
@@ -266,7 +271,8 @@ export const portsService = (
     ports: publish.map(({ port, outside }) => ({
       name: `p${port}`,
       protocol: "TCP",
-      port,
+      // A load balancer has the same port as the nodes, so one address of it serves many instances.
+      port: type === "LoadBalancer" ? (outside ?? port) : port,
       targetPort: port,
       ...(outside !== undefined && { nodePort: outside }),
     })),

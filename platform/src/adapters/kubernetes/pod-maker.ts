@@ -160,11 +160,14 @@ export class PodMaker {
     );
     await this.#ensure(`/apis/networking.k8s.io/v1/namespaces/${namespace}/networkpolicies`, policy);
     const path = `/api/v1/namespaces/${namespace}/services`;
-    const body = portsService(id, publish, place, options.services ?? "NodePort");
+    const body = portsService(id, publish, place, {
+      type: options.services ?? "NodePort",
+      annotations: options.serviceAnnotations,
+    });
     const made = await api.call<Service>("POST", path, { body }).catch((error) => {
       throw portRefusal(error, publish) ?? error;
     });
-    return made.spec.ports.map(({ port, nodePort }) => ({ inside: port, outside: nodePort ?? port }));
+    return made.spec.ports.map(({ port, targetPort, nodePort }) => ({ inside: targetPort, outside: nodePort ?? port }));
   }
 
   /** From now on Kubernetes removes them with the Pod. */
