@@ -18,7 +18,7 @@ export async function changeLevel(
     () => logLevel,
   );
   const level = LEVELS.includes(said) ? said : logLevel;
-  const about = { level: level, before: log.level };
+  const about = { before: log.level };
   // The line is written whichever of the two levels shows less.
   log.level = "info";
   if (level === said) log.info(about, `the level of the log is ${level} from now on`);

@@ -69,7 +69,8 @@ export class AuditLines implements AsyncDisposable {
 
   #line(record: Written["record"]): string {
     const { id, account, createdAt, doc } = this.#parts.entries.read(record);
-    return JSON.stringify({ at: timestamp(createdAt), node: this.#parts.node, id, ...doc, account });
+    // The format of the record concerns nobody outside.
+    return JSON.stringify({ at: timestamp(createdAt), node: this.#parts.node, id, ...doc, account, v: undefined });
   }
 
   #add(line: string): void {
