@@ -96,7 +96,7 @@ function showAccount(): Command {
 }
 
 /** Loads the accounts' balances and limits, only for commands that show money. */
-async function spendingIn(records: Pick<Opened, "store" | "clock">): Promise<SpendBook> {
+async function spendingIn(records: Pick<Opened, "store" | "clock" | "charges">): Promise<SpendBook> {
   const { SpendBook } = await import("@millrace/platform/resources/spending/service.ts");
   const spending = new SpendBook(records);
   await spending.prepare();

@@ -6,6 +6,9 @@ import { jobOperations } from "./jobs/operations.ts";
 import { workerLinkOperations } from "./jobs/worker-link-operations.ts";
 import { reasonTables } from "./kernel/reason.ts";
 import type { Entry } from "./kernel/reasons/entry.ts";
+
+export { resourceWords } from "./kernel/resource-words.ts";
+
 import { jobLifecycle } from "./ports/queue/job.ts";
 import { ApiKey, SshKeys } from "./resources/account/model.ts";
 import { accountOperations } from "./resources/account/operations.ts";
@@ -31,6 +34,8 @@ import { ownOperations, peopleOperations, signInOperations } from "./resources/p
 import { podInstanceLifecycle, podLifecycle } from "./resources/pods/lifecycle.ts";
 import { Pod } from "./resources/pods/model.ts";
 import { podOperations } from "./resources/pods/operations.ts";
+import { PublicEndpoint } from "./resources/public-endpoints/model.ts";
+import { publicEndpointOperations } from "./resources/public-endpoints/operations.ts";
 import { Delegation, Registry } from "./resources/registries/model.ts";
 import { registryOperations } from "./resources/registries/operations.ts";
 import { Release } from "./resources/releases/model.ts";
@@ -62,6 +67,7 @@ export const operations = {
   ...podOperations,
   ...clusterOperations,
   ...endpointOperations,
+  ...publicEndpointOperations,
   ...workerOperations,
   ...terminalOperations,
   ...releaseOperations,
@@ -84,23 +90,6 @@ export const invokeOperations = { ...jobOperations, ...openAiOperations, ...batc
 /** All operations below `/v2/{endpoint_id}`. The surfaces read these requests themselves. */
 export const endpointCalls = { ...invokeOperations, ...balancingOperations, ...workerLinkOperations };
 
-/** The first words after `/v2` that name a resource. Anything else there is an endpoint id. */
-export const resourceWords = [
-  "account",
-  "billing",
-  "catalog",
-  "clusters",
-  "installation",
-  "network-volumes",
-  "openapi-invoke.json",
-  "openapi.json",
-  "pods",
-  "registries",
-  "serverless",
-  "templates",
-  "terminals",
-] as const;
-
 /** The resources, by the names of lists and events, each with its shapes to create, change and read. */
 export const models = {
   pods: Pod,
@@ -115,6 +104,7 @@ export const models = {
   people: Person,
   invitations: Invitation,
   s3Keys: S3Key,
+  publicEndpoints: PublicEndpoint,
 };
 
 /** Records that clients only read. */

@@ -13,13 +13,23 @@ import { CompanionStore } from "../ports/store/companion-store.ts";
 import type { Store } from "../ports/store/store.ts";
 import type { Vault } from "../ports/vault/vault.ts";
 import { type Quotas, standardQuotas } from "../resources/account/quotas.ts";
+import { ChargeBook } from "../resources/billing/charge-book.ts";
 import type { Rewrapped } from "../resources/secrets/master-keys.ts";
 import { type Settings, settingsFrom, withoutSecrets } from "../settings/settings.ts";
 import type { ServiceParts } from "./account-services.ts";
 import { RESTORING } from "./backup/places.ts";
 import { type Addresses, announced, ownerKeyFile } from "./server-address.ts";
 import type { Books, Surroundings } from "./services.ts";
-import { findDamage, lockAlone, openLogs, openQueue, openStore, orTrouble, type Presence } from "./storage.ts";
+import {
+  chargesOf,
+  findDamage,
+  lockAlone,
+  openLogs,
+  openQueue,
+  openStore,
+  orTrouble,
+  type Presence,
+} from "./storage.ts";
 
 export const masterKeyFile = (settings: Settings) => join(settings.data, "master-key");
 
@@ -121,13 +131,23 @@ export async function openInstallation(
     () => openBooks({ ...parts, store, vault, publicUrl, quotas: quotasIn(settings), uniqueNames }),
     ({ sqliteTrouble }, error) => sqliteTrouble(error, join(settings.data, "store.db")),
   );
+  // A server reads them from its own queue instead, once that is open.
+  books.charges.readFrom({ charges: (filter) => chargesOf(settings, filter) });
   const kept = opened.move();
   return { store, vault, ...books, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+}
+
+/** A command reads charges from where the server writes them. */
+function chargesIn(settings: Settings): ChargeBook {
+  const book = new ChargeBook(real);
+  book.readFrom({ charges: (filter) => chargesOf(settings, filter) });
+  return book;
 }
 
 /** The records of an installation and the parts for its services, for a command that creates only the services it needs. */
 export interface Records extends ServiceParts, AsyncDisposable {
   quotas: Quotas;
+  charges: ChargeBook;
 }
 
 /** With `makes`, an empty folder becomes an installation. */
@@ -140,6 +160,7 @@ export async function openRecords(settings: Settings, { makes = false } = {}): P
     ...real,
     store: new CompanionStore(store),
     quotas: quotasIn(settings),
+    charges: chargesIn(settings),
     [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
   };
 }

@@ -23,13 +23,15 @@ export type Jobs = ReturnType<typeof openJobs>;
 export function openJobs(ground: Ground, services: Services, bells: Bells, { isKept }: Roll, { large, memory }: Front) {
   const { clock, queue, failed, settings } = ground;
   const { endpoints, workerRecords, batchRecords } = services;
+  services.charges.readFrom(queue);
   const tally = new JobTally(ground.instruments.jobs);
   const engine = new Engine({ ...ground, wanted: bells.wanted.ring, tally });
   const book = new EndpointBook({ endpoints, clock });
   const endpoint = (id: string) => book.find(id);
   const warmUps = new FleetWarmUps({ records: workerRecords, clock, endpoint, act: bells.toDo.ring });
   const told = { events: bells.news, warmUps: isKept ? warmUps : nobodyWarmsUp };
-  const desk = new WorkerDesk({ ...ground, ...told, waiters: engine.waiters });
+  const isShared = (id: string) => endpoints.isShared(id);
+  const desk = new WorkerDesk({ ...ground, ...told, waiters: engine.waiters, isShared });
   const sweeper = new Sweeper({ queue, engine, clock, failed, mine: ground.leases.of("sweeper") });
   const batching = { queue, engine, clock, failed, records: batchRecords };
   const progress = new BatchProgress({ ...batching, mine: ground.leases.of("batches") });

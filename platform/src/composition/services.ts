@@ -16,6 +16,7 @@ import { WatchedStore } from "../ports/store/watched-store.ts";
 import type { Vault } from "../ports/vault/vault.ts";
 import type { Quotas } from "../resources/account/quotas.ts";
 import { BatchRecords } from "../resources/batches/records.ts";
+import { ChargeBook } from "../resources/billing/charge-book.ts";
 import { BillingService } from "../resources/billing/service.ts";
 import { ClusterService } from "../resources/clusters/service.ts";
 import { EndpointFollowers } from "../resources/endpoints/followers.ts";
@@ -33,6 +34,9 @@ import { PodRemains } from "../resources/pods/remains.ts";
 import { PodService } from "../resources/pods/service.ts";
 import { PortVisits } from "../resources/pods/visits.ts";
 import { Yielding } from "../resources/pods/yielding.ts";
+import { PublicEndpointRecords } from "../resources/public-endpoints/records.ts";
+import { PublicEndpointService } from "../resources/public-endpoints/service.ts";
+import { PublicEndpointUses } from "../resources/public-endpoints/uses.ts";
 import { RegistryService } from "../resources/registries/service.ts";
 import { ReleaseRecords } from "../resources/releases/records.ts";
 import { accountRemovers, clusterRemovers } from "../resources/removers.ts";
@@ -89,6 +93,8 @@ export interface Books extends AccountServices {
   costs: Costs;
   prices: PriceBook;
   billing: BillingService;
+  charges: ChargeBook;
+  publicEndpointRecords: PublicEndpointRecords;
 }
 
 /** What a server adds to its services. Commands add nothing. */
@@ -109,6 +115,8 @@ export interface Services extends Books {
   volumes: NetworkVolumeService;
   templates: TemplateService;
   endpoints: EndpointService;
+  publicEndpoints: PublicEndpointService;
+  publicEndpointUses: PublicEndpointUses;
   endings: PodEndings;
   yielding: Yielding;
   /** Undefined if nothing runs Pods. */
@@ -150,13 +158,15 @@ export async function openBooks(
   const sshHostKey = new SshHostKey(parts);
   const machineKeys = new MachineKeys(parts);
   const batchRecords = new BatchRecords(parts);
+  const charges = new ChargeBook(parts);
   const boundsHeld = (account: string) => quotas.boundsHeld(account);
   const instanceRecords = new InstanceRecords({ ...parts, prices, boundsHeld });
   const books = {
     ...ofAccounts,
     releaseRecords: new ReleaseRecords(parts),
     seriesRecords: new SeriesRecords(parts),
-    spending: new SpendBook(parts),
+    charges,
+    spending: new SpendBook({ ...parts, charges }),
     secrets,
     registries,
     s3Keys,
@@ -176,7 +186,8 @@ export async function openBooks(
     volumeRecords: new VolumeRecords({ ...parts, prices }),
     costs: new Costs(parts),
     prices,
-    billing: new BillingService(parts),
+    billing: new BillingService({ ...parts, charges }),
+    publicEndpointRecords: new PublicEndpointRecords(parts),
   };
   await prepareAll(books);
   return { ...books, parts, uses, watched };
@@ -192,6 +203,8 @@ export async function openServices(books: Books, around: Around = nobodyAround):
   const volumes = new NetworkVolumeService(given);
   const templates = new TemplateService({ ...given, isOwners: (account) => accounts.isFirst(account) });
   const endpoints = new EndpointService({ ...given, templates, volumes });
+  const publicEndpoints = new PublicEndpointService({ ...given, endpoints });
+  const publicEndpointUses = new PublicEndpointUses(given);
   templates.followedBy(new EndpointFollowers({ ...given, endpoints }));
   const endings = new PodEndings(given);
   const yielding = new Yielding({ ...given, stop: (...ending) => endings.stopFor(...ending) });
@@ -200,6 +213,7 @@ export async function openServices(books: Books, around: Around = nobodyAround):
   const clusters = new ClusterService({ ...given, pods });
   removals.register("account", accountRemovers({ endpoints, pods, volumes }));
   removals.register("cluster", clusterRemovers(pods));
-  await prepareAll({ templates, endpoints, pods, clusters });
-  return { ...books, volumes, templates, endpoints, endings, yielding, placer, pods, clusters };
+  await prepareAll({ templates, endpoints, publicEndpoints, pods, clusters });
+  const shared = { publicEndpoints, publicEndpointUses };
+  return { ...books, ...shared, volumes, templates, endpoints, endings, yielding, placer, pods, clusters };
 }

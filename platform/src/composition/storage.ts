@@ -10,7 +10,7 @@ import type { Random } from "../kernel/random.ts";
 import { anyDisk, type Disk } from "../ports/disk.ts";
 import type { Limits } from "../ports/limits/limits.ts";
 import type { Logs } from "../ports/logs/logs.ts";
-import type { Queue } from "../ports/queue/queue.ts";
+import type { ChargeFilter, Charges, Queue } from "../ports/queue/queue.ts";
 import type { Signals } from "../ports/signals/signals.ts";
 import type { Store } from "../ports/store/store.ts";
 import type { Settings } from "../settings/settings.ts";
@@ -120,6 +120,17 @@ export async function openQueue(
   );
   const kept = opened.move();
   return { queue, signals, alone: false, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+}
+
+/** Reads what callers of public endpoints owe without opening the queue, which a server may have open. */
+export async function chargesOf(settings: Settings, filter: ChargeFilter): Promise<Charges[]> {
+  if (!settings.databaseUrl)
+    return (await import("../adapters/sqlite/sqlite-charges.ts")).chargesInFile(
+      join(settings.data, "queue.db"),
+      filter,
+    );
+  const { chargesInDatabase } = await import("../adapters/postgres/postgres-charges.ts");
+  return inPostgres(settings.databaseUrl, (url) => chargesInDatabase(url, filter, patienceIn(settings)));
 }
 
 /** Logs are on this node's disk even if everything else is in PostgreSQL, because lines are read where they were written. */

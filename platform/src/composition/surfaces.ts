@@ -1,4 +1,6 @@
 /** The surfaces of a server: each way in, mounted on the listeners that clients, workers and other nodes reach. */
+
+import { GuestDoor } from "../guards/guest-door.ts";
 import { InvokeLimiter } from "../guards/invoke-limits.ts";
 import type { Caller } from "../kernel/caller.ts";
 import { problem } from "../kernel/problem.ts";
@@ -99,6 +101,8 @@ function openInvocation({ ground, services, roll, jobs, keeping, access, front }
     staleReports: (endpoint: string) => desk.staleReports(endpoint),
     overruns: desk.overruns,
     limiter: invokeLimiter(ground),
+    publicEndpoints: services.publicEndpoints,
+    guestDoor: new GuestDoor({ queue, clock, assertPaid: (account, key) => services.spending.assert(account, key) }),
   };
   const limits = { outputLimit: payloadLimits.output, largeLimit: payloadLimits.large };
   const link = { ...ground, desk, keys: workerKeys, large, doorkeeper, memory, ...limits };

@@ -9,7 +9,7 @@ import { type Problem, problem } from "../kernel/problem.ts";
 import type { Random } from "../kernel/random.ts";
 import { because } from "../kernel/reason.ts";
 import type { Tracing } from "../kernel/tracing.ts";
-import { type Job, jobLifecycle, type NewJob, type Payload } from "../ports/queue/job.ts";
+import { type Fare, type Job, jobLifecycle, type NewJob, type Payload } from "../ports/queue/job.ts";
 import type { Counts, Due, JobChange, Outcome, Part, Queue, Reading } from "../ports/queue/queue.ts";
 import type { Signals } from "../ports/signals/signals.ts";
 import { workerOf } from "./holder.ts";
@@ -52,6 +52,15 @@ export interface Submission {
   idempotency?: { key: string; digest: string };
   /** The trace that the job belongs to, as a `traceparent`. */
   trace?: string;
+  /** Who submits it, where the endpoint is shared. */
+  by?: Submitter;
+}
+
+/** The account that submits a job to a shared endpoint. */
+export interface Submitter {
+  account: string;
+  /** What it pays; absent for the endpoint's own account. */
+  fare?: Fare;
 }
 
 export interface EngineParts {
@@ -66,6 +75,8 @@ export interface EngineParts {
   tally?: JobTally;
   /** Records the traces of jobs. Without it, none are recorded. */
   tracing?: Pick<Tracing, "jobEnded"> | undefined;
+  /** Whether the endpoint is shared, so that its callers take turns. Runs for every claim, so it must be fast. */
+  isShared?: (endpoint: string) => boolean;
 }
 
 /** A request that waits for a job's end. */
@@ -161,6 +172,12 @@ export class Engine implements AsyncDisposable {
     if (reading === "purged") throw problem("not-found", "job not found: it was removed by purge-queue");
     if (!reading || reading.job.endpoint !== endpoint) throw this.#absent(id);
     return reading;
+  }
+
+  /** Throws as for an unknown job, unless this account submitted it. */
+  async assertSubmittedBy(endpoint: string, id: string, account: string): Promise<void> {
+    const { job } = await this.read(endpoint, id);
+    if (job.caller !== account) throw this.#absent(id);
   }
 
   /** The first end wins: cancelling a finished job changes nothing and returns its real state. */
@@ -314,13 +331,21 @@ export class Engine implements AsyncDisposable {
 }
 
 function newJob(submission: Submission, id: string, createdAt: number): NewJob {
-  const { endpoint, terms, body, sealed, idempotency, trace } = submission;
+  const { endpoint, terms, body, sealed, idempotency, trace, by } = submission;
   const job: NewJob = { id, endpoint: endpoint.id, policy: policyOf(submission), createdAt, body };
   if (terms.webhooks.length > 0) job.webhooks = terms.webhooks;
   if (sealed) job.sealed = sealed;
   if (trace !== undefined) job.trace = trace;
   if (idempotency) job.idempotency = idempotency;
-  return job;
+  return by ? submittedBy(by, job) : job;
+}
+
+/** Keys of guests are their own. No key contains a line break, so nobody can name one of another account. */
+function submittedBy({ account, fare }: Submitter, job: NewJob): NewJob {
+  job.caller = account;
+  if (!fare) return job;
+  const { idempotency: own } = job;
+  return { ...job, fare, ...(own && { idempotency: { ...own, key: `${account}\n${own.key}` } }) };
 }
 
 function policyOf({ endpoint, terms, mode }: Submission) {

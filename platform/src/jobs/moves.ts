@@ -2,6 +2,7 @@
 import { because, type Reason, type ReasonCode } from "../kernel/reason.ts";
 import { type Job, type JobMove, jobLifecycle, type LargeOutput, type Payload } from "../ports/queue/job.ts";
 import type { JobChange } from "../ports/queue/queue.ts";
+import { chargeForResult, chargeForTime } from "./charge.ts";
 import { workerOf } from "./holder.ts";
 import type { Report } from "./report.ts";
 
@@ -42,7 +43,7 @@ export function completing(job: Job, result: Payload, now: number, large?: Large
     clear: CLEAR_AT_SUCCESS,
     result,
     progress: null,
-    also: COMPLETED,
+    also: job.fare ? { ...COMPLETED, charge: chargeForResult(job, result, now) } : COMPLETED,
   };
 }
 
@@ -121,9 +122,14 @@ export function timingOut(job: Job, now: number, reason: Reason): JobChange {
     set: { ...ending("timeOut", now, reason), state: jobLifecycle.move(job.id, job.state, "timeOut") },
     clear: CLEAR_AT_END,
     progress: null,
-    also: { ...END, count: { failed: 1 } },
+    also: { ...END, count: { failed: 1 }, ...charged(job, now) },
   };
 }
+
+const charged = (job: Job, now: number) => {
+  const charge = chargeForTime(job, now);
+  return charge ? { charge } : {};
+};
 
 export function cancelling(job: Job, now: number): JobChange {
   return {
@@ -132,7 +138,7 @@ export function cancelling(job: Job, now: number): JobChange {
     set: ending("cancel", now),
     clear: [...CLEAR_AT_END, "reason"],
     progress: null,
-    also: END,
+    also: { ...END, ...charged(job, now) },
   };
 }
 

@@ -49,5 +49,6 @@ export const openAiOperations = {
     refuses: [400, 404, 413],
     key: "caller",
     scope: "serverless:invoke",
+    guests: true,
   },
 } as const satisfies RawOperations;

@@ -88,6 +88,7 @@ export const jobOperations = {
     refuses: [400, 404, 409, 413],
     key: "caller",
     scope: "serverless:invoke",
+    guests: true,
   },
   runJobAndWait: {
     method: "POST",
@@ -104,6 +105,7 @@ export const jobOperations = {
     refuses: [400, 404, 409, 413],
     key: "caller",
     scope: "serverless:invoke",
+    guests: true,
   },
   getJob: {
     method: "GET",
@@ -118,6 +120,7 @@ export const jobOperations = {
     refuses: [400, 404],
     key: "caller",
     scope: "serverless:read",
+    guests: true,
   },
   waitForJob: {
     method: "GET",
@@ -130,6 +133,7 @@ export const jobOperations = {
     refuses: [400, 404],
     key: "caller",
     scope: "serverless:read",
+    guests: true,
   },
   cancelJob: {
     method: "POST",
@@ -141,6 +145,7 @@ export const jobOperations = {
     refuses: [404],
     key: "caller",
     scope: "serverless:invoke",
+    guests: true,
   },
   retryJob: {
     method: "POST",
@@ -152,6 +157,7 @@ export const jobOperations = {
     refuses: [400, 404],
     key: "caller",
     scope: "serverless:invoke",
+    guests: true,
   },
   purgeQueue: {
     method: "POST",
@@ -203,6 +209,7 @@ export const jobOperations = {
     refuses: [400, 404],
     key: "caller",
     scope: "serverless:read",
+    guests: true,
   },
   getJobOutput: {
     method: "GET",
@@ -230,6 +237,7 @@ export const jobOperations = {
     refuses: [404, 416],
     key: "caller or link",
     scope: "serverless:read",
+    guests: true,
   },
   listJobs: {
     method: "GET",
@@ -260,6 +268,7 @@ export const jobOperations = {
     refuses: [400, 404],
     key: "caller",
     scope: "serverless:read",
+    guests: true,
   },
   getJobDetails: {
     method: "GET",
@@ -286,6 +295,7 @@ export const jobOperations = {
     refuses: [404],
     key: "caller",
     scope: "serverless:read",
+    guests: true,
   },
   getEndpointHealth: {
     method: "GET",
@@ -304,6 +314,7 @@ export const jobOperations = {
     refuses: [404],
     key: "caller",
     scope: "serverless:read",
+    guests: true,
   },
   getEndpointMetrics: {
     method: "GET",

@@ -1,7 +1,7 @@
 /** Builds a job's record for clients. It splices the service's fields into the stored result, which is neither parsed nor rewritten. */
 
 import { timestamp } from "../kernel/clock.ts";
-import type { Reason } from "../kernel/reason.ts";
+import { meaningOf, type Reason } from "../kernel/reason.ts";
 import { type Delivery, type Job, jobLifecycle, type Payload } from "../ports/queue/job.ts";
 import { workerOf } from "./holder.ts";
 import type { OutputLink } from "./outputs.ts";
@@ -33,7 +33,7 @@ export function recordPieces(shown: Shown): Uint8Array[] {
 const ownKeys = (shown: Shown) => JSON.stringify(ownFields(shown)).slice(1);
 
 function ownFields({ job, result, waitReason, link }: Shown): Record<string, unknown> {
-  const { startedAt, queuedAt, endedAt, state, reason, reasonCode, error = reason, retried, holder, id } = job;
+  const { startedAt, queuedAt, endedAt, state, reasonCode, error = endOf(job), retried, holder, id } = job;
   const isFinal = jobLifecycle.isFinal(state);
   const own: Record<string, unknown> = {};
   if (startedAt !== undefined) {
@@ -49,9 +49,22 @@ function ownFields({ job, result, waitReason, link }: Shown): Record<string, unk
   own.status = state;
   if (waitReason !== undefined) Object.assign(own, shownWait(waitReason));
   if (job.deliveries !== undefined) own.webhookDeliveries = job.deliveries.map(shownDelivery);
-  if (startedAt !== undefined && holder !== undefined) own.workerId = workerOf(holder);
+  if (startedAt !== undefined && holder !== undefined && !isGuests(job)) own.workerId = workerOf(holder);
   return own;
 }
+
+/** A job of a guest pays a fare. Its record says nothing about the workers of the endpoint's account. */
+export const isGuests = ({ fare }: Job) => fare !== undefined;
+
+/** Why the service ended the job. The reason's own words may name a worker, so guests get the meaning of its code instead. */
+export function endOf(job: Job): string | undefined {
+  const { reason, reasonCode } = job;
+  if (!isGuests(job) || reason === undefined) return reason;
+  return reasonCode === undefined ? "an attempt was lost" : meaningOf(reasonCode);
+}
+
+/** The reason as a guest may see it. */
+export const forGuests = ({ code }: Reason): Reason => ({ code, text: meaningOf(code) });
 
 /** Shows why the job waits, as text for people and as a code for programs. */
 export const shownWait = ({ text, code }: Reason) => ({ waitReason: text, waitReasonCode: code });

@@ -11,6 +11,7 @@ import type { Signals, Topic } from "../ports/signals/signals.ts";
 import { outputChunks } from "./chunks.ts";
 import type { Engine, Waiting } from "./engine.ts";
 import type { Outputs } from "./outputs.ts";
+import { endOf } from "./record.ts";
 
 export interface StreamPosition {
   attempt: number;
@@ -199,7 +200,9 @@ export class Streams {
 }
 
 /** A long result is not parsed for its error, because the job has the beginning of it. */
-export function errorOf({ state, reason, error }: Job, result: Payload | undefined): string | undefined {
+export function errorOf(job: Job, result: Payload | undefined): string | undefined {
+  const { state, error } = job;
+  const reason = endOf(job);
   if (state === "COMPLETED") return undefined;
   if (result === undefined) return reason;
   if (result.length > READ_HERE) return error ?? reason;

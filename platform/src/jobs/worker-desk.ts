@@ -4,7 +4,7 @@ import type { Gone } from "../kernel/gone.ts";
 import type { Reason } from "../kernel/reason.ts";
 import { inSlices } from "../kernel/slices.ts";
 import { type Job, jobLifecycle } from "../ports/queue/job.ts";
-import type { Chunk, Claimed, JobChange, Outcome, Queue } from "../ports/queue/queue.ts";
+import type { Ask, Chunk, Claimed, JobChange, Outcome, Queue } from "../ports/queue/queue.ts";
 import type { Signals } from "../ports/signals/signals.ts";
 import type { EngineParts } from "./engine.ts";
 import { changeReported, claimingBack, failing, givingUp, handingBack } from "./moves.ts";
@@ -60,6 +60,7 @@ export class WorkerDesk {
   readonly overruns: Overruns;
   readonly #events: WorkerEvents;
   readonly #warmUps: WarmUps;
+  readonly #isShared: (endpoint: string) => boolean;
 
   constructor(parts: EngineParts & { waiters: Waiters; events?: WorkerEvents; warmUps?: WarmUps }) {
     this.#queue = parts.queue;
@@ -73,6 +74,7 @@ export class WorkerDesk {
     this.withheld = new Withheld({ ...known, overruns: this.overruns });
     this.#events = parts.events ?? nobodyKeepsWorkers;
     this.#warmUps = parts.warmUps ?? nobodyWarmsUp;
+    this.#isShared = parts.isShared ?? (() => false);
   }
 
   /** Returns up to `limit` jobs and waits up to `waitMs` for the first. If the worker is gone by then, the job loses no attempt. */
@@ -285,7 +287,9 @@ export class WorkerDesk {
     if (isWithheld(session)) return [];
     const now = this.#clock.now();
     const except = [...session.listed];
-    const ask = { endpoint, holder: worker, limit: fair, bytes: TAKEN_BYTES, now, except, ...(admit ? { admit } : {}) };
+    const ask: Ask = { endpoint, holder: worker, limit: fair, bytes: TAKEN_BYTES, now, except };
+    if (admit) ask.admit = admit;
+    if (this.#isShared(endpoint)) ask.inTurns = true;
     const asked = this.#queue.claim(ask);
     session.claims.add(asked);
     try {

@@ -41,6 +41,8 @@ export interface RawOperation {
   key: "caller" | "caller or link" | "worker";
   /** The scope that a caller's key must hold. */
   scope?: Scope;
+  /** Set when callers of other accounts may use it too, for their own jobs on an endpoint that is shared with them. */
+  guests?: true;
   /** Set when it changes the account rather than one job. The audit log then records it. */
   audited?: true;
 }

@@ -93,6 +93,9 @@ export function together(reasons: readonly Reason[], leading: Reason): Reason {
   return reasonOf(leading.code, text, leading.facts, reasons.map(plainText).join("; "));
 }
 
+/** What the code means in general, without anything about the case. */
+export const meaningOf = (code: ReasonCode): string => catalogue[code].means;
+
 /** Returns the text that others than the account may see. */
 export const plainText = ({ text, plain }: Reason): string => plain ?? text;
 

@@ -6,6 +6,7 @@ import type { WorkerKeys } from "./endpoints/worker-keys.ts";
 import { keyOf } from "./history/model.ts";
 import type { SeriesRecords } from "./history/records.ts";
 import type { PodService } from "./pods/service.ts";
+import type { PublicEndpointRecords } from "./public-endpoints/records.ts";
 import type { ReleaseRecords } from "./releases/records.ts";
 import type { Remover } from "./removals.ts";
 import type { TerminalTickets } from "./terminals/tickets.ts";
@@ -27,11 +28,15 @@ export interface EndpointRemains {
   terminalTickets: TerminalTickets;
   releaseRecords: ReleaseRecords;
   seriesRecords: SeriesRecords;
+  publicEndpointRecords: PublicEndpointRecords;
 }
 
 export function endpointRemovers(parts: EndpointRemains): Remover[] {
   const { workers, jobs, logs, batchRecords, workerKeys, terminalTickets, releaseRecords, seriesRecords } = parts;
+  const { publicEndpointRecords } = parts;
   return [
+    // The name goes first, so that nobody calls it any more.
+    { what: "public endpoint", kinds: ["public-endpoint"], remove: (id) => publicEndpointRecords.removeEndpoint(id) },
     { what: "workers", kinds: ["instance"], remove: async (id) => workers?.removeEndpoint(id) },
     // Batches go before jobs, so that none of their requests can become a job afterwards.
     {

@@ -1,7 +1,8 @@
 /** What callers of shared endpoints owe, in PostgreSQL. It is written in the statement that ends the job. */
 import type { Charge } from "../../ports/queue/job.ts";
 import type { ChargeFilter, Charges } from "../../ports/queue/queue.ts";
-import type { Sql } from "./pool.ts";
+import type { Patience } from "./connection.ts";
+import { endPool, openPool, query, type Sql } from "./pool.ts";
 
 /** The columns of a charge. All but the hour are added up. */
 export const CHARGE_COLUMNS = [
@@ -38,4 +39,16 @@ export function readCharges(sql: Sql, { caller, endpoints, from, to }: ChargeFil
      GROUP BY hour, caller, endpoint, share ORDER BY hour, caller, endpoint, share`,
     values,
   );
+}
+
+/** For commands. A database of an older release has no charges. */
+export async function chargesInDatabase(url: string, filter: ChargeFilter, patience: Patience): Promise<Charges[]> {
+  const pool = openPool(url, { connections: 1, ...patience });
+  const sql: Sql = (statement, values) => query(pool, statement, values);
+  try {
+    const [found] = await sql<{ there: boolean }>("SELECT to_regclass('job_charges') IS NOT NULL AS there");
+    return found!.there ? await readCharges(sql, filter) : [];
+  } finally {
+    await endPool(pool);
+  }
 }

@@ -1,8 +1,8 @@
 /** The program beside the queue's SQLite file: its tables, and the journal's entries as statements. */
 import type { DatabaseSync } from "node:sqlite";
 import type { Entry, Stashed } from "../../ports/queue/journal.ts";
-import type { Charges } from "../../ports/queue/queue.ts";
 import { type Packed, unpack } from "./entry-wire.ts";
+import { addCharges } from "./sqlite-charges.ts";
 import { sql } from "./statement.ts";
 import type { Program } from "./writer.ts";
 
@@ -81,7 +81,7 @@ function writeEntry(db: DatabaseSync, entry: Entry, freed: string[]): unknown {
     case "count":
       return count(db, entry);
     case "charge":
-      return charge(db, entry.charges);
+      return addCharges(db, entry.charges);
     case "message": {
       const { job, url, endpoint, tries, dueAt, target } = entry.message;
       const row = [job, url, endpoint, tries, dueAt, target];
@@ -199,15 +199,6 @@ function count(db: DatabaseSync, { endpoint, count }: Extract<Entry, { do: "coun
     `INSERT INTO counters VALUES (?1, ?2, ?3, ?4) ON CONFLICT (endpoint)
      DO UPDATE SET completed = completed + ?2, failed = failed + ?3, retried = retried + ?4`,
   ).run(endpoint, count.completed ?? 0, count.failed ?? 0, count.retried ?? 0);
-}
-
-function charge(db: DatabaseSync, given: Charges): void {
-  const { caller, endpoint, share, hour, requests, executionMs, inputTokens, outputTokens, amount } = given;
-  sql(
-    db,
-    `INSERT INTO charges VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT DO UPDATE SET requests = requests + ?5,
-     execution_ms = execution_ms + ?6, input_tokens = input_tokens + ?7, output_tokens = output_tokens + ?8, amount = amount + ?9`,
-  ).run(caller, endpoint, share, hour, requests, executionMs, inputTokens, outputTokens, amount);
 }
 
 function settle(db: DatabaseSync, { job, url, next }: Extract<Entry, { do: "settle" }>): void {

@@ -25,6 +25,7 @@ import { pack } from "./entry-wire.ts";
 import { PayloadFiles } from "./payload-files.ts";
 import type { Results } from "./queue-program.ts";
 import { Scrubber } from "./scrubber.ts";
+import { readCharges } from "./sqlite-charges.ts";
 import { type Listed, SqliteLists } from "./sqlite-lists.ts";
 import { sql } from "./statement.ts";
 import { type Flusher, GroupCommit, openForReading, refuseNew } from "./writer.ts";
@@ -241,17 +242,8 @@ export class SqliteJournal implements Journal {
     return row ? (row as Record<Counter, number>) : { completed: 0, failed: 0, retried: 0 };
   }
 
-  charges({ caller, endpoints, from, to }: ChargeFilter): Charges[] {
-    const where = [
-      "hour >= ? AND hour < ?",
-      ...(caller === undefined ? [] : ["caller = ?"]),
-      ...(endpoints ? [`endpoint IN (${endpoints.map(() => "?").join(", ")})`] : []),
-    ].join(" AND ");
-    const values = [from, to, ...(caller === undefined ? [] : [caller]), ...(endpoints ?? [])];
-    return this.#sql(
-      `SELECT caller, endpoint, share, hour, requests, execution_ms AS executionMs, input_tokens AS inputTokens,
-         output_tokens AS outputTokens, amount FROM charges WHERE ${where} ORDER BY hour, caller, endpoint, share`,
-    ).all(...values) as unknown as Charges[];
+  charges(filter: ChargeFilter): Charges[] {
+    return readCharges(this.#reader, filter);
   }
 
   /** Steps from endpoint to endpoint along the index, however many messages each has. */

@@ -49,6 +49,10 @@ export const refusalReasons = {
   "key-malformed": told("The header with the API key has a wrong format.", "Send `Authorization: Bearer <API key>`."),
   "key-unknown": told("This API key does not exist, or was revoked.", "Use another key."),
   "key-expired": told("The API key has expired.", "Make a new key."),
+  "shared-endpoint": told(
+    "The endpoint belongs to another account, which shares it.",
+    "Ask the account that shares it; callers may do what concerns their own jobs.",
+  ),
   "session-ended": told("The browser session was ended or has expired.", "Sign in again."),
   "page-token-missing": told(
     "The request has a session's cookie, but not the page token.",

@@ -102,9 +102,9 @@ export interface Fare {
   share: string;
   perRequest: number;
   perSecond: number;
-  /** For each token that the worker reports, in and out. */
-  perInputToken: number;
-  perOutputToken: number;
+  /** For a million tokens that the worker reports, in and out. */
+  perMillionInputTokens: number;
+  perMillionOutputTokens: number;
 }
 
 /** What an ended job adds to its caller's bill. */

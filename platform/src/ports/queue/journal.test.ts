@@ -37,7 +37,7 @@ const ended: Required<Job> = {
   cursor: { attempt: 1, sequence: 2 },
   deliveries: [{ url: "http://a/{}", at: 17, status: 200 }],
   caller: "another",
-  fare: { share: "a-model", perRequest: 1, perSecond: 2, perInputToken: 3, perOutputToken: 4 },
+  fare: { share: "a-model", perRequest: 1, perSecond: 2, perMillionInputTokens: 3, perMillionOutputTokens: 4 },
   trace: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
 };
 

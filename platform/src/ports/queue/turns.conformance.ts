@@ -17,7 +17,7 @@ import type { Charge, Fare, NewJob } from "./job.ts";
 import type { Queue } from "./queue.ts";
 
 const HOUR = 3_600_000;
-const FARE: Fare = { share: "model", perRequest: 5, perSecond: 7, perInputToken: 1, perOutputToken: 2 };
+const FARE: Fare = { share: "model", perRequest: 5, perSecond: 7, perMillionInputTokens: 1, perMillionOutputTokens: 2 };
 const CHARGE: Charge = {
   hour: NOW - (NOW % HOUR),
   requests: 1,

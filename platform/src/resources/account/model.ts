@@ -24,7 +24,14 @@ export type Spending = {
   /** The URL that receives warnings. */
   webhook?: string;
   /** The account's prepaid credit: `left` is the balance at the moment `at`, `full` the balance right after the last payment. */
-  prepaid?: { left: number; at: number; full: number; creditedAt: number };
+  prepaid?: {
+    left: number;
+    at: number;
+    full: number;
+    creditedAt: number;
+    /** What `left` already leaves out of the charges for public endpoints in the hour of `at`. Charges are kept by the hour. */
+    charged?: number;
+  };
 };
 
 /** The things that quotas count. */

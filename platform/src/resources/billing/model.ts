@@ -18,7 +18,7 @@ const amountsOf = {
     serverlessFeeAmount: usd(none),
     storageStandardAmount: usd("network volumes of the standard tier"),
     storageHighPerformanceAmount: usd("network volumes of the high-performance tier"),
-    endpointAmount: usd("public endpoints; always 0, since there are none here"),
+    endpointAmount: usd("public endpoints of other accounts"),
     clusterGpuAmount: usd("GPUs of cluster members"),
     clusterDiskAmount: usd("disks of cluster members"),
     clusterNetworkingAmount: usd(none),

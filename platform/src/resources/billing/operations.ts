@@ -11,7 +11,7 @@ import {
   ServerlessBilling,
 } from "./model.ts";
 
-const window = {
+export const bucketWindow = {
   startTime: t.Optional(dateTime("Moved back to where its bucket begins; 30 days ago by default.")),
   endTime: t.Optional(dateTime("Not itself in it. Moved on to where its bucket ends; now by default.")),
   bucketSize: t.Optional(oneOf(bucketSizes, { default: "day", description: "In UTC; a week begins on Monday." })),
@@ -45,32 +45,40 @@ const lookup = <Q extends TObject, Out extends TSchema>(path: string, query: Q, 
 
 export const billingOperations = {
   listBilling: {
-    ...lookup("/v2/billing", t.Object(window), BillingHistory),
+    ...lookup("/v2/billing", t.Object(bucketWindow), BillingHistory),
     summary: "List what everything cost",
   },
   listPodBilling: {
-    ...lookup("/v2/billing/pods", t.Object({ ...window, podId: only("Pod") }), PodBilling),
+    ...lookup("/v2/billing/pods", t.Object({ ...bucketWindow, podId: only("Pod") }), PodBilling),
     summary: "List what Pods cost",
   },
   listServerlessBilling: {
-    ...lookup("/v2/billing/serverless", t.Object({ ...window, serverlessId: only("endpoint") }), ServerlessBilling),
+    ...lookup(
+      "/v2/billing/serverless",
+      t.Object({ ...bucketWindow, serverlessId: only("endpoint") }),
+      ServerlessBilling,
+    ),
     summary: "List what serverless endpoints cost",
   },
   listEndpointBilling: {
-    ...lookup("/v2/billing/endpoints", t.Object(window), EndpointBilling),
+    ...lookup(
+      "/v2/billing/endpoints",
+      t.Object({ ...bucketWindow, publicEndpoint: only("public endpoint") }),
+      EndpointBilling,
+    ),
     summary: "List what public endpoints cost",
-    description: "There are none here: nothing is ever in it.",
+    description: `What the account owes for public endpoints of others, counted when each job ends. ${described}`,
   },
   listNetworkVolumeBilling: {
     ...lookup(
       "/v2/billing/network-volumes",
-      t.Object({ ...window, networkVolumeId: only("network volume") }),
+      t.Object({ ...bucketWindow, networkVolumeId: only("network volume") }),
       NetworkVolumeBilling,
     ),
     summary: "List what network volumes cost",
   },
   listClusterBilling: {
-    ...lookup("/v2/billing/clusters", t.Object({ ...window, clusterId: only("cluster") }), ClusterBilling),
+    ...lookup("/v2/billing/clusters", t.Object({ ...bucketWindow, clusterId: only("cluster") }), ClusterBilling),
     summary: "List what clusters cost",
   },
 } satisfies Operations;

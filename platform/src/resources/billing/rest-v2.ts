@@ -26,7 +26,7 @@ const everything = {
   serverlessFeeAmount: [],
   storageStandardAmount: volumes.standardAmount,
   storageHighPerformanceAmount: volumes.highPerformanceAmount,
-  endpointAmount: [],
+  endpointAmount: ["endpoint"],
   clusterGpuAmount: members.gpuAmount,
   clusterDiskAmount: members.diskAmount,
   clusterNetworkingAmount: [],
@@ -49,10 +49,16 @@ export function billingHandlers(billing: BillingService): Handlers<Operations> {
       const answer = await shown(history, { ...workers, feeAmount: [] }, (id) => ({ serverlessId: id }), asked);
       return withCount(answer, "uniqueServerlessCount", history);
     },
-    // Public endpoints do not exist here. The empty owner matches nothing, so this only gives the buckets of the answer.
-    async listEndpointBilling({ caller, query }) {
-      const { buckets } = await billing.history(caller, { ...query, owner: "" });
-      return shown({ buckets, records: [] }, {}, () => ({}), {});
+    async listEndpointBilling({ caller, query: { publicEndpoint, ...window } }) {
+      const history = await billing.history(caller, { ...window, kind: "endpoint", owner: publicEndpoint });
+      const asked = publicEndpoint === undefined ? {} : { publicEndpoint };
+      const answer = await shown(history, { amount: ["endpoint"] }, () => ({}), asked);
+      const { records, metadata } = answer;
+      // The sum is all that this history shows.
+      return {
+        records: records.map(({ amount: _, ...record }) => record),
+        metadata: { ...metadata, totals: { totalAmount: metadata.totals.totalAmount } },
+      };
     },
     async listNetworkVolumeBilling({ caller, query: { networkVolumeId, ...window } }) {
       const asked = { ...window, kind: "volume", owner: networkVolumeId, by: "owner" } as const;

@@ -7,8 +7,10 @@ import { Slices } from "../../kernel/slices.ts";
 import { costUntil, reckoned } from "../../metering/reckoning.ts";
 import { type KeptSpan, ofOwner, type SpanKind } from "../../metering/span.ts";
 import { SpanReader } from "../../metering/span-reader.ts";
+import type { Charges } from "../../ports/queue/queue.ts";
 import type { Store } from "../../ports/store/store.ts";
 import { type Buckets, bucketAt, bucketsOf, type WindowAsked } from "./buckets.ts";
+import type { ChargeBook } from "./charge-book.ts";
 import { type Amounts, type Charge, chargeOf } from "./charges.ts";
 import { type Grouping, groupBy, isWithin, type SpanFilter } from "./grouping.ts";
 import { Usage, useOf } from "./usage.ts";
@@ -17,7 +19,7 @@ export type { Amounts, Charge } from "./charges.ts";
 
 export interface HistoryAsked extends WindowAsked {
   /** Limits the history to one kind; by default it covers everything. */
-  kind?: SpanKind;
+  kind?: SpanKind | "endpoint";
   /** Limits the history to one owner. */
   owner?: string | undefined;
   /** Limits the history to spans that match all of these. */
@@ -53,11 +55,13 @@ const STEPS_AT_A_STRETCH = 10_000;
 export class BillingService {
   readonly #clock: Clock;
   readonly #reader: SpanReader;
+  readonly #charges: ChargeBook;
   /** An account's histories are computed one at a time, however many it asks for at once. */
   readonly #making = new OneAtATimeEach();
 
-  constructor({ store, clock }: { store: Store; clock: Clock }) {
+  constructor({ store, clock, charges }: { store: Store; clock: Clock; charges: ChargeBook }) {
     this.#clock = clock;
+    this.#charges = charges;
     this.#reader = new SpanReader({ store });
   }
 
@@ -75,6 +79,12 @@ export class BillingService {
     const found = new Ledger(buckets, untilOf(asked));
     const slices = new Slices(STEPS_AT_A_STRETCH);
     const group = groupBy(by);
+    if (kind === "endpoint" || (kind === undefined && owner === undefined)) {
+      const { from, to } = buckets;
+      const charges = await this.#charges.within({ caller: account, from, to });
+      for (const one of charges) if (owner === undefined || one.share === owner) found.addCharge(one);
+    }
+    if (kind === "endpoint") return found.records();
     const scope = owner === undefined ? undefined : ofOwner(owner);
     for await (const span of this.#reader.touching({ account, scope }, buckets)) {
       const isMeant = (kind === undefined || span.kind === kind) && isWithin(where, span);
@@ -125,6 +135,11 @@ class Ledger {
       }
     }
     return steps;
+  }
+
+  /** Adds what was owed for public endpoints in an hour. */
+  addCharge({ hour, amount }: Charges): void {
+    if (amount > 0) this.#charge(bucketAt(this.#buckets, hour), undefined, "endpoint", BigInt(amount));
   }
 
   worked(steps: number): void {

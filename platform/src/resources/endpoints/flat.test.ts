@@ -36,6 +36,7 @@ const whole: Required<KeptEndpoint> = {
   release: 3,
   claimsName: true,
   createdBy: "k",
+  sharedAs: "a-model",
 };
 
 flatConformance("endpoints", {
@@ -46,6 +47,7 @@ flatConformance("endpoints", {
     ...created(said),
     release: whole.release,
     createdBy: whole.createdBy,
+    sharedAs: whole.sharedAs,
     claimsName: whole.claimsName,
   }),
 });

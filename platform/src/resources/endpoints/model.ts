@@ -287,6 +287,8 @@ export type KeptEndpoint = (EndpointConfig & Claiming) & {
   release: number;
   /** The API key that created it, where it is known. */
   createdBy?: string | null;
+  /** The name of the public endpoint that it is, if it is shared. */
+  sharedAs?: string;
 };
 
 export const endpoints: Kept<KeptEndpoint> = {

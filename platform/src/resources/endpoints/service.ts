@@ -53,6 +53,7 @@ export class EndpointService {
   readonly #refusesImage: RefusesImage;
 
   readonly #types = new Map<string, EndpointType>();
+  readonly #shared = new Set<string>();
 
   constructor(
     parts: RecordParts & {
@@ -237,6 +238,7 @@ export class EndpointService {
     });
     this.#remembered.delete(id);
     this.#types.delete(id);
+    this.#shared.delete(id);
     await this.#removals.finish("endpoint", id);
   }
 
@@ -267,8 +269,16 @@ export class EndpointService {
     if (item) {
       this.#remembered.set(id, item);
       this.#types.set(id, item.doc.type);
+      if (item.doc.sharedAs === undefined) this.#shared.delete(id);
+      else this.#shared.add(id);
     }
     return item;
+  }
+
+  /** Whether other accounts may call it, as it was a moment ago. Answers without waiting, since every claim asks. */
+  isShared(id: string): boolean {
+    if (!this.#remembered.get(id)) this.find(id).catch(() => undefined);
+    return this.#shared.has(id);
   }
 
   /** Answers without waiting once the type was read: it never changes, and ids are never reused. */

@@ -13,6 +13,7 @@ import { type Asked, RunningCosts, StillReading } from "../../metering/running-c
 import { Collection, type Item } from "../../ports/store/collection.ts";
 import type { Store } from "../../ports/store/store.ts";
 import { type Account, accounts, apiKeys, type KeptApiKey, type Spending } from "../account/model.ts";
+import { type ChargeBook, hourOf } from "../billing/charge-book.ts";
 
 /** Why nothing new is started. `reason` has a stable text, for things that wait. `sentence` has the current figures, for callers. */
 export interface Unpaid {
@@ -68,12 +69,14 @@ export class SpendBook {
   readonly #keys: Collection<KeptApiKey>;
   readonly #exact: Costs;
   readonly #running: RunningCosts;
+  readonly #charges: ChargeBook;
   readonly #clock: Clock;
   readonly #patiently: ReadCost = (asked) => this.#running.since(asked);
   readonly #terms: Remembered<Spending>;
   readonly #keyLimits: Remembered<KeyLimit>;
 
-  constructor({ store, clock }: { store: Store; clock: Clock }) {
+  constructor({ store, clock, charges }: { store: Store; clock: Clock; charges: ChargeBook }) {
+    this.#charges = charges;
     this.#accounts = new Collection(store, accounts);
     this.#keys = new Collection(store, apiKeys);
     this.#exact = new Costs({ store, clock });
@@ -176,7 +179,8 @@ export class SpendBook {
     await this.#change(account, async ({ doc: { spending = {} } }) => {
       left = ((await this.#exactBalance(account, spending, now)) ?? 0) + nanos;
       if (left > MOST_CREDIT) throw problem("rule-broken", `The balance can be ${moneyText(MOST_CREDIT)} at most.`);
-      return { ...spending, prepaid: { left, at: now, full: left, creditedAt: now } };
+      const charged = Number(await this.#charges.ofThisHour(account));
+      return { ...spending, prepaid: { left, at: now, full: left, creditedAt: now, charged } };
     });
     return left;
   }
@@ -193,7 +197,7 @@ export class SpendBook {
       await this.#change(id, async ({ doc: { spending = {} } }) => {
         const left = await this.#exactBalance(id, spending, month);
         if (left === undefined || spending.prepaid!.at >= month) return spending;
-        return { ...spending, prepaid: { ...spending.prepaid!, left, at: month } };
+        return { ...spending, prepaid: { ...spending.prepaid!, left, at: month, charged: 0 } };
       });
     }
   }
@@ -275,7 +279,10 @@ export class SpendBook {
   }
 
   async #spent(account: string, key?: string, read: ReadCost = this.#patiently): Promise<number> {
-    return Number(await read({ account, key, since: bucketStart("month", this.#clock.now()) }));
+    const since = bucketStart("month", this.#clock.now());
+    // What public endpoints cost belongs to the account as a whole.
+    const charged = key === undefined ? await this.#charges.since(account, since) : 0n;
+    return Number((await read({ account, key, since })) + charged);
   }
 
   async #balanceOf(
@@ -283,12 +290,16 @@ export class SpendBook {
     { prepaid }: Spending,
     read: ReadCost = this.#patiently,
   ): Promise<number | undefined> {
-    return prepaid && prepaid.left - Number(await read({ account, since: prepaid.at }));
+    if (!prepaid) return undefined;
+    const { left, at, charged = 0 } = prepaid;
+    return left + charged - Number((await read({ account, since: at })) + (await this.#charges.since(account, at)));
   }
 
   async #exactBalance(account: string, { prepaid }: Spending, to: number): Promise<number | undefined> {
     if (!prepaid || to <= prepaid.at) return prepaid?.left;
-    return prepaid.left - Number(await this.#exact.ofAccount(account, { from: prepaid.at, to }));
+    const { left, at, charged = 0 } = prepaid;
+    const owed = await this.#charges.between(account, hourOf(at), to);
+    return left + charged - Number((await this.#exact.ofAccount(account, { from: at, to })) + owed);
   }
 
   async #termsOf(account: string): Promise<Spending> {

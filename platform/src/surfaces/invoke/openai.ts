@@ -1,8 +1,8 @@
 /** The OpenAI-compatible route: a request becomes a job, and the job's stream becomes the answer. */
-import type { EndpointTerms, Engine, Waiting } from "../../jobs/engine.ts";
+import type { GuestDoor } from "../../guards/guest-door.ts";
+import type { Engine, Waiting } from "../../jobs/engine.ts";
 import type { Outputs } from "../../jobs/outputs.ts";
 import { BEGINNING, errorOf, type StreamPosition, type Streams, type StreamView } from "../../jobs/stream.ts";
-import type { Caller } from "../../kernel/caller.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { parseKeptJson } from "../../kernel/json.ts";
 import { JsonText } from "../../kernel/json-text.ts";
@@ -11,10 +11,11 @@ import { readBody, refuseTooLarge } from "../http/body.ts";
 import { drained } from "../http/events.ts";
 import { ClientGone } from "../http/gone.ts";
 import { writeHead } from "../http/head.ts";
-import type { Params, Reply, Request } from "../http/reply.ts";
-import { countedIn, type RequestMemory } from "../http/request-memory.ts";
+import type { Reply, Request } from "../http/reply.ts";
+import { countedIn } from "../http/request-memory.ts";
 import { LARGE_BYTES } from "./large-json.ts";
 import { type OpenAiInput, openAiBody, wantsStream } from "./openai-input.ts";
+import { type Asked, submitterOf } from "./route.ts";
 import type { SubmissionReader } from "./submission.ts";
 
 export interface OpenAiParts {
@@ -23,15 +24,7 @@ export interface OpenAiParts {
   outputs: Outputs;
   reader: Pick<SubmissionReader, "limits" | "large">;
   clock: Clock;
-}
-
-interface Asked {
-  caller: Pick<Caller, "account">;
-  endpoint: EndpointTerms;
-  request: Request;
-  reply: Reply;
-  params: Params;
-  memory: RequestMemory;
+  guestDoor: GuestDoor;
 }
 
 const KEEP_ALIVE_MS = 15_000;
@@ -55,10 +48,12 @@ export async function openAi(parts: OpenAiParts, asked: Asked): Promise<unknown>
 /** Stores the job and frees the memory of its body, since the job may take minutes. */
 async function submitted(parts: OpenAiParts, asked: Asked): Promise<{ job: Job; wantsStream: boolean }> {
   const { endpoint, request, params, memory } = asked;
+  if (asked.guest) await parts.guestDoor.admit(asked.caller, endpoint.id, asked.guest);
   const input = request.method === "POST" ? await readInput(parts, asked) : undefined;
   const body = openAiBody(routeOf(request, params["*"]!), input?.text);
   const terms = { errorRetries: 0, lowPriority: false, webhooks: [], hasCredential: false };
-  const job = await parts.engine.submit({ endpoint, terms, body, mode: "runsync" });
+  const by = asked.endpoint.isShared ? { by: submitterOf(asked) } : {};
+  const job = await parts.engine.submit({ endpoint, terms, body, mode: "runsync", ...by });
   memory.release();
   return { job, wantsStream: input?.wantsStream ?? false };
 }

@@ -3,7 +3,7 @@
 import type { Engine } from "../../jobs/engine.ts";
 import { holderName } from "../../jobs/holder.ts";
 import { PAGE_LIMIT, PAGE_OFFSET } from "../../jobs/model.ts";
-import { jobRecord, type Shown } from "../../jobs/record.ts";
+import { endOf, jobRecord, type Shown } from "../../jobs/record.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { timestamp } from "../../kernel/clock.ts";
 import { JsonText } from "../../kernel/json-text.ts";
@@ -11,7 +11,6 @@ import { problem } from "../../kernel/problem.ts";
 import { type Job, type JobState, jobLifecycle } from "../../ports/queue/job.ts";
 import type { Queue } from "../../ports/queue/queue.ts";
 import { searchOf } from "../http/pipeline.ts";
-import type { Request } from "../http/reply.ts";
 import { countedIn } from "../http/request-memory.ts";
 import type { LargeJson } from "./large-json.ts";
 import type { Asked } from "./route.ts";
@@ -22,14 +21,16 @@ export interface RequestsParts {
   explained: (shown: Shown) => Promise<Shown>;
 }
 
-export async function listRequests({ queue, clock, explained }: RequestsParts, endpoint: string, request: Request) {
+export async function listRequests({ queue, clock, explained }: RequestsParts, asked: Asked) {
+  const { caller, endpoint, guest, request } = asked;
   const search = searchOf(request);
   const limit = numberOf(search, "limit", PAGE_LIMIT);
   const offset = numberOf(search, "offset", PAGE_OFFSET);
   const worker = search.get("worker");
   const { jobs, total } = await queue.list({
-    ...{ endpoint, states: statesOf(search), offset, limit, now: clock.now() },
-    ...(worker && { holder: holderName(endpoint, worker) }),
+    ...{ endpoint: endpoint.id, states: statesOf(search), offset, limit, now: clock.now() },
+    ...(worker && !guest && { holder: holderName(endpoint.id, worker) }),
+    ...(guest && { caller: caller.account }),
   });
   const requests = await Promise.all(jobs.map(async (job) => shownRequest(await explained({ job }))));
   return { requests, total, offset, limit, hasMore: offset + jobs.length < total };
@@ -38,7 +39,8 @@ export async function listRequests({ queue, clock, explained }: RequestsParts, e
 /** Shows a job in the list: its record without the output, with its times and the actions that are possible now. */
 function shownRequest(shown: Shown): Record<string, unknown> {
   const record = JSON.parse(Buffer.from(jobRecord(shown)).toString()) as Record<string, unknown>;
-  return { ...record, ...timesOf(shown.job), actions: jobLifecycle.actions(shown.job.state) };
+  const { caller, state } = shown.job;
+  return { ...record, ...timesOf(shown.job), ...(caller && { caller }), actions: jobLifecycle.actions(state) };
 }
 
 function timesOf({ createdAt, startedAt, endedAt }: Job): Record<string, string> {
@@ -66,7 +68,9 @@ export async function jobDetails({ engine, large, explained }: DetailsParts, ask
   );
 }
 
-function historyOf({ state, queuedAt, attempt, reason, ttlAt, expiresAt, policy, webhooks }: Job) {
+function historyOf(job: Job) {
+  const { state, queuedAt, attempt, ttlAt, expiresAt, policy, webhooks } = job;
+  const reason = endOf(job);
   const isFinal = jobLifecycle.isFinal(state);
   return {
     queuedAt: timestamp(queuedAt),

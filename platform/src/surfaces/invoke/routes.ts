@@ -1,6 +1,7 @@
 /** Queue-based invocation: every operation under `/v2/{endpoint_id}`, with the aliases that public clients use. */
 import { invokeOperations } from "../../contract.ts";
 import { deedOf } from "../../guards/deeds.ts";
+import type { GuestDoor } from "../../guards/guest-door.ts";
 import { type InvokeLimiter, limitedAs } from "../../guards/invoke-limits.ts";
 import { requireScope } from "../../guards/scopes.ts";
 import type { Engine, Submission, Waiting } from "../../jobs/engine.ts";
@@ -8,7 +9,7 @@ import { IDEMPOTENCY_KEY_LENGTH, type Range, RESULT_TTL, WAIT } from "../../jobs
 import type { openAiOperations } from "../../jobs/openai-operations.ts";
 import type { jobOperations } from "../../jobs/operations.ts";
 import type { Outputs } from "../../jobs/outputs.ts";
-import { jobRecord, type Shown, shownWait } from "../../jobs/record.ts";
+import { forGuests, isGuests, jobRecord, type Shown, shownWait } from "../../jobs/record.ts";
 import type { Streams } from "../../jobs/stream.ts";
 import { type WaitFactParts, type WaitFacts, waitFacts } from "../../jobs/wait-facts.ts";
 import { waitReason } from "../../jobs/wait-reason.ts";
@@ -22,6 +23,7 @@ import type { Job } from "../../ports/queue/job.ts";
 import type { Queue } from "../../ports/queue/queue.ts";
 import type { BatchService } from "../../resources/batches/service.ts";
 import type { EndpointItem, EndpointService } from "../../resources/endpoints/service.ts";
+import type { Guest, PublicEndpointService } from "../../resources/public-endpoints/service.ts";
 import type { Worker } from "../../resources/workers/model.ts";
 import type { WorkerService } from "../../resources/workers/service.ts";
 import { readyWorkers, summaryOf } from "../../resources/workers/standing.ts";
@@ -37,7 +39,7 @@ import { batchWorks } from "./batches.ts";
 import { openAi } from "./openai.ts";
 import { linkSurface, output } from "./output.ts";
 import { jobDetails, listRequests } from "./requests.ts";
-import type { Asked, Works } from "./route.ts";
+import { type Asked, submitterOf, type Works } from "./route.ts";
 import { stream } from "./stream.ts";
 import type { StreamStandard } from "./stream-form.ts";
 import { digestOf, readSubmission, type SubmissionReader } from "./submission.ts";
@@ -48,6 +50,8 @@ export interface InvokeParts extends Pick<WaitFactParts, "overruns" | "fleet"> {
   engine: Engine;
   queue: Queue;
   endpoints: EndpointService;
+  publicEndpoints: PublicEndpointService;
+  guestDoor: GuestDoor;
   workers: WorkerService;
   batches: BatchService;
   reader: SubmissionReader;
@@ -92,26 +96,44 @@ const pathAndMethods = (operation: RawOperation) => ({ path: operation.path, met
 
 function answerToCallers(
   parts: InvokeParts,
-  { path, scope }: RawOperation,
+  { path, scope, guests }: RawOperation,
   work: Works<RawOperations>[string],
 ): Answering {
-  const { pipeline, surface, endpoints, limiter } = parts;
+  const { pipeline, surface, publicEndpoints, limiter } = parts;
   const limited = limitedAs(path);
   return (request, reply, params) =>
     // This is no async function: nearly always the endpoint is cached, and there is nothing to wait for.
     pipeline.answer(surface, request, reply, (caller, memory) => {
-      const { endpoint_id: id = "", job_id: job = "" } = params;
-      const answered = ({ doc }: EndpointItem) => {
+      const { endpoint_id: address = "", job_id: job = "" } = params;
+      const answered = ({ id, doc }: EndpointItem, guest?: Guest) => {
         // A key that may submit jobs may also read their results.
         requireScope(caller, scope!, "serverless:invoke");
-        const endpoint = { id, release: doc.release, executionTimeoutMs: doc.timeout };
-        const asked = { caller, endpoint, job, request, reply, params, memory };
-        if (!limiter) return work(asked);
-        return limiter.within(caller, { id, workersMax: doc.workers.max }, limited, () => work(asked));
+        const isShared = doc.sharedAs !== undefined;
+        const endpoint = { id, release: doc.release, executionTimeoutMs: doc.timeout, isShared };
+        const asked = { caller, endpoint, guest, job, request, reply, params, memory };
+        const worked = guest ? () => asGuest(parts, asked, guests, work) : () => work(asked);
+        if (!limiter) return worked();
+        return limiter.within(caller, { id, workersMax: doc.workers.max }, limited, worked);
       };
-      const own = endpoints.ownForInvocation(caller, id);
-      return own instanceof Promise ? own.then(answered) : answered(own);
+      const called = publicEndpoints.called(caller, address);
+      return called instanceof Promise ? called.then(({ item, guest }) => answered(item, guest)) : answered(called);
     });
+}
+
+/** A guest may do what concerns its own jobs. Jobs of others do not exist for it. */
+async function asGuest(
+  { engine }: InvokeParts,
+  asked: Asked,
+  isOpen: true | undefined,
+  work: Works<RawOperations>[string],
+): Promise<unknown> {
+  const { caller, endpoint, job, params } = asked;
+  if (!isOpen)
+    throw problem("not-allowed", "only the account that shares this endpoint may do this", {
+      reason: "shared-endpoint",
+    });
+  if (params.job_id !== undefined) await engine.assertSubmittedBy(endpoint.id, job, caller.account);
+  return work(asked);
 }
 
 /** Jobs are not in the store, so the audit log records their removal before it happens. */
@@ -155,13 +177,15 @@ function jobWorks(parts: InvokeParts): Works<typeof jobOperations & typeof openA
     getJob: (asked) => status(parts, asked),
     waitForJob: (asked) => statusSync(parts, asked),
     cancelJob: async ({ endpoint, job }) => stateOf(await engine.cancel(endpoint.id, job)),
-    retryJob: async ({ endpoint, job }) => stateOf(await engine.retry(endpoint.id, job)),
+    async retryJob({ caller, endpoint, guest, job }) {
+      if (guest) await parts.guestDoor.admit(caller, endpoint.id, guest);
+      return stateOf(await engine.retry(endpoint.id, job));
+    },
     purgeQueue: async ({ endpoint }) => ({ removed: await engine.purge(endpoint.id), status: "completed" }),
     streamJob: (asked) => stream({ ...parts, large: parts.reader.large }, asked),
     getJobOutput: (asked) => output(parts.outputs, asked),
     callOpenAi: (asked) => openAi(parts, asked),
-    listJobs: ({ endpoint, request }) =>
-      listRequests({ ...parts, explained: explainer(parts, endpoint.id) }, endpoint.id, request),
+    listJobs: (asked) => listRequests({ ...parts, explained: explainer(parts, asked.endpoint.id) }, asked),
     getJobDetails: (asked) =>
       jobDetails({ engine, large: parts.reader.large, explained: explainer(parts, asked.endpoint.id) }, asked),
     getEndpointMetrics: (asked) => metrics(parts, asked),
@@ -202,7 +226,8 @@ async function recordOf(parts: InvokeParts, shown: Shown): Promise<string | Uint
   return jobRecord({ job, result, progress, waitReason, link: parts.outputs.link(job) });
 }
 
-async function health(parts: InvokeParts, { endpoint }: Asked) {
+async function health(parts: InvokeParts, { endpoint, guest, caller }: Asked) {
+  if (guest) return guestHealth(parts, endpoint.id, caller.account);
   const { counts, ofWorkers } = await waitFacts(parts, endpoint.id);
   const { completed, failed, inProgress, inQueue, retried } = counts;
   const standing = await parts.workers.standing(endpoint.id, endpoint.release);
@@ -211,6 +236,15 @@ async function health(parts: InvokeParts, { endpoint }: Asked) {
     workers: workerCounts(standing),
     ...(inQueue > 0 && ofWorkers !== undefined ? shownWait(ofWorkers) : {}),
   };
+}
+
+/** A guest sees its own jobs, and why they wait, but nothing about the workers. */
+async function guestHealth(parts: InvokeParts, endpoint: string, account: string) {
+  const its = (await parts.queue.callers(endpoint)).find(({ caller }) => caller === account);
+  const jobs = { inProgress: its?.inProgress ?? 0, inQueue: its?.inQueue ?? 0 };
+  if (jobs.inQueue === 0) return { jobs };
+  const { ofWorkers } = await waitFacts(parts, endpoint);
+  return { jobs, ...(ofWorkers && shownWait(forGuests(ofWorkers))) };
 }
 
 async function metrics({ workers, staleReports }: InvokeParts, { endpoint }: Asked) {
@@ -306,26 +340,27 @@ function explainer(parts: InvokeParts, endpoint: string): (shown: Shown) => Prom
 
 function withReason({ clock }: InvokeParts, shown: Shown, facts: WaitFacts): Shown {
   const { counts, workforce, ofWorkers } = facts;
-  return { ...shown, waitReason: waitReason(shown.job, counts, workforce, ofWorkers, clock.now()) };
+  const reason = waitReason(shown.job, counts, workforce, ofWorkers, clock.now());
+  return { ...shown, waitReason: isGuests(shown.job) ? forGuests(reason) : reason };
 }
 
-async function submissionOf(
-  { reader, endpoints }: InvokeParts,
-  { caller, endpoint, request, reply, memory }: Asked,
-  mode: Submission["mode"],
-): Promise<Submission> {
+async function submissionOf(parts: InvokeParts, asked: Asked, mode: Submission["mode"]): Promise<Submission> {
+  const { reader, publicEndpoints, guestDoor } = parts;
+  const { caller, endpoint, guest, request, reply, memory, params } = asked;
+  if (guest) await guestDoor.admit(caller, endpoint.id, guest);
   const limit = mode === "run" ? reader.limits.run : reader.limits.runsync;
   const whose = caller.account;
   const { terms, body, sealed, sent } = await readSubmission(reader, request, reply.raw, { limit, whose, memory });
   // Reading the body may have taken a while. The endpoint may have been deleted meanwhile, and must not get a job then.
-  const own = endpoints.ownForInvocation(caller, endpoint.id);
-  if (own instanceof Promise) await own;
+  const called = publicEndpoints.called(caller, params.endpoint_id!);
+  if (called instanceof Promise) await called;
   const key = idempotencyKey(request);
   const submission: Submission = { endpoint, mode, terms, body };
   if (sealed) submission.sealed = sealed;
   const trace = reply.traceparent ?? validTraceparent(request.headers.traceparent);
   if (trace !== undefined) submission.trace = trace;
   if (key !== undefined) submission.idempotency = { key, digest: digestOf(sent) };
+  if (endpoint.isShared) submission.by = submitterOf(asked);
   return submission;
 }
 

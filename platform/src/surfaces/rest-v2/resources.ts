@@ -41,6 +41,10 @@ import { podOperations } from "../../resources/pods/operations.ts";
 import { podHandlers } from "../../resources/pods/rest-v2.ts";
 import type { PodService } from "../../resources/pods/service.ts";
 import type { PodViews } from "../../resources/pods/view.ts";
+import { publicEndpointOperations } from "../../resources/public-endpoints/operations.ts";
+import { publicEndpointHandlers } from "../../resources/public-endpoints/rest-v2.ts";
+import type { PublicEndpointService } from "../../resources/public-endpoints/service.ts";
+import type { PublicEndpointUses } from "../../resources/public-endpoints/uses.ts";
 import { registryOperations } from "../../resources/registries/operations.ts";
 import { registryHandlers } from "../../resources/registries/rest-v2.ts";
 import type { RegistryService } from "../../resources/registries/service.ts";
@@ -81,6 +85,9 @@ export interface RestServices extends PeopleServices, SpendingServices {
   logReaders: LogReaders;
   clusters: ClusterService;
   endpoints: EndpointService;
+  publicEndpoints: PublicEndpointService;
+  publicEndpointUses: PublicEndpointUses;
+  publicUrl: () => string;
   workers: WorkerService;
   terminals: TerminalService;
   releases: ReleaseService;
@@ -112,6 +119,7 @@ export function restResources(services: RestServices): Answered[] {
     answered(podOperations, podHandlers(services)),
     answered(clusterOperations, clusterHandlers(services.clusters, services.podViews)),
     answered(endpointOperations, endpointHandlers(services.endpoints)),
+    answered(publicEndpointOperations, publicEndpointHandlers(services)),
     answered(workerOperations, workerHandlers(services.workers, services.logReaders)),
     answered(terminalOperations, terminalHandlers(services.terminals)),
     answered(releaseOperations, releaseHandlers(services.releases)),

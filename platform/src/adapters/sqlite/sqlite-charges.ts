@@ -1,0 +1,37 @@
+/** What callers of shared endpoints owe, in the queue's SQLite file. */
+import { existsSync } from "node:fs";
+import type { DatabaseSync } from "node:sqlite";
+import type { ChargeFilter, Charges } from "../../ports/queue/queue.ts";
+import { sql } from "./statement.ts";
+import { openForReading } from "./writer.ts";
+
+export function addCharges(db: DatabaseSync, given: Charges): void {
+  const { caller, endpoint, share, hour, requests, executionMs, inputTokens, outputTokens, amount } = given;
+  sql(
+    db,
+    `INSERT INTO charges VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT DO UPDATE SET requests = requests + ?5,
+     execution_ms = execution_ms + ?6, input_tokens = input_tokens + ?7, output_tokens = output_tokens + ?8, amount = amount + ?9`,
+  ).run(caller, endpoint, share, hour, requests, executionMs, inputTokens, outputTokens, amount);
+}
+
+export function readCharges(db: DatabaseSync, { caller, endpoints, from, to }: ChargeFilter): Charges[] {
+  const where = [
+    "hour >= ? AND hour < ?",
+    ...(caller === undefined ? [] : ["caller = ?"]),
+    ...(endpoints ? [`endpoint IN (${endpoints.map(() => "?").join(", ")})`] : []),
+  ].join(" AND ");
+  const values = [from, to, ...(caller === undefined ? [] : [caller]), ...(endpoints ?? [])];
+  return sql(
+    db,
+    `SELECT caller, endpoint, share, hour, requests, execution_ms AS executionMs, input_tokens AS inputTokens,
+       output_tokens AS outputTokens, amount FROM charges WHERE ${where} ORDER BY hour, caller, endpoint, share`,
+  ).all(...values) as unknown as Charges[];
+}
+
+/** For commands, which run beside a server that owns the file. A file of an older release has no charges. */
+export function chargesInFile(file: string, filter: ChargeFilter): Charges[] {
+  if (!existsSync(file)) return [];
+  using db = openForReading(file);
+  const table = db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'charges'").get();
+  return table ? readCharges(db, filter) : [];
+}

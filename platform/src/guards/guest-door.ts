@@ -1,0 +1,85 @@
+/** What a guest of a shared endpoint may submit: within the limits that its owner set, and as long as its own account can pay. */
+import type { Caller } from "../kernel/caller.ts";
+import type { Clock } from "../kernel/clock.ts";
+import { problem } from "../kernel/problem.ts";
+import { Remembered } from "../kernel/remembered.ts";
+import { type Counter, judge } from "../ports/limits/limits.ts";
+import type { Fare } from "../ports/queue/job.ts";
+import type { CallerCounts, Queue } from "../ports/queue/queue.ts";
+
+const WINDOW_S = 60;
+/** How old the number of a guest's jobs may be. Those that were admitted since are added. */
+const COUNTED_MS = 500;
+
+interface Guest {
+  name: string;
+  fare: Fare;
+  limits: { requestsPerMinute: number; jobsAtOnce: number };
+}
+
+interface Counted {
+  jobs: number;
+}
+
+export interface GuestDoorParts {
+  queue: Pick<Queue, "callers">;
+  clock: Clock;
+  /** Throws if the account has nothing left to spend. */
+  assertPaid: (account: string, key: string) => Promise<void>;
+}
+
+/** Counts in this process. Each of several nodes allows the full number of requests. */
+export class GuestDoor {
+  readonly #parts: GuestDoorParts;
+  readonly #requests: Remembered<Counter[]>;
+  readonly #jobs: Remembered<Promise<Counted>>;
+
+  constructor(parts: GuestDoorParts) {
+    this.#parts = parts;
+    this.#requests = new Remembered(parts.clock, WINDOW_S * 1000);
+    this.#jobs = new Remembered(parts.clock, COUNTED_MS);
+  }
+
+  async admit({ account, key }: Caller, endpoint: string, { name, fare, limits }: Guest): Promise<void> {
+    if (costs(fare)) await this.#parts.assertPaid(account, key);
+    const who = `${name} ${account}`;
+    if (limits.jobsAtOnce > 0) await this.#countJob(who, { endpoint, account }, limits.jobsAtOnce);
+    if (limits.requestsPerMinute > 0) this.#countRequest(who, limits.requestsPerMinute);
+  }
+
+  #countRequest(who: string, quota: number): void {
+    const window = [{ name: "submit", quota, seconds: WINDOW_S }];
+    const { verdict, counters } = judge(window, this.#requests.get(who) ?? [], this.#parts.clock.monotonic());
+    this.#requests.set(who, counters);
+    if (verdict.allowed) return;
+    const seconds = Math.max(1, Math.ceil(verdict.windows[0]!.resetMs / 1000));
+    const why = `rate limit exceeded: each account may submit ${quota} requests in a minute to this endpoint`;
+    throw problem("too-much", `${why}; try again in ${seconds} s`, { retryAfterS: seconds, reason: "rate-limited" });
+  }
+
+  async #countJob(who: string, of: { endpoint: string; account: string }, most: number): Promise<void> {
+    const counted = await this.#countedOf(who, of);
+    if (counted.jobs >= most)
+      throw problem("too-much", `too many jobs at once: each account may have ${most} waiting or running here`, {
+        ...{ retryAfterS: 1, reason: "too-many-at-once" },
+      });
+    counted.jobs++;
+  }
+
+  #countedOf(who: string, { endpoint, account }: { endpoint: string; account: string }): Promise<Counted> {
+    const known = this.#jobs.get(who);
+    if (known) return known;
+    const counted = this.#parts.queue.callers(endpoint).then((all) => ({ jobs: jobsOf(all, account) }));
+    this.#jobs.set(who, counted);
+    counted.catch(() => this.#jobs.delete(who));
+    return counted;
+  }
+}
+
+function jobsOf(all: readonly CallerCounts[], account: string): number {
+  const its = all.find(({ caller }) => caller === account);
+  return its ? its.inQueue + its.inProgress : 0;
+}
+
+const costs = ({ perRequest, perSecond, perMillionInputTokens, perMillionOutputTokens }: Fare) =>
+  perRequest + perSecond + perMillionInputTokens + perMillionOutputTokens > 0;

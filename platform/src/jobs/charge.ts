@@ -1,0 +1,86 @@
+/** What an ended job costs its caller, where the endpoint is shared at a price. */
+import type { Charge, Fare, Job, Payload } from "../ports/queue/job.ts";
+
+const HOUR_MS = 3_600_000;
+/** Longer results are not searched for the tokens that they used. */
+const LONGEST_READ = 1024 * 1024;
+
+interface Tokens {
+  inputTokens: number;
+  outputTokens: number;
+}
+
+const NONE: Tokens = { inputTokens: 0, outputTokens: 0 };
+
+/** A completed job pays for the request, the time and the tokens. */
+export function chargeForResult(job: Job, result: Payload, now: number): Charge | undefined {
+  const { fare } = job;
+  return fare && chargeOf(job, fare, now, { requests: 1, ...(countsTokens(fare) ? tokensIn(result) : NONE) });
+}
+
+/** A job that its caller cancelled, or that used up its time, pays for the time that it ran. A failed job pays nothing. */
+export function chargeForTime(job: Job, now: number): Charge | undefined {
+  const { fare } = job;
+  return fare && job.state === "IN_PROGRESS" ? chargeOf(job, fare, now, { requests: 0, ...NONE }) : undefined;
+}
+
+function chargeOf(job: Job, fare: Fare, now: number, used: Tokens & { requests: number }): Charge {
+  const executionMs = Math.max(0, now - (job.startedAt ?? now));
+  const amount =
+    BigInt(used.requests) * BigInt(fare.perRequest) +
+    shareOf(executionMs, fare.perSecond, 1000n) +
+    shareOf(used.inputTokens, fare.perMillionInputTokens, 1_000_000n) +
+    shareOf(used.outputTokens, fare.perMillionOutputTokens, 1_000_000n);
+  return { hour: now - (now % HOUR_MS), ...used, executionMs, amount: Number(amount) };
+}
+
+/** Rounded to the nearest. */
+const shareOf = (count: number, price: number, per: bigint) => (BigInt(count) * BigInt(price) + per / 2n) / per;
+
+const countsTokens = (fare: Fare) => fare.perMillionInputTokens > 0 || fare.perMillionOutputTokens > 0;
+
+/** Finds the `usage` that workers of language models report, in their own form or in that of OpenAI. The largest one counts. */
+export function tokensIn(result: Payload): Tokens {
+  if (result.length > LONGEST_READ) return NONE;
+  const text = typeof result === "string" ? result : Buffer.from(result).toString();
+  if (!text.includes("usage")) return NONE;
+  try {
+    return usageIn((JSON.parse(text) as { output?: unknown }).output, 0);
+  } catch {
+    return NONE;
+  }
+}
+
+/** A stream's output is a list, whose items may be lists, or lines of server-sent events. */
+const DEEPEST = 3;
+
+function usageIn(output: unknown, depth: number): Tokens {
+  if (typeof output === "string") return usageIn(eventIn(output), depth);
+  if (Array.isArray(output) && depth < DEEPEST)
+    return output.reduce<Tokens>((most, item) => larger(most, usageIn(item, depth + 1)), NONE);
+  if (typeof output !== "object" || output === null) return NONE;
+  const { usage } = output as { usage?: unknown };
+  if (typeof usage !== "object" || usage === null) return NONE;
+  const { input, output: out, prompt_tokens, completion_tokens } = usage as Record<string, unknown>;
+  return { inputTokens: countOf(prompt_tokens ?? input), outputTokens: countOf(completion_tokens ?? out) };
+}
+
+/** Returns the last event of some lines that has usage. */
+function eventIn(lines: string): unknown {
+  const last = lines.split("\n").findLast((line) => line.startsWith("data:") && line.includes('"usage"'));
+  try {
+    return last && JSON.parse(last.slice("data:".length));
+  } catch {
+    return undefined;
+  }
+}
+
+const larger = (a: Tokens, b: Tokens): Tokens => ({
+  inputTokens: Math.max(a.inputTokens, b.inputTokens),
+  outputTokens: Math.max(a.outputTokens, b.outputTokens),
+});
+
+/** Numbers that no model reaches are not believed. */
+const MOST_TOKENS = 1_000_000_000;
+const countOf = (value: unknown) =>
+  typeof value === "number" && Number.isInteger(value) && value > 0 && value <= MOST_TOKENS ? value : 0;

@@ -1,0 +1,206 @@
+/** The rules of public endpoints: who shares what, and who may call it. */
+
+import type { Caller } from "../../kernel/caller.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import { RESOURCE_ID } from "../../kernel/ids.ts";
+import { nanosOf } from "../../kernel/money.ts";
+import { problem } from "../../kernel/problem.ts";
+import { Remembered } from "../../kernel/remembered.ts";
+import { unsaidOf } from "../../kernel/resource.ts";
+import { resourceWords } from "../../kernel/resource-words.ts";
+import type { Static } from "../../kernel/schema.ts";
+import type { Fare } from "../../ports/queue/job.ts";
+import { Collection, type Item, type RecordParts } from "../../ports/store/collection.ts";
+import { type Store, WriteRefused } from "../../ports/store/store.ts";
+import { endpoints, type KeptEndpoint } from "../endpoints/model.ts";
+import { type EndpointItem, type EndpointService, mayUse } from "../endpoints/service.ts";
+import {
+  type GuestLimits,
+  type KeptPublicEndpoint,
+  noLimits,
+  noPrice,
+  PublicEndpoint,
+  publicEndpoints,
+} from "./model.ts";
+
+export type PublicEndpointItem = Item<KeptPublicEndpoint>;
+type New = Static<typeof PublicEndpoint.create>;
+type Change = Static<typeof PublicEndpoint.update>;
+
+/** A caller of another account's endpoint. */
+export interface Guest {
+  name: string;
+  fare: Fare;
+  limits: GuestLimits;
+}
+
+/** An endpoint that was called. */
+export interface Called {
+  item: EndpointItem;
+  /** Absent for a caller of the endpoint's own account. */
+  guest?: Guest;
+}
+
+const LISTED_AT_MOST = 10_000;
+/** A change by another node is seen within this time. */
+const REMEMBERED_MS = 1000;
+
+export class PublicEndpointService {
+  readonly #store: Store;
+  readonly #shared: Collection<KeptPublicEndpoint>;
+  readonly #records: Collection<KeptEndpoint>;
+  readonly #endpoints: EndpointService;
+  readonly #clock: Clock;
+  readonly #remembered: Remembered<PublicEndpointItem>;
+
+  constructor(parts: RecordParts & { endpoints: EndpointService }) {
+    this.#store = parts.store;
+    this.#shared = new Collection(parts.store, publicEndpoints);
+    this.#records = new Collection(parts.store, endpoints);
+    this.#endpoints = parts.endpoints;
+    this.#clock = parts.clock;
+    this.#remembered = new Remembered(parts.clock, REMEMBERED_MS);
+  }
+
+  /** Does nothing: the records prepare themselves. */
+  async prepare(): Promise<void> {}
+
+  /** Those that the caller may call, and the account's own, newest first. */
+  async list(caller: Caller): Promise<PublicEndpointItem[]> {
+    const all = await this.#shared.list({ limit: LISTED_AT_MOST });
+    return all.filter((item) => isVisible(caller, item));
+  }
+
+  async get(caller: Caller, name: string): Promise<PublicEndpointItem> {
+    const item = await this.#shared.get(name);
+    if (!item || !isVisible(caller, item)) throw this.#shared.notFound();
+    return item;
+  }
+
+  owned(caller: Caller, name: string): Promise<PublicEndpointItem> {
+    return this.#shared.owned(caller, name);
+  }
+
+  async create(caller: Caller, { name, endpointId, price, limits, ...said }: New): Promise<PublicEndpointItem> {
+    refuseName(name);
+    const endpoint = await this.#endpoints.own(caller, endpointId);
+    refuseKind(endpoint);
+    const doc: KeptPublicEndpoint = {
+      ...unsaidOf(PublicEndpoint),
+      ...said,
+      ...{ name, endpointId, accounts: said.accounts ?? [] },
+      price: { ...noPrice, ...price },
+      limits: { ...noLimits, ...limits },
+    };
+    const record = { id: name, account: caller.account, createdAt: this.#clock.now() };
+    try {
+      await this.#store.commit([
+        this.#shared.inserting({ ...record, doc }),
+        this.#records.patching(endpoint, { sharedAs: name }),
+      ]);
+    } catch (error) {
+      if (!(error instanceof WriteRefused)) throw error;
+      if (error.reason === "changed") return this.create(caller, { name, endpointId, price, limits, ...said });
+      throw taken(error, name, endpointId);
+    }
+    this.#changed(name, endpointId);
+    return { ...record, version: 1, doc };
+  }
+
+  async update(caller: Caller, name: string, change: Change): Promise<PublicEndpointItem> {
+    const changed = await this.#shared.changeOwned(caller, name, ({ doc }) => {
+      const { price, limits, ...said } = change;
+      return {
+        set: {
+          ...said,
+          ...(price && { price: { ...doc.price, ...price } }),
+          ...(limits && { limits: { ...doc.limits, ...limits } }),
+        },
+      };
+    });
+    this.#remembered.delete(name);
+    return changed;
+  }
+
+  async remove(caller: Caller, name: string): Promise<void> {
+    let endpointId = "";
+    await this.#shared.changeOwned(caller, name, async ({ doc }) => {
+      endpointId = doc.endpointId;
+      const endpoint = await this.#records.get(endpointId);
+      return { remove: true, also: endpoint ? [this.#records.patching(endpoint, {}, ["sharedAs"])] : [] };
+    });
+    this.#changed(name, endpointId);
+  }
+
+  /** Returns the endpoint that is called under its own id, or under the name by which it is shared. */
+  called(caller: Caller, address: string): EndpointItem | Promise<Called> {
+    if (!isName(address)) {
+      const own = this.#endpoints.ownForInvocation(caller, address);
+      return own instanceof Promise ? own.then((item) => ({ item })) : own;
+    }
+    return this.#calledByName(caller, address);
+  }
+
+  async #calledByName(caller: Caller, name: string): Promise<Called> {
+    const shared = await this.#find(name);
+    if (!shared || !isVisible(caller, shared)) throw problem("not-found", "endpoint not found");
+    if (!mayUse(caller, name) && !mayUse(caller, shared.doc.endpointId))
+      throw problem("not-allowed", `This API key is narrowed to other endpoints than '${name}'.`, {
+        reason: "key-narrowed",
+      });
+    const item = await this.#endpoints.find(shared.doc.endpointId);
+    if (!item) throw problem("not-found", "endpoint not found");
+    return shared.account === caller.account ? { item } : { item, guest: guestOf(shared) };
+  }
+
+  async #find(name: string): Promise<PublicEndpointItem | undefined> {
+    const known = this.#remembered.get(name);
+    if (known) return known;
+    const item = await this.#shared.get(name);
+    if (item) this.#remembered.set(name, item);
+    return item;
+  }
+
+  #changed(name: string, endpointId: string): void {
+    this.#remembered.delete(name);
+    this.#endpoints.wasChanged(endpointId);
+  }
+}
+
+/** Ids have a shape of their own, so most calls are told apart without reading anything. */
+const isName = (address: string) => !RESOURCE_ID.test(address);
+
+function isVisible({ account, anonymous }: Caller, { account: owner, doc }: PublicEndpointItem): boolean {
+  if (anonymous) return false;
+  return owner === account || doc.everyone || doc.accounts.includes(account);
+}
+
+function guestOf({ id, doc: { price, limits } }: PublicEndpointItem): Guest {
+  const fare: Fare = {
+    share: id,
+    perRequest: nanosOf(price.perRequest),
+    perSecond: nanosOf(price.perSecond),
+    perMillionInputTokens: nanosOf(price.perMillionInputTokens),
+    perMillionOutputTokens: nanosOf(price.perMillionOutputTokens),
+  };
+  return { name: id, fare, limits };
+}
+
+function refuseName(name: string): void {
+  const isReserved = (resourceWords as readonly string[]).includes(name);
+  if (isReserved || RESOURCE_ID.test(name))
+    throw problem("invalid", "Request validation failed.", {
+      errors: [`$.name: '${name}' is ${isReserved ? "reserved" : "in the form of an id"}; take another`],
+    });
+}
+
+function refuseKind({ doc }: EndpointItem): void {
+  if (doc.type !== "QUEUE")
+    throw problem("rule-broken", "Only queue-based endpoints can be shared: this one is load-balanced.");
+}
+
+function taken(error: WriteRefused, name: string, endpointId: string): unknown {
+  if (error.reason === "id-taken") return problem("rule-broken", `A public endpoint named '${name}' already exists.`);
+  if (error.reason === "key-taken") return problem("rule-broken", `The endpoint '${endpointId}' is already shared.`);
+  return error.reason === "missing" ? problem("not-found", "endpoint not found") : error;
+}
