@@ -288,6 +288,21 @@ export const groups: readonly Group[] = [
     ],
   },
   {
+    name: "public-endpoints",
+    about: "endpoints that accounts share with each other under a name",
+    one: "name",
+    operations: async () =>
+      (await import("@millrace/platform/resources/public-endpoints/operations.ts")).publicEndpointOperations,
+    verbs: [
+      verb("list", "listPublicEndpoints"),
+      verb("share", "createPublicEndpoint", "--help"),
+      verb("get", "getPublicEndpoint", "a-model"),
+      verb("update", "updatePublicEndpoint", "a-model --title 'A model'"),
+      verb("use", "getPublicEndpointUse", "a-model --last-n 7"),
+      verb("unshare", "deletePublicEndpoint", "a-model --yes", { loses: "this ends the sharing of the endpoint" }),
+    ],
+  },
+  {
     name: "installation",
     about: "nodes, machines, accounts and prices; for the owner of the installation",
     one: "id",

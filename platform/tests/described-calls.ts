@@ -94,6 +94,12 @@ export const good: Record<
   getEndpointMetricsHistory: async (world) => ({ id: await makeEndpoint(world) }),
   getPodMetricsHistory: async (world) => ({ id: await makePod(world) }),
   getAccountMetricsHistory: async () => ({}),
+  listPublicEndpoints: async (world) => ({ id: await makePublicEndpoint(world) }),
+  createPublicEndpoint: async (world) => ({ body: { ...PUBLIC, endpointId: await makeEndpoint(world) } }),
+  getPublicEndpoint: async (world) => ({ id: await makePublicEndpoint(world) }),
+  updatePublicEndpoint: async (world) => ({ id: await makePublicEndpoint(world), body: { everyone: true } }),
+  deletePublicEndpoint: async (world) => ({ id: await makePublicEndpoint(world) }),
+  getPublicEndpointUse: async (world) => ({ id: await makePublicEndpoint(world) }),
   listS3Keys: async (world) => ({ id: await makeS3Key(world) }),
   createS3Key: async () => ({ body: { name: "laptop" } }),
   deleteS3Key: async (world) => ({ id: await makeS3Key(world) }),
@@ -168,6 +174,14 @@ const makeDelegation = async (world: World) =>
   (await world.call("POST", "/v2/registries/delegations", { body: DELEGATION })).json.id;
 
 const ENDPOINT = { name: "made", image: "busybox", gpu: { pools: ["AMPERE_16"], excludedTypes: ["NVIDIA RTX A4000"] } };
+
+const PUBLIC = { name: "a-model", title: "A model", price: { perRequest: 0.01 }, limits: { jobsAtOnce: 5 } };
+
+async function makePublicEndpoint(world: World): Promise<string> {
+  const endpointId = await makeEndpoint(world);
+  await world.call("POST", "/v2/public-endpoints", { body: { ...PUBLIC, endpointId } });
+  return PUBLIC.name;
+}
 
 async function makeS3Key(world: World): Promise<string> {
   return (await world.call("POST", "/v2/account/s3-keys", { body: {} })).json.id;
@@ -255,6 +269,23 @@ export const ownRefusals: Record<string, readonly (readonly [status: number, cal
     ],
   ],
   updateNetworkVolume: [[402, { id: async (world) => spendAll(world, await putVolume(world)), body: { size: 60 } }]],
+  createPublicEndpoint: [
+    [404, { body: { ...PUBLIC, endpointId: "nothing" } }],
+    [
+      400,
+      {
+        body: { ...PUBLIC, endpointId: "nothing" },
+        async id(world) {
+          await makePublicEndpoint(world);
+          return "";
+        },
+      },
+    ],
+  ],
+  getPublicEndpointUse: [
+    [422, { id: makePublicEndpoint, query: "?lastN=0" }],
+    [400, { id: makePublicEndpoint, query: "?lastN=10001" }],
+  ],
   listAuditEntries: [[422, { query: "?from=yesterday" }]],
   listPods: [[422, { query: "?limit=0" }]],
   listInstallationNodes: [[422, { query: "?limit=0" }]],
@@ -348,6 +379,7 @@ export const fitting: Record<string, unknown> = {
   ...fittingPeopleBodies,
   updateSecret: { value: "w" },
   updateEndpoint: { name: "n" },
+  updatePublicEndpoint: { everyone: true },
   updateNetworkVolume: { name: "n" },
   updatePod: { name: "n" },
   updateCluster: { name: "n" },

@@ -16,6 +16,7 @@ const READS: Record<StreamedResource, readonly OperationName[]> = {
   templates: ["listTemplates", "getTemplate"],
   "network-volumes": ["listNetworkVolumes", "getNetworkVolume"],
   "s3-keys": ["listS3Keys"],
+  "public-endpoints": ["listPublicEndpoints", "getPublicEndpoint"],
   registries: ["listRegistries"],
   secrets: ["listSecrets", "getSecret"],
   "api-keys": ["listApiKeys"],

@@ -35,6 +35,18 @@ export const resources = {
     remove: "deleteEndpoint",
     isPrecious: true,
   },
+  publicEndpoints: {
+    one: "public endpoint",
+    many: "public endpoints",
+    path: "/public-endpoints",
+    model: models.publicEndpoints,
+    key: "publicEndpoints",
+    list: "listPublicEndpoints",
+    get: "getPublicEndpoint",
+    create: "createPublicEndpoint",
+    update: "updatePublicEndpoint",
+    remove: "deletePublicEndpoint",
+  },
   pods: {
     one: "Pod",
     many: "Pods",

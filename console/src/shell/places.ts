@@ -11,6 +11,7 @@ import {
   KeyRound,
   Library,
   Server,
+  Share2,
   UserRound,
   Warehouse,
   Zap,
@@ -32,6 +33,7 @@ export const places: { title: string | undefined; places: Place[] }[] = [
     title: "Compute",
     places: [
       { title: "Serverless", path: "/serverless", icon: Zap, letter: "e" },
+      { title: "Public endpoints", path: "/public-endpoints", icon: Share2, letter: "x" },
       { title: "Pods", path: "/pods", icon: Container, letter: "p" },
       { title: "Clusters", path: "/clusters", icon: Boxes, letter: "c" },
     ],

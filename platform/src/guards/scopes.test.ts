@@ -110,6 +110,14 @@ describe("tenancy", () => {
     "/v2/pods": { make: putPod, change: { name: "stolen" } },
     "/v2/clusters": { make: (world: World) => putCluster(world, "made"), change: { name: "stolen" } },
     "/v2/account/s3-keys": { make: { name: "mine" } },
+    "/v2/public-endpoints": {
+      async make(world: World) {
+        const body = { name: "mine", image: "busybox", cpu: [{ id: "cpu3c", vcpuCount: 2 }] };
+        const endpointId = (await world.call("POST", "/v2/serverless", { body })).json.id;
+        return (await world.call("POST", "/v2/public-endpoints", { body: { name: "a-model", endpointId } })).json.id;
+      },
+      change: { everyone: true },
+    },
     [API_KEYS]: { make: { scopes: ["all"] } },
     "/v2/account/people": { make: async ({ owner }: World) => owner.user, change: { name: "stolen" } },
     "/v2/account/invitations": { make: { role: "viewer" } },
@@ -158,7 +166,16 @@ describe("tenancy", () => {
   );
 
   async function contents(store: Awaited<ReturnType<typeof setup>>["store"]) {
-    const kinds = ["secret", "secret-value", "api-key", "s3-key", "ssh-keys", "endpoint", "removed-endpoint"].concat([
+    const kinds = [
+      "secret",
+      "secret-value",
+      "api-key",
+      "s3-key",
+      "public-endpoint",
+      "ssh-keys",
+      "endpoint",
+      "removed-endpoint",
+    ].concat([
       "pod",
       "cluster",
       "removed-cluster",

@@ -40,6 +40,8 @@ const BODIES: Record<string, unknown> = {
   createEndpoint: { name: "e", image: "host", cpu: [{ id: "cpu3c", vcpuCount: 2 }] },
   updateEndpoint: { name: "e" },
   createS3Key: { name: "k" },
+  createPublicEndpoint: { name: "a-model", endpointId: "e" },
+  updatePublicEndpoint: { everyone: true },
   createPod: { name: "p", image: "host", cpu: { id: "cpu3c", vcpuCount: 2 } },
   updatePod: { name: "p" },
   podAction: { action: "stop" },

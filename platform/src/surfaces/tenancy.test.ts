@@ -26,6 +26,7 @@ const WRONG_WORKER_KEY_HOLD_MS = 5000;
 
 type Ids = Record<
   | "s3Key"
+  | "publicEndpoint"
   | "secret"
   | "apiKey"
   | "endpoint"
@@ -47,6 +48,7 @@ type Ids = Record<
 
 const UNKNOWN: Ids = {
   s3Key: "zzzzzzzzzzzzzz",
+  publicEndpoint: "no-such-model",
   secret: "zzzzzzzzzzzzzz",
   apiKey: "zzzzzzzzzzzzzz",
   endpoint: "zzzzzzzzzzzzzz",
@@ -74,6 +76,7 @@ const ID_OF: Record<string, keyof Ids> = {
   "/v2/account/sessions/{id}": "session",
   "/v2/network-volumes/{id}": "volume",
   "/v2/account/s3-keys/{id}": "s3Key",
+  "/v2/public-endpoints/{id}": "publicEndpoint",
   "/v2/pods/{id}": "pod",
   "/v2/clusters/{id}": "cluster",
   "/v2/templates/{id}": "template",
@@ -107,6 +110,7 @@ const BODIES: Record<string, unknown> = {
   "POST /v2/network-volumes/{id}/files/folders": { path: "taken/over" },
   "POST /v2/network-volumes/{id}/files/move": { from: "models", to: "taken/over" },
   "PATCH /v2/serverless/{id}": { name: "taken over" },
+  "PATCH /v2/public-endpoints/{id}": { everyone: true },
   "PATCH /v2/pods/{id}": { name: "taken over" },
   "POST /v2/pods/{id}/action": { action: "terminate" },
   "PATCH /v2/clusters/{id}": { name: "taken over" },
@@ -165,6 +169,7 @@ async function setup() {
   const ids: Ids = {
     secret: await make("/v2/account/secrets", { name: "token", value: PRIVATE, description: PRIVATE }),
     s3Key: await make("/v2/account/s3-keys", { name: PRIVATE }),
+    publicEndpoint: await make("/v2/public-endpoints", { name: "a-model", title: PRIVATE, endpointId: endpoint }),
     apiKey: await make("/v2/account/api-keys", { name: PRIVATE, scopes: ["all"] }),
     endpoint,
     job: await make(`/v2/${endpoint}/run`, { input: { text: PRIVATE } }),

@@ -5,6 +5,7 @@ import { apiKeys, sshKeys } from "../account/model.ts";
 import { clusters } from "../clusters/model.ts";
 import { endpoints } from "../endpoints/model.ts";
 import { pods } from "../pods/model.ts";
+import { publicEndpoints } from "../public-endpoints/model.ts";
 import { registries } from "../registries/model.ts";
 import { s3Keys } from "../s3-keys/model.ts";
 import { secrets } from "../secrets/model.ts";
@@ -57,6 +58,7 @@ export const streamed: readonly Streamed[] = [
   plain("templates", templates),
   plain("network-volumes", networkVolumes),
   plain("s3-keys", s3Keys),
+  plain("public-endpoints", publicEndpoints),
   plain("registries", registries),
   plain("secrets", secrets),
   plain("api-keys", apiKeys),

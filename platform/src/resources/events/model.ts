@@ -11,6 +11,7 @@ export const streamedResources = {
   templates: "templates:read",
   "network-volumes": "network-volumes:read",
   "s3-keys": "network-volumes:read",
+  "public-endpoints": "serverless:read",
   registries: "registries:read",
   secrets: "secrets:read",
   "api-keys": "api-keys:read",

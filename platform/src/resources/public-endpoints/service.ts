@@ -65,10 +65,10 @@ export class PublicEndpointService {
   /** Does nothing: the records prepare themselves. */
   async prepare(): Promise<void> {}
 
-  /** Those that the caller may call, and the account's own, newest first. */
+  /** Those that the caller may call, and the account's own, newest first. Without a key, those that are for everyone. */
   async list(caller: Caller): Promise<PublicEndpointItem[]> {
     const all = await this.#shared.list({ limit: LISTED_AT_MOST });
-    return all.filter((item) => isVisible(caller, item));
+    return all.filter((item) => (caller.anonymous ? item.doc.everyone : isVisible(caller, item)));
   }
 
   async get(caller: Caller, name: string): Promise<PublicEndpointItem> {
@@ -83,6 +83,7 @@ export class PublicEndpointService {
 
   async create(caller: Caller, { name, endpointId, price, limits, ...said }: New): Promise<PublicEndpointItem> {
     refuseName(name);
+    if (await this.#shared.get(name)) throw nameTaken(name);
     const endpoint = await this.#endpoints.own(caller, endpointId);
     refuseKind(endpoint);
     const doc: KeptPublicEndpoint = {
@@ -199,8 +200,10 @@ function refuseKind({ doc }: EndpointItem): void {
     throw problem("rule-broken", "Only queue-based endpoints can be shared: this one is load-balanced.");
 }
 
+const nameTaken = (name: string) => problem("rule-broken", `A public endpoint named '${name}' already exists.`);
+
 function taken(error: WriteRefused, name: string, endpointId: string): unknown {
-  if (error.reason === "id-taken") return problem("rule-broken", `A public endpoint named '${name}' already exists.`);
+  if (error.reason === "id-taken") return nameTaken(name);
   if (error.reason === "key-taken") return problem("rule-broken", `The endpoint '${endpointId}' is already shared.`);
   return error.reason === "missing" ? problem("not-found", "endpoint not found") : error;
 }

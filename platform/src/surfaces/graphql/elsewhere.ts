@@ -6,8 +6,10 @@ import {
   type GraphQLOutputType,
   GraphQLScalarType,
 } from "graphql";
+import { timestamp } from "../../kernel/clock.ts";
 import { problem } from "../../kernel/problem.ts";
 import { catalogOperations } from "../../resources/catalog/operations.ts";
+import type { PublicEndpointItem } from "../../resources/public-endpoints/service.ts";
 import type { OperationFields } from "./context.ts";
 import { all, allIn, flag, float, int, listOf, text } from "./fields.ts";
 import { lookup } from "./operations.ts";
@@ -47,7 +49,7 @@ const ListingsInput = new GraphQLInputObjectType({
 
 const operation = lookup(catalogOperations.listGpuTypes);
 
-/** There is no hub, and no endpoints of others are offered. */
+/** There is no hub. */
 export const hubQueries = {
   listings: { type: listOf(Listing), args: { input: { type: ListingsInput } }, operation, answer: async () => [] },
   listing: { type: Listing, args: { id: { type: text } }, operation, answer: async () => null },
@@ -55,8 +57,22 @@ export const hubQueries = {
     ...{ type: Listing, operation, answer: async () => null },
     args: { repoOwner: { type: text }, repoName: { type: text } },
   },
-  allAiApiPublicConfigs: { type: listOf(AiApiPublicConfig), operation, answer: async () => [] },
+  allAiApiPublicConfigs: {
+    type: listOf(AiApiPublicConfig),
+    operation,
+    answer: async ({ caller }, { services }) => (await services.publicEndpoints.list(caller)).map(publicConfig),
+  },
 } satisfies OperationFields;
+
+/** Public endpoints that the caller may call or, without a key, those that are for everyone: public clients ask without one. */
+function publicConfig({ id, createdAt, doc }: PublicEndpointItem) {
+  const { title, description, price, limits } = doc;
+  return {
+    ...{ id, aiApiId: id, modelName: id, displayName: title || id, description, isLive: true },
+    metadata: JSON.stringify({ price, limits }),
+    ...{ createdAt: timestamp(createdAt), updatedAt: timestamp(createdAt) },
+  };
+}
 
 /** Accepts any value for an input that no one reads. */
 const anything = (name: string) => new GraphQLScalarType({ name });

@@ -91,6 +91,19 @@ describe("sharing", () => {
   });
 });
 
+test("public clients find them in GraphQL, without a key those for everyone", async () => {
+  await using world = await setup({ title: "A model", price: { perRequest: 1 } });
+  const query = "{ allAiApiPublicConfigs { id aiApiId modelName displayName metadata isLive } }";
+  const ask = async (key: string | null) =>
+    (await world.call("POST", "/graphql", { key, body: { query } })).json.data.allAiApiPublicConfigs;
+  expect([await ask(null), await ask(world.keys.other)]).toEqual([[], []]);
+  const [found] = await ask(world.keys.guest);
+  expect(found).toMatchObject({ id: "a-model", modelName: "a-model", displayName: "A model", isLive: true });
+  expect(JSON.parse(found.metadata).price.perRequest).toBe(1);
+  await world.call("PATCH", `${PATH}/a-model`, { body: { everyone: true } });
+  expect((await ask(null)).length).toBe(1);
+});
+
 describe("a caller", () => {
   test("submits under the name, and reads what became of it, without the worker", async () => {
     await using world = await setup();

@@ -173,6 +173,13 @@ const examples: Record<string, Example> = {
     ...(chance.chance(0.3) && owns.endpoint.length > 0 ? { endpoints: [owns.endpoint[0]] } : {}),
   }),
   createS3Key: ({ mark }) => ({ name: `made ${mark}` }),
+  createPublicEndpoint: ({ mark, owns }, chance) => ({
+    ...{ name: `model-${chance.below(1e9)}`, title: mark, everyone: false },
+    endpointId: owns.endpoint.at(-1) ?? "nothing",
+    price: { perRequest: chance.below(9) },
+  }),
+  updatePublicEndpoint: ({ mark }, chance) =>
+    chance.pick([{ title: `new ${mark}` }, { price: { perSecond: 1 } }, { limits: { jobsAtOnce: 9 } }]),
   createRegistry: ({ mark, hiddenMark }, chance) => ({
     name: `r${chance.below(1e6)} ${mark}`,
     ...{ username: hiddenMark, password: hiddenMark },

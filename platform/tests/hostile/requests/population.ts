@@ -109,6 +109,7 @@ const nothing = (): Person["owns"] => ({
     secret: [],
     apiKey: [],
     s3Key: [],
+    publicEndpoint: [],
     registry: [],
     delegation: [],
     template: [],

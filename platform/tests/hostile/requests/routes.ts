@@ -14,6 +14,7 @@ export type Named =
   | "secret"
   | "apiKey"
   | "s3Key"
+  | "publicEndpoint"
   | "registry"
   | "delegation"
   | "template"
@@ -93,6 +94,7 @@ const namedBy: [RegExp, Named][] = [
   [/^\/v2\/account\/secrets\//, "secret"],
   [/^\/v2\/account\/api-keys\//, "apiKey"],
   [/^\/v2\/account\/s3-keys\//, "s3Key"],
+  [/^\/v2\/public-endpoints\//, "publicEndpoint"],
   [/^\/v2\/account\/people\//, "person"],
   [/^\/v2\/account\/invitations\//, "invitation"],
   [/^\/v2\/account\/sessions\//, "session"],
@@ -118,6 +120,7 @@ export const things = {
   secret: { path: "/v2/account/secrets", create: "createSecret", remove: "deleteSecret" },
   apiKey: { path: "/v2/account/api-keys", create: "createApiKey", remove: "deleteApiKey" },
   s3Key: { path: "/v2/account/s3-keys", create: "createS3Key", remove: "deleteS3Key" },
+  publicEndpoint: { path: "/v2/public-endpoints", create: "createPublicEndpoint", remove: "deletePublicEndpoint" },
   registry: { path: "/v2/registries", create: "createRegistry", remove: "deleteRegistry" },
   delegation: { path: "/v2/registries/delegations", create: "createDelegation", remove: "revokeDelegation" },
   template: { path: "/v2/templates", create: "createTemplate", remove: "deleteTemplate" },

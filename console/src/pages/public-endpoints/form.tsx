@@ -1,0 +1,26 @@
+/** Shares an endpoint with other accounts. */
+import { resources } from "../../api/resources.ts";
+import { CreatePage } from "../../parts/resource-form.tsx";
+
+export function SharePage() {
+  return (
+    <CreatePage
+      resource={resources.publicEndpoints}
+      title="Share an endpoint"
+      about="Other accounts call it by its name, with their own keys, and pay the price that you set."
+      first={["endpointId", "name", "title", "description", "everyone", "accounts", "price", "limits"]}
+      summary={({ name }) => (
+        <>
+          <p>
+            Callers use <code>{`/v2/${name || "NAME"}/run`}</code>. They see their own jobs and results, and nothing of
+            your workers, logs, variables and image.
+          </p>
+          <p>
+            Jobs of all accounts run in the same workers, one account after another in turns. A program that keeps
+            something between two jobs can show it to another account.
+          </p>
+        </>
+      )}
+    />
+  );
+}
