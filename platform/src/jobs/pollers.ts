@@ -3,6 +3,7 @@
 import type { Clock } from "../kernel/clock.ts";
 import type { Gone } from "../kernel/gone.ts";
 import { wait } from "../kernel/wait.ts";
+import type { Queue } from "../ports/queue/queue.ts";
 import type { Signals } from "../ports/signals/signals.ts";
 
 /** Where signals can be lost, a waiting worker checks the queue this often. */
@@ -155,4 +156,17 @@ export class Pollers {
 function call(place: Waiting): void {
   place.called = true;
   place.wake?.();
+}
+
+/** If several workers wait, one that asks for many jobs gets its share and not all of them. */
+export async function fairShare(
+  pollers: Pollers,
+  queue: Pick<Queue, "counts">,
+  endpoint: string,
+  limit: number,
+): Promise<number> {
+  const workers = pollers.workers(endpoint);
+  if (workers <= 1) return limit;
+  const { inQueue } = await queue.counts(endpoint);
+  return Math.max(1, Math.min(limit, Math.ceil(inQueue / workers)));
 }

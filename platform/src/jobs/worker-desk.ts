@@ -10,7 +10,7 @@ import type { EngineParts } from "./engine.ts";
 import { changeReported, claimingBack, failing, givingUp, handingBack } from "./moves.ts";
 import { Overruns } from "./overruns.ts";
 import { TAKEN_BYTES } from "./payload-limits.ts";
-import { Pollers } from "./pollers.ts";
+import { fairShare, Pollers } from "./pollers.ts";
 import type { Report } from "./report.ts";
 import { type Begun, isStuck, isWithheld, listsAreTrusted, omittedTwice, type Session, Sessions } from "./sessions.ts";
 import { LOST_AFTER_MS, OpenQuestion } from "./silence.ts";
@@ -283,7 +283,7 @@ export class WorkerDesk {
     session: Session,
     { limit, admit }: Pick<Taking, "limit" | "admit">,
   ): Promise<Claimed[]> {
-    const fair = limit === 1 ? 1 : await this.#fairShare(endpoint, limit);
+    const fair = limit === 1 ? 1 : await fairShare(this.#pollers, this.#queue, endpoint, limit);
     if (isWithheld(session)) return [];
     const now = this.#clock.now();
     const except = [...session.listed];
@@ -300,14 +300,6 @@ export class WorkerDesk {
     } finally {
       session.claims.delete(asked);
     }
-  }
-
-  /** If several workers wait, one that asks for many jobs gets its share and not all of them. */
-  async #fairShare(endpoint: string, limit: number): Promise<number> {
-    const workers = this.#pollers.workers(endpoint);
-    if (workers <= 1) return limit;
-    const { inQueue } = await this.#queue.counts(endpoint);
-    return Math.max(1, Math.min(limit, Math.ceil(inQueue / workers)));
   }
 
   #renew({ worker, endpoint }: WorkerCall): void {

@@ -107,3 +107,17 @@ export const ClusterBilling = history({
 });
 
 export type BillingHistory = Static<typeof BillingHistory>;
+
+/** What every history can be asked for. */
+export const bucketWindow = {
+  startTime: t.Optional(dateTime("Moved back to where its bucket begins; 30 days ago by default.")),
+  endTime: t.Optional(dateTime("Not itself in it. Moved on to where its bucket ends; now by default.")),
+  bucketSize: t.Optional(oneOf(bucketSizes, { default: "day", description: "In UTC; a week begins on Monday." })),
+  lastN: t.Optional(
+    t.Integer({
+      minimum: 1,
+      maximum: 1_000_000,
+      description: "So many buckets, the last of them the current one; not beside `startTime` or `endTime`.",
+    }),
+  ),
+};

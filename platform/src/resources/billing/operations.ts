@@ -1,28 +1,15 @@
 /** Operations on billing: histories, read from what was metered. */
-import { bucketSizes } from "../../kernel/calendar.ts";
 import type { Operations } from "../../kernel/operation.ts";
-import { dateTime, name, oneOf, type TObject, type TSchema, t } from "../../kernel/schema.ts";
+import { name, type TObject, type TSchema, t } from "../../kernel/schema.ts";
 import {
   BillingHistory,
+  bucketWindow,
   ClusterBilling,
   EndpointBilling,
   NetworkVolumeBilling,
   PodBilling,
   ServerlessBilling,
 } from "./model.ts";
-
-export const bucketWindow = {
-  startTime: t.Optional(dateTime("Moved back to where its bucket begins; 30 days ago by default.")),
-  endTime: t.Optional(dateTime("Not itself in it. Moved on to where its bucket ends; now by default.")),
-  bucketSize: t.Optional(oneOf(bucketSizes, { default: "day", description: "In UTC; a week begins on Monday." })),
-  lastN: t.Optional(
-    t.Integer({
-      minimum: 1,
-      maximum: 1_000_000,
-      description: "So many buckets, the last of them the current one; not beside `startTime` or `endTime`.",
-    }),
-  ),
-};
 
 const only = (what: string) => t.Optional(name({ description: `Only of this ${what}, be it deleted since.` }));
 

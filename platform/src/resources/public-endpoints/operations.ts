@@ -2,7 +2,7 @@
 import type { Operations } from "../../kernel/operation.ts";
 import { operationsOn } from "../../kernel/operations-on.ts";
 import { t } from "../../kernel/schema.ts";
-import { bucketWindow } from "../billing/operations.ts";
+import { bucketWindow } from "../billing/model.ts";
 import { PublicEndpoint, PublicEndpointUse } from "./model.ts";
 
 const on = operationsOn(PublicEndpoint, "/v2/public-endpoints", {

@@ -33,7 +33,7 @@ export function publicEndpointHandlers(parts: Parts): Handlers<typeof publicEndp
 }
 
 /** Others do not learn which endpoint it is, nor who else may call it. */
-export function shownTo(
+function shownTo(
   { account }: Caller,
   { id, account: owner, createdAt, doc }: PublicEndpointItem,
   url: string,
