@@ -9,6 +9,7 @@ import { type Clock, dateText, timestamp } from "@millrace/platform/kernel/clock
 import { type Check, type Finding, fail, ok, warn } from "@millrace/platform/kernel/finding.ts";
 import { DEFAULT_DATA_FOLDER } from "@millrace/platform/settings/data-folder.ts";
 import { ApiClient } from "./api.ts";
+import { service } from "./doctor-service.ts";
 import { Failure } from "./failure.ts";
 import { findTarget, type TargetOptions } from "./profiles.ts";
 import type { Environment } from "./shell.ts";
@@ -30,6 +31,7 @@ export function machineChecks(patient: Patient): Check[] {
     { name: "disk", look: () => disk(data) },
     { name: "open files", look: openFiles },
     { name: "server", look: () => server(patient) },
+    { name: "service", look: service },
     { name: "port", look: () => port(data) },
     { name: "clock", look: () => clockOf(patient) },
     { name: "containers", look: containers },

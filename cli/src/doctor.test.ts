@@ -21,7 +21,19 @@ test("doctor says of each thing whether it is well, and how to mend what is not"
   const { checks } = JSON.parse(out()) as { checks: { name: string; state: string; says: string; mend?: string }[] };
   const named = (name: string) => checks.find((check) => check.name === name)!;
   expect(checks.map(({ name }) => name)).toEqual([
-    ...["Node", "data folder", "disk", "open files", "server", "port", "clock", "containers", "sandbox", "GPUs"],
+    ...[
+      "Node",
+      "data folder",
+      "disk",
+      "open files",
+      "server",
+      "service",
+      "port",
+      "clock",
+      "containers",
+      "sandbox",
+      "GPUs",
+    ],
   ]);
   expect(named("Node").state).toBe("ok");
   expect(named("server")).toMatchObject({ state: "ok", says: expect.stringContaining(world.url) });
