@@ -28,6 +28,8 @@ export interface ContainerNetworkOptions {
 }
 
 /** The network and its rules are checked this often, since somebody may have flushed the rules or removed the network. */
+/** A network that was found this short a time ago is taken to be there. If it is not, the engine refuses the container. */
+const ENSURED_MS = 1_000;
 const RENEW_MS = 30_000;
 
 export const tableName = (installation: string) => bridgeName(installation).replace("mr-", "millrace_");
@@ -43,6 +45,7 @@ export class ContainerNetwork implements AsyncDisposable {
   readonly #turns = new OneAtATime();
   #found: FoundNetwork | undefined;
   #raised = "";
+  #ensuredAt = Number.NEGATIVE_INFINITY;
   #duty: Duty | undefined;
 
   constructor(options: ContainerNetworkOptions) {
@@ -70,6 +73,7 @@ export class ContainerNetwork implements AsyncDisposable {
       this.#found = await ensureNetwork(api, { installation, before: this.#found?.addresses, log });
       await this.#raise(this.#found);
     });
+    this.#ensuredAt = this.#options.clock.monotonic();
     this.#lookAfter();
   }
 
@@ -78,7 +82,8 @@ export class ContainerNetwork implements AsyncDisposable {
    * from the networks around it.
    */
   async ensureFor(account: string): Promise<void> {
-    await this.ensure();
+    // The preparation of the image has just done this for most containers.
+    if (this.#options.clock.monotonic() - this.#ensuredAt > ENSURED_MS) await this.ensure();
     await this.#options.isolation.check(account);
   }
 

@@ -95,6 +95,10 @@ const DROPPED_CAPABILITIES = ["NET_RAW", "MKNOD"];
 const SHARES_PER_PROCESSOR = 64;
 const LEAST_SHARES = 2;
 
+/** Whether the container needs nothing that must be found or reserved before it is created. */
+export const isPlain = ({ group, gpu, publish = [] }: InstanceSpec): boolean =>
+  group === undefined && gpu === undefined && publish.length === 0;
+
 /** The body of the request that creates an instance's container. */
 export function containerRequest(
   id: string,

@@ -5,6 +5,9 @@ import { StartRefused } from "../../ports/compute/compute.ts";
 import { type Container, containerName, type containerRequest, isOf, type Labels, label } from "./container.ts";
 import { type EngineApi, EngineRefused, isConflict, isNotFound } from "./engine-api.ts";
 
+/** A container, by the engine's own id. */
+export type Made = Pick<Container, "Id">;
+
 /** An entry of the engine's container list. */
 export interface Listed {
   Id: string;
@@ -30,6 +33,11 @@ export class Containers {
     return this.#api.call("GET", "/containers/json", { query: { all: true, filters } });
   }
 
+  /** The containers that have not ended. */
+  async open(): Promise<Listed[]> {
+    return (await this.list()).filter(({ State }) => State !== "exited");
+  }
+
   /** The engine counts these sizes file by file, which takes long when there are many files. */
   sizes(): Promise<Sized[]> {
     const filters = { label: [`${label.installation}=${this.#installation}`] };
@@ -46,20 +54,29 @@ export class Containers {
     return this.inspect(containerName(id));
   }
 
-  /** Returns false when a container of that name exists already. */
-  async create(id: string, body: ReturnType<typeof containerRequest>): Promise<boolean> {
+  /** Returns undefined when a container of that name exists already. */
+  async create(id: string, body: ReturnType<typeof containerRequest>): Promise<Made | undefined> {
     try {
-      await this.#api.call("POST", "/containers/create", { query: { name: containerName(id) }, body });
-      return true;
+      return await this.#api.call<Made>("POST", "/containers/create", { query: { name: containerName(id) }, body });
     } catch (error) {
-      if (isConflict(error)) return false;
+      if (isConflict(error)) return undefined;
       throw error;
     }
   }
 
   /** Starting a container that already runs changes nothing. */
-  async start(container: Container): Promise<void> {
+  async start(container: Made): Promise<void> {
     await this.#api.call("POST", `/containers/${container.Id}/start`);
+  }
+
+  /** Starts a new container. If the engine refuses that, nothing of it is left. */
+  async startNew(container: Made): Promise<void> {
+    try {
+      await this.start(container);
+    } catch (error) {
+      if (error instanceof EngineRefused) await this.remove(container);
+      throw refusal(error);
+    }
   }
 
   /** Takes the container's own id. Pausing a paused container is no error. */
@@ -101,7 +118,7 @@ export class Containers {
   }
 
   /** Ends the container if it runs. Its anonymous volumes are removed with it. */
-  async remove(container: Container): Promise<void> {
+  async remove(container: Made): Promise<void> {
     const path = `/containers/${container.Id}`;
     try {
       await found(this.#api.call("DELETE", path, { query: { force: true, v: true } }));

@@ -33,13 +33,14 @@ import {
   containerRequest,
   type GivenPlace,
   gpusOf,
+  isPlain,
   label,
   portsOf,
   volumesOf,
 } from "./container.ts";
 import { ContainerLoopback } from "./container-loopback.ts";
 import { ContainerNetwork } from "./container-network.ts";
-import { Containers, refusal, refusesDiskLimit } from "./containers.ts";
+import { Containers, type Made, refusal, refusesDiskLimit } from "./containers.ts";
 import type { DockerOptions } from "./docker-options.ts";
 import { DockerStats } from "./docker-stats.ts";
 import { DockerWriters } from "./docker-writers.ts";
@@ -126,7 +127,7 @@ export class DockerCompute implements Compute {
     const verdictOf = (id: string) => this.writers.verdictOf(id);
     this.#sight = new Sight({ clock, containers: () => this.#containers(), isComing, verdictOf });
     const engine = async () => {
-      const found = await this.#findIfAny();
+      const found = await this.#engine.findIfAny();
       return found && { containers: await this.#containers(), rootFolder: found.info.DockerRootDir };
     };
     const kill = (id: string) => this.stop(id, 0);
@@ -151,7 +152,7 @@ export class DockerCompute implements Compute {
   /** Empty without an engine, since there is nothing to run containers on. */
   async capacity(): Promise<Box[]> {
     const { ceilings = false } = this.#options;
-    const found = await this.#findIfAny();
+    const found = await this.#engine.findIfAny();
     return found ? [{ ...(await boxOf(found.info)), gpus: this.#devices.stock(), ceilings }] : [];
   }
 
@@ -196,13 +197,19 @@ export class DockerCompute implements Compute {
 
   async #usersOf(volume: string): Promise<string[]> {
     const coming = [...this.#mounting].filter(([, mounts]) => mounts.some((mount) => mount.volume === volume));
-    const containers = (await this.#findIfAny()) ? await (await this.#containers()).list() : [];
-    const there = containers.filter(({ State, Labels }) => State !== "exited" && volumesOf(Labels).includes(volume));
+    const containers = (await this.#engine.findIfAny()) ? await (await this.#containers()).open() : [];
+    const there = containers.filter(({ Labels }) => volumesOf(Labels).includes(volume));
     return [...new Set([...coming.map(([id]) => id), ...there.map(({ Labels }) => Labels[label.instance]!)])];
   }
 
   async #begin(id: string, spec: InstanceSpec): Promise<Instance> {
     const containers = await this.#containers();
+    if (isPlain(spec)) {
+      await this.#network.ensureFor(spec.account);
+      const made = await this.#create(id, spec, { gpus: [] });
+      if (made) await containers.startNew(made);
+      if (made) return this.#started(id, spec, made);
+    }
     const known = await containers.find(id);
     if (!known) await this.#published.claim(spec.publish, containers, (ports) => this.#make(id, spec, ports));
     const container = known ?? (await containers.find(id));
@@ -221,7 +228,7 @@ export class DockerCompute implements Compute {
     await this.volumes.mounted(mounts);
   }
 
-  async #started(id: string, spec: InstanceSpec, container: Container): Promise<Instance> {
+  async #started(id: string, spec: InstanceSpec, container: Made): Promise<Instance> {
     if (spec.kind === "worker") await this.#watchdog?.guard((await this.#engine.find()).api.address);
     const instance = await this.#sight.look(container.Id);
     if (!instance) throw new Error(`instance ${id} was removed while it was started`);
@@ -238,16 +245,16 @@ export class DockerCompute implements Compute {
     if (made) await this.#startMade(made);
   }
 
-  async #create(id: string, spec: InstanceSpec, given: GivenPlace): Promise<void> {
+  async #create(id: string, spec: InstanceSpec, given: GivenPlace): Promise<Made | undefined> {
     const containers = await this.#containers();
     const place = { ...(await this.#place()), ...given };
     const folders = await this.volumes.mounted(spec.mounts);
     try {
-      await containers.create(id, containerRequest(id, spec, place, folders));
+      return await containers.create(id, containerRequest(id, spec, place, folders));
     } catch (error) {
       if (!place.limitsDisk || !refusesDiskLimit(error)) throw refusal(error);
       this.#limitsDisk = false;
-      await this.#create(id, spec, given);
+      return this.#create(id, spec, given);
     }
   }
 
@@ -268,13 +275,12 @@ export class DockerCompute implements Compute {
   }
 
   async #heldDevices(): Promise<string[]> {
-    if (!(await this.#findIfAny())) return [];
-    const holders = (await (await this.#containers()).list()).filter(({ State }) => State !== "exited");
-    return holders.flatMap(({ Labels }) => gpusOf(Labels));
+    if (!(await this.#engine.findIfAny())) return [];
+    return (await (await this.#containers()).open()).flatMap(({ Labels }) => gpusOf(Labels));
   }
 
   async stop(id: string, graceMs: number): Promise<void> {
-    if (!(await this.#findIfAny())) return;
+    if (!(await this.#engine.findIfAny())) return;
     const containers = await this.#containers();
     const container = await containers.find(id);
     if (!container?.State.Running) return;
@@ -284,7 +290,7 @@ export class DockerCompute implements Compute {
 
   async remove(id: string): Promise<void> {
     await this.#starting.get(id)?.catch(() => {});
-    if (!(await this.#findIfAny())) return;
+    if (!(await this.#engine.findIfAny())) return;
     const containers = await this.#containers();
     await this.loopback.leave(id);
     await this.#sight.without(id, async () => {
@@ -295,7 +301,7 @@ export class DockerCompute implements Compute {
   }
 
   async list(): Promise<Instance[]> {
-    if (!(await this.#findIfAny())) return [];
+    if (!(await this.#engine.findIfAny())) return [];
     return this.#sight.list();
   }
 
@@ -338,7 +344,7 @@ export class DockerCompute implements Compute {
   }
 
   async #statsOf(id: string): Promise<Stats | undefined> {
-    if (!(await this.#findIfAny())) return undefined;
+    if (!(await this.#engine.findIfAny())) return undefined;
     const container = await this.#known(id).catch(() => undefined);
     return container ? this.#stats.of((await this.#engine.find()).api, container) : undefined;
   }
@@ -374,16 +380,6 @@ export class DockerCompute implements Compute {
     const container = this.#sight.book.containerOf(id) ?? (await (await this.#containers()).find(id))?.Id;
     if (!container) throw new Error(`no instance ${id}`);
     return container;
-  }
-
-  /** Returns undefined where no engine is installed and the settings do not require one. */
-  async #findIfAny() {
-    try {
-      return await this.#engine.find();
-    } catch (error) {
-      if (this.#engine.isOptional) return undefined;
-      throw error;
-    }
   }
 
   async #containers(): Promise<Containers> {

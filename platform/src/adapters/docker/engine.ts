@@ -61,9 +61,14 @@ export class Engine {
     throw new StartRefused(whatToDo(failures), { reason: "engine-away" });
   }
 
-  /** Whether the settings allow a machine without an engine. */
-  get isOptional(): boolean {
-    return this.#apis.length !== 1;
+  /** Returns undefined where no engine is installed and the settings do not require one. */
+  async findIfAny(): Promise<FoundEngine | undefined> {
+    try {
+      return await this.find();
+    } catch (error) {
+      if (this.#apis.length !== 1) return undefined;
+      throw error;
+    }
   }
 }
 

@@ -30,16 +30,21 @@ export async function* readLog(
   let container = name;
   while (!signal.aborted) {
     try {
-      const found = await api.call<Container>("GET", `/containers/${container}/json`, { signal });
-      if (!isOf(installation, found)) return;
-      container = found.Id;
-      // Asked before reading: once a program has ended, its log is complete.
-      const isOver = !found.State.Running;
       const lines = new LogLines(at, podman ? undefined : DOCKER_PIECE_BYTES);
-      const response = await api.stream("GET", `/containers/${container}/logs`, {
-        query: { follow: !isOver, stdout: true, stderr: true, timestamps: true, since: lines.since },
-        signal,
-      });
+      const stream = (follow: boolean) =>
+        api.stream("GET", `/containers/${container}/logs`, {
+          query: { follow, stdout: true, stderr: true, timestamps: true, since: lines.since },
+          signal,
+        });
+      // A program that has just started most likely still runs, so the first log is not waited for.
+      const early = container === name ? stream(true) : undefined;
+      early?.catch(() => {});
+      const found = await api.call<Container>("GET", `/containers/${container}/json`, { signal });
+      if (!isOf(installation, found)) return void (await early)?.destroy();
+      container = found.Id;
+      // Asked before reading: once a program has ended, its log is complete. The early log was asked for before that.
+      const isOver = !found.State.Running && !early;
+      const response = await (early ?? stream(!isOver));
       for await (const messages of messagesIn(response)) {
         const given = messages.flatMap((message) => lines.take(message));
         at = lines.at;

@@ -22,6 +22,8 @@ export class Sight {
   readonly #parts: SightParts;
   /** Looks never overlap, so that a later observation is also reported later. */
   readonly #looks = new OneAtATime();
+  /** Looks at one container that have not begun. */
+  readonly #waiting = new Map<string, Promise<Instance | undefined>>();
   readonly #removing = new Set<string>();
 
   constructor(parts: SightParts) {
@@ -58,14 +60,20 @@ export class Sight {
     if (instance) this.#hear({ instance: this.#judged({ ...instance, state: "exited", exit }), container });
   }
 
+  /** A look that has not begun yet serves all who ask for it. */
   look(container: string): Promise<Instance | undefined> {
-    return this.#looks.run(async () => {
+    const waiting = this.#waiting.get(container);
+    if (waiting) return waiting;
+    const look = this.#looks.run(async () => {
+      this.#waiting.delete(container);
       const found = await (await this.#parts.containers()).inspect(container);
       if (!found) return undefined;
       const instance = this.#judged(instanceOf(found));
       this.#hear({ instance, container });
       return instance;
     });
+    this.#waiting.set(container, look);
+    return look;
   }
 
   /** Neither the removal nor the end that comes with it is reported. */

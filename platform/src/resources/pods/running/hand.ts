@@ -117,7 +117,11 @@ export class PodHand implements Hand<KeptPodInstance> {
       if (hindrance !== undefined) return await this.#waitFor(pod, hindrance);
       const instance = await this.#booter.boot(item, pod, () => this.#keeper.isClosed);
       if (!instance) return;
-      if (instance.state !== "pending") await this.#runs(item, instance);
+      if (instance.state !== "pending") {
+        // Its output is read while the record is written. The record counts this boot too.
+        this.#log.follow({ ...item, doc: { ...item.doc, boots: item.doc.boots + 1 } });
+        await this.#runs(item, instance);
+      }
       if (instance.state !== "running") await this.#keeper.accepted(instance);
     } catch (error) {
       // The log has the full error. Accounts see less of it: no paths of the server's files.
