@@ -93,15 +93,18 @@ function rulesOf(node: string): string {
       chains.push(`chain ${name} {\n${[...rules, "reject"].map((rule) => `    ${rule}`).join("\n")}\n  }`);
       jumps[direction].push(`ip ${direction === "Ingress" ? "daddr" : "saddr"} ${pod.status!.podIP} jump ${name}`);
     }
+  // As Kubernetes demands, a Pod is isolated before it begins: until its policies are known here, nothing that it sends gets out.
+  const known = here.map(({ status }) => status!.podIP!);
+  const unknown = `iifname != { "eth0", "lo" } ${known.length > 0 ? `ip saddr != { ${known.join(", ")} } ` : ""}drop`;
   return [
     "table inet millrace_policies",
     "delete table inet millrace_policies",
     "table inet millrace_policies {",
     ...chains.map((chain) => `  ${chain}`),
     // A chain returns to the next jump, so a packet between two Pods has to be allowed by both.
-    hooked("forward", [...jumps.Ingress, ...jumps.Egress]),
+    hooked("forward", [unknown, ...jumps.Ingress, ...jumps.Egress]),
     // What a Pod sends to its own node is not forwarded.
-    hooked("input", jumps.Egress),
+    hooked("input", [unknown, ...jumps.Egress]),
     "}\n",
   ].join("\n");
 }
