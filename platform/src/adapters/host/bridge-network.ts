@@ -255,15 +255,16 @@ export class BridgeNetwork implements InstanceNetwork {
     return [unshare, "--net", "--", "/bin/sh", NETWORK_SCRIPT, ...place, ...second, ...command];
   }
 
-  /** The link disappears a moment after the last process of its namespace. */
+  /** Its links disappear a moment after the last process of its namespace, or much later on a busy machine. */
   async leave(index: number | undefined): Promise<void> {
     await this.published.close(index!);
     await this.#dialers.close(String(index));
-    const link = this.#link(index!);
-    for (const untilMs = this.#clock.monotonic() + LINK_PATIENCE_MS; await isLink(link); ) {
-      if (this.#clock.monotonic() < untilMs) await sleep(this.#clock, LOOK_AGAIN_MS);
-      else await runTool(this.#tools.ip, ["link", "delete", link]).catch(() => {});
-    }
+    const untilMs = this.#clock.monotonic() + LINK_PATIENCE_MS;
+    for (const link of [this.#link(index!), this.groups.memberLink(index!)])
+      while (await isLink(link)) {
+        if (this.#clock.monotonic() < untilMs) await sleep(this.#clock, LOOK_AGAIN_MS);
+        else await runTool(this.#tools.ip, ["link", "delete", link]).catch(() => {});
+      }
   }
 
   /** Connects to the instance's address. A program that only listens on its loopback address is reached from inside. */

@@ -116,8 +116,17 @@ export class GroupBridges {
   /** The arguments of `network.sh` for a member: bridge, link, address and longest packet. */
   linkOf(member: GroupMember): string[] {
     const { bits } = parseSubnet(member.subnet)!;
-    const link = `${this.#options.bridge}x${member.index}`;
-    return [this.bridge(member.number), link, `${memberAddress(member)}/${bits}`, String(member.mtu ?? "")];
+    return [
+      this.bridge(member.number),
+      this.memberLink(member.index),
+      `${memberAddress(member)}/${bits}`,
+      String(member.mtu ?? ""),
+    ];
+  }
+
+  /** The name of a member's link to its group, on the machine's side. */
+  memberLink(index: number): string {
+    return `${this.#options.bridge}x${index}`;
   }
 
   namesFile({ number }: GroupPlace): string {
