@@ -112,17 +112,17 @@ if [ -z "$(running)" ] && ! server_lives; then
   # Disks that were mounted ahead. Disks of Pods that have ended are among them, and the next start mounts those again.
   umount "$folder"/.disks/.ready-*/
   if [ -n "$bridge" ]; then
-    # Reads the kernel's list, since /sys may show the links of another network namespace.
-    sed -n "s/^ *\(${bridge}g[0-9]*\):.*/\1/p" /proc/self/net/dev | while read -r group; do
-      ip link delete "$group"
-      rm -f "/run/millrace-groups/$group"
-    done
-    # What joins these groups to other machines. Containers may still use the encrypted link and its rules.
+    # What joins groups to other machines goes first. Containers may still use the encrypted link and its rules.
     sed -n "s/^ *\(${bridge}o[0-9a-f]*\):.*/\1/p" /proc/self/net/dev | while read -r span; do ip link delete "$span"; done
     grep -q "^ *${bridge}q" /proc/self/net/dev || {
       ip link delete "${bridge}w"
       nft delete table inet "${table}_spans"
     }
+    # Reads the kernel's list, since /sys may show the links of another network namespace.
+    sed -n "s/^ *\(${bridge}g[0-9]*\):.*/\1/p" /proc/self/net/dev | while read -r group; do
+      ip link delete "$group"
+      rm -f "/run/millrace-groups/$group"
+    done
     ip link delete "$bridge"
     nft delete table inet "$table"
     nft delete table inet "${table}_ports"
