@@ -80,9 +80,14 @@ export interface OwnConnection extends AsyncDisposable {
 /** The connection is idle for long stretches, and without this check nobody would notice that it is dead. */
 const LOOK_EVERY_MS = 10_000;
 
+/** `check` asks something now and then, instead of nothing in particular. */
 export async function openConnection(
   url: string,
-  kind: Kind & { clock: Clock; heard?: (payload: string) => void },
+  kind: Kind & {
+    clock: Clock;
+    heard?: (payload: string) => void;
+    check?: (query: OwnConnection["query"]) => Promise<void>;
+  },
 ): Promise<OwnConnection> {
   const { config, sockets, prepare, endBy } = connectionsTo(url, kind);
   const client = new Client(config);
@@ -111,7 +116,7 @@ export async function openConnection(
   const looking = every(
     kind.clock,
     { name: "see that PostgreSQL answers", everyMs: LOOK_EVERY_MS },
-    async () => void (await query("SELECT 1")),
+    async () => void (await (kind.check ? kind.check(query) : query("SELECT 1"))),
     () => {},
   );
   floating(

@@ -3,7 +3,7 @@ import { Client } from "pg";
 import { expect, test } from "vitest";
 import { cuttableProxy } from "../../../tests/cuttable-proxy.ts";
 import { freshDatabase } from "../../../tests/database.ts";
-import { FakeClock, realClock } from "../../kernel/clock.ts";
+import { FakeClock, realClock, turn } from "../../kernel/clock.ts";
 import { realRandom } from "../../kernel/random.ts";
 import { listener, signalsConformance } from "../../ports/signals/signals.conformance.ts";
 import { PostgresSignals } from "./postgres-signals.ts";
@@ -27,16 +27,18 @@ signalsConformance("PostgresSignals", async () => {
 async function setup() {
   const database = await freshDatabase();
   const clock = new FakeClock();
-  const signals = await PostgresSignals.open(database.url, { clock, random: realRandom });
   const messages: string[] = [];
-  const spy = new Client({ connectionString: database.url });
+  // It looks like another node.
+  const spy = new Client({ connectionString: database.url, application_name: "millrace signals" });
   await spy.connect();
   await spy.query("LISTEN millrace_signals");
   let wake = () => {};
   spy.on("notification", ({ payload }) => {
+    if (payload!.endsWith('"topics":[]}')) return;
     messages.push(payload!);
     wake();
   });
+  const signals = await PostgresSignals.open(database.url, { clock, random: realRandom });
   return {
     ...{ database, clock, signals, messages },
     async received(count: number): Promise<void> {
@@ -120,6 +122,56 @@ test("what others say on the channel is not heard, and what nodes say after it i
   await stranger.end();
   await here.total(2);
   expect(here.heard).toEqual([2]);
+});
+
+test("a node that is alone sends nothing, and one that joins it hears all that was signalled in the moment before", async () => {
+  await using database = await freshDatabase();
+  const clock = new FakeClock();
+  await using alone = await PostgresSignals.open(database.url, { clock, random: realRandom });
+  const spy = new Client({ connectionString: database.url });
+  await spy.connect();
+  const sent: string[] = [];
+  spy.on("notification", ({ payload }) => sent.push(payload!));
+  await spy.query("LISTEN millrace_signals");
+  alone.emit("work:for-nobody");
+  await clock.advance(250);
+  await spy.query("SELECT 1");
+  expect(sent).toEqual([]);
+  await spy.end();
+  alone.emit("work:a", 2);
+  await using other = await open(database.url);
+  const there = listener(other, "work:a");
+  alone.emit("work:a", 3);
+  while (there.heard.length === 0) {
+    await clock.advance(3);
+    await turn();
+  }
+  expect(there.heard).toEqual([5]);
+});
+
+test("a node that is left is alone again after a look", async () => {
+  await using database = await freshDatabase();
+  const clock = new FakeClock();
+  const other = await open(database.url);
+  await using left = await PostgresSignals.open(database.url, { clock, random: realRandom });
+  const spy = new Client({ connectionString: database.url });
+  await spy.connect();
+  let sent = 0;
+  spy.on("notification", () => sent++);
+  await spy.query("LISTEN millrace_signals");
+  const sends = async () => {
+    sent = 0;
+    left.emit("work:a");
+    await clock.advance(10);
+    for (let i = 0; i < 5; i++) await spy.query("SELECT 1");
+    return sent > 0;
+  };
+  while (!(await sends()));
+  await other[Symbol.asyncDispose]();
+  await clock.advance(10_000);
+  while (await sends());
+  for (let i = 0; i < 3; i++) expect(await sends()).toBe(false);
+  await spy.end();
 });
 
 test("what is still gathered goes out when the node closes", async () => {

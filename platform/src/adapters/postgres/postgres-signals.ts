@@ -14,6 +14,8 @@ const CHANNEL = "millrace_signals";
 const GATHER_MS = 3;
 /** A node that has just sent a message gathers for longer: under load every message costs as much as a job, and few are enough. */
 const BUSY_GATHER_MS = 10;
+/** A node that is alone sends nothing. It keeps its signals this long, in case that another one has come and was not heard yet. */
+const ALONE_GATHER_MS = 250;
 /** PostgreSQL refuses payloads of 8000 bytes and more. This part of a payload is for the topics. */
 const TOPICS_BYTES = 7_800;
 /** While the database is away, at most this many topics are gathered. Signals are hints, and their listeners also look by themselves. */
@@ -21,6 +23,13 @@ const MOST_GATHERED = 10_000;
 const FIRST_RECONNECT_MS = 100;
 const LAST_RECONNECT_MS = 5_000;
 
+const CONNECTION_NAME = "millrace signals";
+/** Every node has such a connection, also one of an earlier release, and every user of the database sees its name. */
+const OTHERS = {
+  name: "others",
+  text: `SELECT count(*)::integer AS others FROM pg_stat_activity
+         WHERE datname = current_database() AND application_name = $1 AND pid <> pg_backend_pid()`,
+};
 /** A named statement, so that the connection does not plan it hundreds of times a second. */
 const NOTIFY = { name: "notify", text: "SELECT pg_notify($1, payload) FROM unnest($2::text[]) AS payload" };
 /** A hint is not worth the wait for the disk that every message would cause. */
@@ -40,6 +49,10 @@ export class PostgresSignals implements Signals {
   readonly #node: string;
   readonly #local = new MemorySignals();
   #gathered = new Map<Topic, number>();
+  /** No other node was connected at the last look, and none was heard since. Each message would cost as much as some jobs. */
+  #isAlone = false;
+  /** How many messages of others were heard. */
+  #heardOthers = 0;
   #client: OwnConnection | undefined;
   #timer: Timer | undefined;
   #sending: Promise<void> | undefined;
@@ -95,6 +108,7 @@ export class PostgresSignals implements Signals {
     if (!client || this.#gathered.size === 0) return;
     const gathered = this.#gathered;
     this.#gathered = new Map();
+    if (this.#isAlone) return;
     this.#sentAt = this.#clock.monotonic();
     const payloads = payloadsOf(this.#node, gathered);
     try {
@@ -107,7 +121,8 @@ export class PostgresSignals implements Signals {
 
   #sendSoon(): Timer {
     const isBusy = this.#clock.monotonic() - this.#sentAt < BUSY_GATHER_MS;
-    return this.#clock.after(isBusy ? BUSY_GATHER_MS : GATHER_MS, () => {
+    const gatherMs = this.#isAlone ? ALONE_GATHER_MS : isBusy ? BUSY_GATHER_MS : GATHER_MS;
+    return this.#clock.after(gatherMs, () => {
       // One statement at a time: a slow one is awaited, and then everything gathered meanwhile goes out together.
       this.#sending = (this.#sending ?? Promise.resolve()).then(() => {
         this.#timer = undefined;
@@ -119,15 +134,19 @@ export class PostgresSignals implements Signals {
   async #connect(): Promise<void> {
     const client = await translated(
       openConnection(this.#url, {
-        name: "millrace signals",
+        name: CONNECTION_NAME,
         settings: SETTINGS,
         clock: this.#clock,
         heard: (payload) => this.#hear(payload),
+        check: (query) => this.#lookAround(query),
         ...this.#patience,
       }),
     );
     try {
       await translated(client.query(`LISTEN ${CHANNEL}`));
+      // Now everyone knows that this node listens, and sends its signals.
+      await translated(client.query(NOTIFY, [CHANNEL, textArray([messageOf(this.#node, [])])]));
+      await translated(this.#lookAround((...asked) => client.query(...asked)));
     } catch (error) {
       await client[Symbol.asyncDispose]();
       throw error;
@@ -143,7 +162,25 @@ export class PostgresSignals implements Signals {
   #hear(payload: string): void {
     // Most messages that a node hears are its own. They are recognized by their beginning.
     if (payload.startsWith(opening(this.#node))) return;
+    this.#heardOthers++;
+    if (this.#isAlone) this.#isJoined();
     for (const [topic, count] of topicsIn(payload)) this.#local.emit(topic, count);
+  }
+
+  /** Another node is there. It gets what was gathered in the moment before. */
+  #isJoined(): void {
+    this.#isAlone = false;
+    if (!this.#timer) return;
+    this.#timer.cancel();
+    this.#timer = this.#sendSoon();
+  }
+
+  async #lookAround(query: OwnConnection["query"]): Promise<void> {
+    const heardBefore = this.#heardOthers;
+    const [row] = (await query(OTHERS, [CONNECTION_NAME])) as { others: number }[];
+    if (row!.others > 0 && this.#isAlone) this.#isJoined();
+    // A node that came during the look is not in the answer.
+    else this.#isAlone = row!.others === 0 && this.#heardOthers === heardBefore;
   }
 
   #lost(client: OwnConnection): void {
@@ -172,6 +209,7 @@ export class PostgresSignals implements Signals {
 }
 
 const opening = (from: string) => `{"from":${JSON.stringify(from)},`;
+const messageOf = (from: string, topics: readonly string[]) => `${opening(from)}"topics":[${topics.join(",")}]}`;
 
 /** Any program that may connect to the database can send anything on the channel. Malformed messages are ignored. */
 function topicsIn(payload: string): [Topic, number][] {
@@ -188,7 +226,7 @@ function payloadsOf(from: string, gathered: Iterable<[Topic, number]>): string[]
   const payloads: string[] = [];
   let topics: string[] = [];
   let bytes = 0;
-  const close = () => payloads.push(`${opening(from)}"topics":[${topics.join(",")}]}`);
+  const close = () => payloads.push(messageOf(from, topics));
   for (const entry of gathered) {
     const text = JSON.stringify(entry);
     const length = Buffer.byteLength(text) + 1;
