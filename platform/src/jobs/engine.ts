@@ -109,6 +109,7 @@ export class Engine implements AsyncDisposable {
     this.#tally = parts.tally;
     const look = {
       ended: (id: string) => this.#ended(id),
+      endedAmong: (ids: readonly string[]) => this.#endedAmong(ids),
       removed: (id: string, endpoint: string) => this.#removed(id, endpoint),
     };
     this.waiters = new Waiters({ ...parts, look });
@@ -321,6 +322,18 @@ export class Engine implements AsyncDisposable {
     if (reading === "purged") return { job: removedJob(id, "", this.#clock.now()), result: undefined };
     if (!reading || !jobLifecycle.isFinal(reading.job.state)) return undefined;
     return { job: reading.job, result: undefined, isUnread: true };
+  }
+
+  async #endedAmong(ids: readonly string[]): Promise<Ended[]> {
+    const jobs = await this.#queue.find(ids, this.#clock.now());
+    const ended: Ended[] = [];
+    for (const [i, job] of jobs.entries()) {
+      // Few are not found: those that are being submitted, and those that were removed.
+      const end = job ? undefined : await this.#ended(ids[i]!);
+      if (end) ended.push(end);
+      else if (job && jobLifecycle.isFinal(job.state)) ended.push({ job, result: undefined, isUnread: true });
+    }
+    return ended;
   }
 
   async #removed(id: string, endpoint: string): Promise<Ended | undefined> {

@@ -14,3 +14,34 @@ test("a worker that waits at several places counts once, until it has left all o
   }
   expect(counts).toEqual([2, 2, 1, 0]);
 });
+
+test("after a look that left nothing behind, nobody looks until something is signalled or a moment has passed", async () => {
+  const [signals, clock] = [new MemorySignals(), new FakeClock()];
+  const pollers = new Pollers({ signals, clock });
+  using waiting = pollers.join("ep", "w1");
+  const isPointless = () => {
+    using place = pollers.join("ep", "w2");
+    return place.isPointless();
+  };
+  expect(isPointless()).toBe(false);
+  waiting.look()();
+  expect([isPointless(), isPointless()]).toEqual([true, true]);
+  signals.emit("work:ep");
+  expect(isPointless()).toBe(false);
+  // What was signalled during a look may have come too late for it.
+  const drained = waiting.look();
+  signals.emit("work:ep");
+  drained();
+  expect(isPointless()).toBe(false);
+  waiting.look()();
+  expect(isPointless()).toBe(true);
+  await clock.advance(250);
+  expect(isPointless()).toBe(false);
+});
+
+test("only the first look of a place can be pointless", () => {
+  const pollers = new Pollers({ signals: new MemorySignals(), clock: new FakeClock() });
+  using place = pollers.join("ep", "w1");
+  place.look()();
+  expect([place.isPointless(), place.isPointless()]).toEqual([true, false]);
+});

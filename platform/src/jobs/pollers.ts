@@ -9,12 +9,25 @@ import type { Signals } from "../ports/signals/signals.ts";
 /** Where signals can be lost, a waiting worker checks the queue this often. */
 const LOOK_EVERY_MS = 1000;
 
+/**
+ * When a claim has left nothing behind, another one is not worth its round trip until something new is signalled, or this time is over: a
+ * signal may be lost or late.
+ */
+const EMPTY_FOR_MS = 250;
+
 /** A place in the waiting line. A worker takes it before it looks for work, so that work which arrives in between still wakes it. */
 export interface PollerPlace extends Disposable {
   /** Resolves to true if there may be work, and to false if the time is up or the worker is gone. */
   woken(untilMs: number, gone: Gone): Promise<boolean>;
   /** This worker cannot take the work that it was called for, so the next one in line is called. */
   passOn(): void;
+  /**
+   * Whether nothing can be there: a look left nothing behind a moment ago, and nothing was signalled since it began. Only for the first
+   * look of this place: after a wait, it looks in any case.
+   */
+  isPointless(): boolean;
+  /** Begins a look for work. The returned function says that the look left nothing behind. */
+  look(): () => void;
 }
 
 interface Waiting {
@@ -23,6 +36,7 @@ interface Waiting {
   called: boolean;
   /** The worker was released for good and must not look for work. */
   released: boolean;
+  hasLooked: boolean;
 }
 
 interface Line {
@@ -30,6 +44,10 @@ interface Line {
   /** How many places in the line each worker has. */
   places: Map<string, number>;
   stopListening: () => void;
+  /** How many signals were heard. */
+  signals: number;
+  /** When a look left nothing behind, and how many signals had been heard when it began. */
+  empty: { signals: number; untilMs: number } | undefined;
 }
 
 export class Pollers {
@@ -61,12 +79,24 @@ export class Pollers {
 
   join(endpoint: string, worker: string): PollerPlace {
     const line = this.#line(endpoint);
-    const place: Waiting = { worker, wake: undefined, called: this.#closed, released: false };
+    const clock = this.#clock;
+    const place: Waiting = { worker, wake: undefined, called: this.#closed, released: false, hasLooked: false };
     line.waiting.add(place);
     line.places.set(worker, (line.places.get(worker) ?? 0) + 1);
     return {
       woken: (untilMs, gone) => this.#woken(place, untilMs, gone),
       passOn: () => this.#wake(endpoint, 1, place),
+      isPointless: () => {
+        const isFirst = !place.hasLooked;
+        place.hasLooked = true;
+        return isFirst && line.empty?.signals === line.signals && clock.monotonic() < line.empty.untilMs;
+      },
+      look: () => {
+        const { signals } = line;
+        return () => {
+          line.empty = { signals, untilMs: clock.monotonic() + EMPTY_FOR_MS };
+        };
+      },
       [Symbol.dispose]: () => this.#leave(endpoint, line, place),
     };
   }
@@ -145,8 +175,13 @@ export class Pollers {
   #line(endpoint: string): Line {
     let line = this.#lines.get(endpoint);
     if (!line) {
-      const stopListening = this.#signals.listen(`work:${endpoint}`, (count) => this.#wake(endpoint, count));
-      line = { waiting: new Set(), places: new Map(), stopListening };
+      const heard = (count: number) => {
+        made.signals++;
+        this.#wake(endpoint, count);
+      };
+      const stopListening = this.#signals.listen(`work:${endpoint}`, heard);
+      const made: Line = { waiting: new Set(), places: new Map(), stopListening, signals: 0, empty: undefined };
+      line = made;
       this.#lines.set(endpoint, line);
     }
     return line;

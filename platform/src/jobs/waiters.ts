@@ -5,6 +5,7 @@ import type { Clock } from "../kernel/clock.ts";
 import { type Failed, named } from "../kernel/failed.ts";
 import { floating } from "../kernel/floating.ts";
 import type { Gone } from "../kernel/gone.ts";
+import { slicesOf } from "../kernel/slices.ts";
 import type { Tracing } from "../kernel/tracing.ts";
 import { type Patience, Wait } from "../kernel/wait.ts";
 import type { Job, Payload } from "../ports/queue/job.ts";
@@ -22,6 +23,8 @@ export interface Ended {
 export interface JobLook {
   /** Returns undefined while the job has not ended. */
   ended(id: string): Promise<Ended | undefined>;
+  /** Returns those that have ended, with one question for all of them. */
+  endedAmong(ids: readonly string[]): Promise<Ended[]>;
   /** Returns undefined also while the job is still there. */
   removed(id: string, endpoint: string): Promise<Ended | undefined>;
 }
@@ -47,6 +50,8 @@ class JobWait extends Wait<Ended | undefined> {
 
 /** Where signals can be lost, each waiting request checks the queue this often. */
 const LOOK_EVERY_MS = 2000;
+/** The most jobs in one question to the queue. */
+const LOOKED_AT_ONCE = 1000;
 
 export class Waiters implements AsyncDisposable {
   /** Nearly every job has one waiting request or none. */
@@ -132,7 +137,8 @@ export class Waiters implements AsyncDisposable {
   }
 
   async lookAgain(): Promise<void> {
-    await Promise.all([...this.#waiting.keys()].map((id) => this.#lookAt(id)));
+    for (const ids of slicesOf([...this.#waiting.keys()], LOOKED_AT_ONCE))
+      for (const ended of await this.#look.endedAmong(ids)) this.#end(ended.job.id, ended);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -95,7 +95,8 @@ export class WorkerDesk {
         place.passOn();
         continue;
       }
-      const claimed = first ? [first] : await this.#claim(call, session, { limit, admit });
+      if (!first && place.isPointless()) continue;
+      const claimed = first ? [first] : await this.#claim(call, session, { limit, admit, drained: place.look() });
       if (claimed.length === 0) {
         // The worker may have been called for a job that it must not have. Then another worker is called.
         if (session.listed.size > 0) place.passOn();
@@ -281,13 +282,13 @@ export class WorkerDesk {
   async #claim(
     { endpoint, worker }: WorkerCall,
     session: Session,
-    { limit, admit }: Pick<Taking, "limit" | "admit">,
+    { limit, admit, drained }: Pick<Taking, "limit" | "admit"> & { drained: () => void },
   ): Promise<Claimed[]> {
     const fair = limit === 1 ? 1 : await fairShare(this.#pollers, this.#queue, endpoint, limit);
     if (isWithheld(session)) return [];
     const now = this.#clock.now();
     const except = [...session.listed];
-    const ask: Ask = { endpoint, holder: worker, limit: fair, bytes: TAKEN_BYTES, now, except };
+    const ask: Ask = { endpoint, holder: worker, limit: fair, bytes: TAKEN_BYTES, now, except, drained };
     if (admit) ask.admit = admit;
     if (this.#isShared(endpoint)) ask.inTurns = true;
     const asked = this.#queue.claim(ask);

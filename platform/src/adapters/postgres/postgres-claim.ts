@@ -94,8 +94,18 @@ export async function claimJobs(sql: Sql, asks: readonly Ask[], slot: number, wh
       claimed[askers[row.asker - 1]!]!.push({ job: toJob(row), body: row.body, bytes: row.bytes });
     // A job that was too long for one asker goes to the askers behind it that got nothing.
     if (begun[0]?.left_over) rounds.push(...withoutServed(scans, claimed));
+    else for (const scan of asked) tellIfDrained(scan, begun);
   }
   return claimed;
+}
+
+/** A scan that found fewer jobs than it wanted has seen the end of the queue, unless it had to leave some out. */
+function tellIfDrained(asks: readonly Ask[], begun: readonly Row[]): void {
+  const { endpoint, except, inTurns } = asks[0]!;
+  if (inTurns || (except && except.length > 0)) return;
+  const wanted = asks.reduce((sum, { limit }) => sum + limit, 0);
+  const found = begun.reduce((sum, row) => sum + Number(row.endpoint === endpoint), 0);
+  if (found < wanted) for (const { drained } of asks) drained?.();
 }
 
 /** The claim of a shared endpoint. Its statements hold the endpoint's turn together. */

@@ -188,6 +188,22 @@ export function claimConformance(open: OpenQueue): void {
     expect([...claimed, ...rest].toSorted()).toEqual(ids);
   });
 
+  test("nobody is told that a claim left nothing behind if it left something", async () => {
+    await using opened = await open();
+    let isDrained = false;
+    const drained = () => {
+      isDrained = true;
+    };
+    const body = bodyOf(1000);
+    await opened.queue.enqueue(numbered(6).map((id) => newJob(id, { body })));
+    await claim(opened.queue, { limit: 2, drained });
+    await claim(opened.queue, { bytes: 1500, drained });
+    await claim(opened.queue, { except: numbered(6).slice(3), drained });
+    await Promise.all([claim(opened.queue, { limit: 1, drained }), claim(opened.queue, { limit: 1, drained })]);
+    expect(isDrained).toBe(false);
+    expect(await claim(opened.queue, { drained })).toHaveLength(1);
+  });
+
   test("100,000 waiting jobs keep their order", async () => {
     await using opened = await open();
     const ids = numbered(100_000);

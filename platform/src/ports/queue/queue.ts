@@ -61,6 +61,8 @@ export interface Ask {
   inTurns?: boolean;
   /** Asked before bodies are loaded that are long together. If it refuses, the jobs come without bodies, and the caller hands them back. */
   admit?: Admit;
+  /** Called if this claim left nothing behind for anybody. A queue that claims without a round trip need not call it. */
+  drained?: () => void;
 }
 
 export interface Claimed {
