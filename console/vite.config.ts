@@ -1,4 +1,5 @@
 /** How the console is built: hashed files, split by page, for browsers of the last two years. */
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import react from "@vitejs/plugin-react";
@@ -47,7 +48,7 @@ function ofStart(graph: Graph): Set<string> {
 
 export default defineConfig({
   root: import.meta.dirname,
-  plugins: [react(), evaluated(), lateFormats(), compiledEarly()],
+  plugins: [react(), evaluated(), lateFormats(), compiledEarly(), preloaded()],
   build: {
     target: ["chrome125", "firefox128", "safari17.5"],
     outDir: "dist",
@@ -105,6 +106,50 @@ function compiledEarly(): Plugin {
         for (const file of Object.values(files))
           if (file.type === "chunk" && file.name === "start") file.code = `//# allFunctionsCalledOnLoad\n${file.code}`;
       },
+    },
+  };
+}
+
+const ROUTES = join(import.meta.dirname, "src/routes.ts");
+const ROUTE = /\b(?:page|outside)\("([^"]+)", \(\) => import\("\.\/([^"]+)"\)/g;
+
+/** Tells `start.js` the files of each page, so that a browser loads them beside the console and not after it has run. */
+function preloaded(): Plugin {
+  return {
+    name: "preloaded",
+    apply: "build",
+    async writeBundle({ dir }, files) {
+      const chunks = Object.values(files).filter((file) => file.type === "chunk");
+      const chunkOf = (name: string) => chunks.find(({ fileName }) => fileName === name);
+      const withAll = (names: readonly string[], found = new Set<string>()): Set<string> => {
+        for (const name of names) {
+          if (found.has(name)) continue;
+          found.add(name);
+          const chunk = chunkOf(name);
+          for (const css of chunk?.viteMetadata?.importedCss ?? []) found.add(css);
+          withAll(chunk?.imports ?? [], found);
+        }
+        return found;
+      };
+      // The page itself names what every page needs.
+      const index = await readFile(join(dir!, "index.html"), "utf8");
+      const later: string[] = [];
+      const numberOf = (file: string) => (later.includes(file) ? later.indexOf(file) : later.push(file) - 1);
+      const pages = [...(await readFile(ROUTES, "utf8")).matchAll(ROUTE)].map(([, path, source]) => {
+        const id = join(import.meta.dirname, "src", source!);
+        const own = chunks.find(({ moduleIds }) => moduleIds.includes(id));
+        if (!own) throw new Error(`${source} has no file of its own: see preloaded`);
+        return [path, [...withAll([own.fileName])].filter((file) => !index.includes(file)).map(numberOf)];
+      });
+      const start = join(dir!, "start.js");
+      const text = await readFile(start, "utf8");
+      const told = Object.entries({ PAGES: pages, FILES: later }).reduce((so, [name, list]) => {
+        const place = `const ${name} = [];`;
+        if (list.length === 0 || !so.includes(place))
+          throw new Error(`start.js has no place for ${name}: see preloaded`);
+        return so.replace(place, () => `const ${name} = ${JSON.stringify(list)};`);
+      }, text);
+      await writeFile(start, told);
     },
   };
 }

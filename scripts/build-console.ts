@@ -57,7 +57,13 @@ function sourcesInto(sources: Set<string>): Plugin {
         if (path.startsWith(root) && !path.includes("/node_modules/")) sources.add(relative(root, path));
       }
       for (const path of dataSources()) sources.add(path);
-      for (const path of ["console/index.html", "console/vite.config.ts", "package-lock.json"]) sources.add(path);
+      for (const path of [
+        "console/index.html",
+        "console/public/start.js",
+        "console/vite.config.ts",
+        "package-lock.json",
+      ])
+        sources.add(path);
     },
   };
 }

@@ -1,8 +1,38 @@
-// Runs before anything else of a page: sets the theme, so that it does not flash in the other one, and asks what every page of a signed-in
-// person needs, while the browser still loads the console. See console/src/api/early.ts.
+// Runs before anything else of a page: sets the theme, so that it does not flash in the other one, loads the files of the page, and asks
+// for what it shows first, while the browser still loads the console. See console/src/api/early.ts.
 try {
   const theme = localStorage.getItem("millrace.theme");
   if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;
+  // The build puts in the address of each page with its files (console/vite.config.ts).
+  const PAGES = [];
+  const FILES = [];
+  // What a page reads first, as its own code asks for it. A test opens each of them and finds nothing that was asked for in vain.
+  const READS = [
+    ["/", ["/v2/account"]],
+    ["/serverless", ["/v2/serverless"]],
+    ["/serverless/$id", ["/v2/serverless/$id"]],
+    ["/pods", ["/v2/pods"]],
+    ["/pods/$id", ["/v2/pods/$id"]],
+    ["/volumes", ["/v2/network-volumes"]],
+    ["/templates", ["/v2/templates"]],
+    ["/secrets", ["/v2/secrets"]],
+  ];
+  const parts = location.pathname.split("/");
+  const isHere = ([path]) => {
+    const own = path.split("/");
+    return own.length === parts.length && own.every((part, i) => part === parts[i] || part.startsWith("$"));
+  };
+  // Pages with an address of their own come before those with an id in its place.
+  const page = PAGES.find(isHere);
+  for (const number of page?.[1] ?? []) {
+    const file = FILES[number];
+    const link = document.createElement("link");
+    link.crossOrigin = "";
+    link.href = `/${file}`;
+    if (file.endsWith(".js")) link.rel = "modulepreload";
+    else Object.assign(link, { rel: "preload", as: "style" });
+    document.head.append(link);
+  }
   const token = localStorage.getItem("millrace.page");
   if (token !== null && !/^\/(sign-in|invitation)$/.test(location.pathname)) {
     const ask = (address, accept) => {
@@ -12,10 +42,13 @@ try {
       answer.catch(() => undefined);
       return [address, { answer, stop }];
     };
+    // A view in the address may ask for other rows.
+    const reads = location.search === "" ? (READS.find(([path]) => path === page?.[0])?.[1] ?? []) : [];
     // The stream comes first: whatever is read after its beginning need not be read again.
     globalThis.millraceEarly = new Map([
       ...(document.hidden ? [] : [ask("/v2/account/events", "text/event-stream")]),
       ask("/v2/account/me"),
+      ...reads.map((address) => ask(address.replace("$id", parts[2] ?? ""))),
     ]);
   }
 } catch {}

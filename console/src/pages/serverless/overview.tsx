@@ -5,7 +5,7 @@ import { resources } from "../../api/resources.ts";
 import { ButtonLink } from "../../design/button.tsx";
 import { CodeTabs } from "../../design/code.tsx";
 import { Money, When } from "../../design/facts.tsx";
-import { Facts, Panel } from "../../design/layout.tsx";
+import { Facts, Panel, Skeleton } from "../../design/layout.tsx";
 import { Reason } from "../../design/reason.tsx";
 import { AllFields } from "../../parts/all-fields.tsx";
 import { AuditLink } from "../../parts/audit-link.tsx";
@@ -26,6 +26,8 @@ function Overview({ endpoint }: { endpoint: Endpoint }) {
   const { health, counts, cost, status, workers } = state;
   const isQueue = endpoint.type === "QUEUE";
   const failed = workers?.find((worker) => worker.status === "UNHEALTHY");
+  // What is above the numbers depends on all of it, and would move them.
+  if (!state.isSettled) return <Skeleton lines={8} />;
   return (
     <>
       {status === "FAILING" ? (

@@ -22,7 +22,7 @@ function useHealth({ id, type }: Pick<Endpoint, "id" | "type">) {
       },
     },
   );
-  return read.data as EndpointHealth | undefined;
+  return { health: read.data as EndpointHealth | undefined, isLoading: read.isLoading };
 }
 
 export function useWorkers(id: string, { isWanted = true } = {}) {
@@ -45,10 +45,11 @@ export function usePrices() {
 
 /** Everything about one endpoint in a line. A sleeping queue costs one read; workers are read only where there are some. */
 export function useEndpointState(endpoint: Endpoint) {
-  const health = useHealth(endpoint);
+  const { health, isLoading } = useHealth(endpoint);
   const hasWorkers = health === undefined || Object.values(health.workers).some((count) => count > 0);
   const isWanted = endpoint.type !== "QUEUE" || (health !== undefined && hasWorkers);
-  const workers: readonly Worker[] | undefined = useWorkers(endpoint.id, { isWanted }).data?.workers;
+  const read = useWorkers(endpoint.id, { isWanted });
+  const workers: readonly Worker[] | undefined = read.data?.workers;
   const prices = usePrices();
   const known = isWanted ? workers : undefined;
   return {
@@ -58,6 +59,8 @@ export function useEndpointState(endpoint: Endpoint) {
     cost: known === undefined ? (health && !hasWorkers ? 0 : undefined) : costNow(known, endpoint, prices),
     compute: computeText(endpoint, chosenTypes(endpoint.gpu, prices.gpus)),
     isKnown: health !== undefined || known !== undefined,
+    /** All was read that says how it is, or could not be read. */
+    isSettled: !isLoading && !read.isLoading,
     ...stateOf(endpoint, health, known),
   };
 }
