@@ -15,7 +15,7 @@ try {
     ["/pods/$id", ["/v2/pods/$id"]],
     ["/volumes", ["/v2/network-volumes"]],
     ["/templates", ["/v2/templates"]],
-    ["/secrets", ["/v2/secrets"]],
+    ["/secrets", ["/v2/account/secrets"]],
   ];
   const parts = location.pathname.split("/");
   const isHere = ([path]) => {
