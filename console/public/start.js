@@ -6,7 +6,7 @@ try {
   // The build puts in the address of each page with its files (console/vite.config.ts).
   const PAGES = [];
   const FILES = [];
-  // What a page reads first, as its own code asks for it. A test opens each of them and finds nothing that was asked for in vain.
+  // What a page reads first, as its own code asks for it. A test finds each of them in the contract.
   const READS = [
     ["/", ["/v2/account"]],
     ["/serverless", ["/v2/serverless"]],

@@ -1,5 +1,6 @@
 /** What `start.js` asks for before the console is loaded: reads of the public API that its pages take, and nothing that could wake a worker. */
 import { readFileSync } from "node:fs";
+import { runInNewContext } from "node:vm";
 import { operations } from "@millrace/platform/contract.ts";
 import { afterEach, expect, test } from "vitest";
 import { hasEarly, takeEarly } from "./early.ts";
@@ -21,6 +22,53 @@ test("every early read belongs to a page, and is a read of the API that sends no
     expect(routes).toContain(`page("${page}", `);
     for (const address of addresses) expect(paths).toContain(address);
   }
+});
+
+/** Runs `start.js` as a page at this address does, and returns what it loads and asks for. */
+function started(address: string, { isSignedIn = true } = {}) {
+  const [loaded, asked]: [string[], string[]] = [[], []];
+  const { pathname, search } = new URL(address, "http://console");
+  const world = {
+    document: {
+      documentElement: { dataset: {} },
+      createElement: () => ({}),
+      head: { append: ({ rel, href }: { rel: string; href: string }) => loaded.push(`${rel} ${href}`) },
+    },
+    localStorage: { getItem: (name: string) => (name === "millrace.page" && isSignedIn ? "token" : null) },
+    location: { pathname, search },
+    AbortController,
+    fetch: async (url: string) => asked.push(url),
+  };
+  const built = start
+    .replace("const PAGES = [];", `const PAGES = ${JSON.stringify(PAGES)};`)
+    .replace("const FILES = [];", 'const FILES = ["assets/list.js", "assets/list.css", "assets/new.js"];');
+  runInNewContext(built, world);
+  return { loaded, asked };
+}
+
+const PAGES = [
+  ["/pods", [0, 1]],
+  ["/pods/new", [2]],
+  ["/pods/$id", [0]],
+];
+
+test("a page loads its own files and asks for its own rows before the console runs", () => {
+  expect(started("/pods")).toEqual({
+    loaded: ["modulepreload /assets/list.js", "preload /assets/list.css"],
+    asked: ["/v2/account/events", "/v2/account/me", "/v2/pods"],
+  });
+  expect(started("/pods/p1").asked.at(-1)).toBe("/v2/pods/p1");
+});
+
+test("a page that makes something new is not taken for one with an id, and a view in the address asks for its own rows", () => {
+  const { loaded, asked } = started("/pods/new");
+  expect([loaded, asked.at(-1)]).toEqual([["modulepreload /assets/new.js"], "/v2/account/me"]);
+  expect(started("/pods?members=yes").asked.at(-1)).toBe("/v2/account/me");
+});
+
+test("nothing is asked for anybody who is not signed in, and an unknown address loads nothing early", () => {
+  expect(started("/pods", { isSignedIn: false }).asked).toEqual([]);
+  expect(started("/nowhere")).toEqual({ loaded: [], asked: ["/v2/account/events", "/v2/account/me"] });
 });
 
 afterEach(() => {
