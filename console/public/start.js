@@ -24,15 +24,6 @@ try {
   };
   // Pages with an address of their own come before those with an id in its place.
   const page = PAGES.find(isHere);
-  for (const number of page?.[1] ?? []) {
-    const file = FILES[number];
-    const link = document.createElement("link");
-    link.crossOrigin = "";
-    link.href = `/${file}`;
-    if (file.endsWith(".js")) link.rel = "modulepreload";
-    else Object.assign(link, { rel: "preload", as: "style" });
-    document.head.append(link);
-  }
   const token = localStorage.getItem("millrace.page");
   if (token !== null && !/^\/(sign-in|invitation)$/.test(location.pathname)) {
     const ask = (address, accept) => {
@@ -50,5 +41,15 @@ try {
       ask("/v2/account/me"),
       ...reads.map((address) => ask(address.replace("$id", parts[2] ?? ""))),
     ]);
+  }
+  // After the questions, which take the server longer than a file.
+  for (const number of page?.[1] ?? []) {
+    const file = FILES[number];
+    const link = document.createElement("link");
+    link.crossOrigin = "";
+    link.href = `/${file}`;
+    if (file.endsWith(".js")) link.rel = "modulepreload";
+    else Object.assign(link, { rel: "preload", as: "style" });
+    document.head.append(link);
   }
 } catch {}

@@ -55,8 +55,14 @@ export function EndpointFrame({ curl, actions, children }: EndpointFrameProps) {
 function About({ endpoint }: { endpoint: Endpoint }) {
   const { status, tone, isKnown, health, counts, cost, compute } = useEndpointState(endpoint);
   const { max } = endpoint.workers;
-  // All of the line comes at once, so that none of it moves.
-  if (!isKnown) return <span className="quiet">…</span>;
+  // All of the line comes at once, and the id makes it as high before, so that nothing moves.
+  if (!isKnown)
+    return (
+      <span className={css.about}>
+        <span className="quiet">…</span>
+        <Id value={endpoint.id} />
+      </span>
+    );
   return (
     <span className={css.about}>
       <span title={MEANING_OF[status]}>
