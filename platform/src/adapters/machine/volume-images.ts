@@ -239,10 +239,14 @@ export class VolumeImages implements AsyncDisposable {
     return join(this.#folder, await readlink(folder).catch(ifNotThere(id)));
   }
 
-  /** What is mounted there is on another device than the folder around it. */
+  /** What is mounted there is on another device than the folder around it. One that was cut off cannot be read any more. */
   #isMounted(place: string): boolean {
-    const [here, around] = [place, this.#folder].map((path) => statSync(path, { throwIfNoEntry: false }));
-    return here !== undefined && here.dev !== around?.dev;
+    try {
+      const here = statSync(place, { throwIfNoEntry: false });
+      return here !== undefined && here.dev !== statSync(this.#folder).dev;
+    } catch {
+      return true;
+    }
   }
 
   async #bytes(id: string): Promise<number | undefined> {
