@@ -199,6 +199,7 @@ export class Doorkeeper implements AsyncDisposable {
 
   #rest(guest: Guest): void {
     guest.asks = false;
+    guest.answer = undefined;
     this.#asking--;
     if (guest.counts) guest.party.asking--;
     guest.counts = false;
