@@ -1,6 +1,8 @@
 /** Files of network volumes over REST: what a browser lists, reads, uploads, moves and deletes, and what it cannot. */
+
 import { describe, expect, test } from "vitest";
 import { put, setupFiles as setup, upload } from "../../../tests/files-world.ts";
+import { STALL_MS } from "../../surfaces/http/body.ts";
 
 describe("a listing", () => {
   test("shows names, kinds, sizes and times, in the order of bytes", async () => {
@@ -218,7 +220,10 @@ describe("a file that is uploaded", () => {
     await using world = await setup();
     const { socket, answer } = upload(world, "stalled", 1000, "some of it");
     await world.settle();
-    await world.pass(40);
+    // The door waits a moment for the body, and then hands the request on.
+    await world.clock.advance(1000);
+    await world.clock.armed(STALL_MS);
+    await world.clock.advance(2 * STALL_MS);
     expect(await answer).toMatch(/^HTTP\/1\.1 408 /);
     socket.destroy();
     expect(world.files.read("stalled")).toBeUndefined();
