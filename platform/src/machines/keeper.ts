@@ -98,6 +98,8 @@ export class Keeper {
   async accepted({ id }: Instance): Promise<void> {
     const now = (await this.#parts.compute.list()).find((one) => one.id === id);
     if (!now) return;
+    // The list may have been made before the driver reported more. What it says then is old.
+    if (now.state === "pending" && (this.#refusals.has(id) || this.#begun.has(id))) return;
     if (now.state === "running") this.#begun.set(id, now);
     this.#noticed(now);
   }
