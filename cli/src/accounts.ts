@@ -98,7 +98,7 @@ function showAccount(): Command {
 /** Loads the accounts' balances and limits, only for commands that show money. */
 async function spendingIn(records: Pick<Opened, "store" | "clock" | "charges">): Promise<SpendBook> {
   const { SpendBook } = await import("@millrace/platform/resources/spending/service.ts");
-  const spending = new SpendBook(records);
+  const spending = new SpendBook({ ...records, charges: await records.charges() });
   await spending.prepare();
   return spending;
 }

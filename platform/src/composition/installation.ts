@@ -13,7 +13,7 @@ import { CompanionStore } from "../ports/store/companion-store.ts";
 import type { Store } from "../ports/store/store.ts";
 import type { Vault } from "../ports/vault/vault.ts";
 import { type Quotas, standardQuotas } from "../resources/account/quotas.ts";
-import { ChargeBook } from "../resources/billing/charge-book.ts";
+import type { ChargeBook } from "../resources/billing/charge-book.ts";
 import type { Rewrapped } from "../resources/secrets/master-keys.ts";
 import { type Settings, settingsFrom, withoutSecrets } from "../settings/settings.ts";
 import type { ServiceParts } from "./account-services.ts";
@@ -138,7 +138,8 @@ export async function openInstallation(
 }
 
 /** A command reads charges from where the server writes them. */
-function chargesIn(settings: Settings): ChargeBook {
+async function chargesIn(settings: Settings): Promise<ChargeBook> {
+  const { ChargeBook } = await import("../resources/billing/charge-book.ts");
   const book = new ChargeBook(real);
   book.readFrom({ charges: (filter) => chargesOf(settings, filter) });
   return book;
@@ -147,7 +148,8 @@ function chargesIn(settings: Settings): ChargeBook {
 /** The records of an installation and the parts for its services, for a command that creates only the services it needs. */
 export interface Records extends ServiceParts, AsyncDisposable {
   quotas: Quotas;
-  charges: ChargeBook;
+  /** Loaded when asked for, since few commands show money. */
+  charges(): Promise<ChargeBook>;
 }
 
 /** With `makes`, an empty folder becomes an installation. */
@@ -160,7 +162,7 @@ export async function openRecords(settings: Settings, { makes = false } = {}): P
     ...real,
     store: new CompanionStore(store),
     quotas: quotasIn(settings),
-    charges: chargesIn(settings),
+    charges: () => chargesIn(settings),
     [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
   };
 }
