@@ -361,10 +361,12 @@ function submittedBy({ account, fare }: Submitter, job: NewJob): NewJob {
   return { ...job, fare, ...(own && { idempotency: { ...own, key: `${account}\n${own.key}` } }) };
 }
 
-function policyOf({ endpoint, terms, mode }: Submission) {
+function policyOf({ endpoint, terms, mode, by }: Submission) {
+  const asked = terms.executionTimeoutMs ?? endpoint.executionTimeoutMs;
   return {
     ttlMs: terms.ttlMs ?? DEFAULT_TTL_MS,
-    executionTimeoutMs: terms.executionTimeoutMs ?? endpoint.executionTimeoutMs,
+    // Workers cost the account that shares the endpoint, so its own limit holds for guests.
+    executionTimeoutMs: by?.fare ? Math.min(asked, endpoint.executionTimeoutMs) : asked,
     retentionMs: RETENTION_MS[mode],
     errorRetries: terms.errorRetries,
     lowPriority: terms.lowPriority,

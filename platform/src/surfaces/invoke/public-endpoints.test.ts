@@ -188,6 +188,15 @@ describe("a caller", () => {
     expect((await world.by(meant, "POST", "/run", { input: {} })).status).toBe(200);
   });
 
+  test("keeps a worker no longer than the endpoint's own time limit", async () => {
+    await using world = await setup();
+    const body = { input: {}, policy: { executionTimeout: 86_400_000 } };
+    const { id } = (await world.by(world.keys.guest, "POST", "/run", body)).json;
+    const { timeout } = (await world.call("GET", `/v2/serverless/${world.endpoint}`)).json;
+    const { json } = await world.by(world.keys.guest, "GET", `/requests/${id}`);
+    expect(json.policy.executionTimeout).toBe(timeout);
+  });
+
   test("who loses access is told that there is no such endpoint", async () => {
     await using world = await setup();
     const id = await submit(world, world.keys.guest);
