@@ -139,4 +139,6 @@ test("members on two machines reach each other, encrypted, and nobody else does,
         machine.tool("sh", "-c", "ip -o link | grep -oE 'mr.{6}[gow][0-9a-f]*' ; nft list tables | grep spans; true"),
       (left) => left === "",
     );
+  // Servers that end in order leave no control groups either.
+  for (const server of [again, a]) await server.end("SIGTERM");
 }, 240_000);
