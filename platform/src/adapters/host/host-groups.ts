@@ -1,4 +1,5 @@
 /** The groups of this machine's instances: their members, their reserved networks, and the bridges that carry them. */
+import { OneAtATime } from "../../kernel/one-at-a-time.ts";
 import { type InstanceSpec, StartRefused } from "../../ports/compute/compute.ts";
 import {
   checkAsk,
@@ -37,6 +38,8 @@ export class HostGroups {
   readonly #spans: SpanLinks | undefined;
   /** Where the other machines of each network are, by its key. */
   readonly #others = new Map<string, readonly SpanEnd[]>();
+  /** The last member may go while the bridge is being joined for the one before it. */
+  readonly #turns = new OneAtATime();
 
   constructor({ folder, bridges, members, spans }: HostGroupsParts) {
     this.#bridges = bridges;
@@ -97,11 +100,13 @@ export class HostGroups {
     if (place) await this.#settle(place.number);
   }
 
-  async #settle(number: number): Promise<void> {
-    const network = this.#kept.all.find((one) => one.number === number);
-    const elsewhere = network?.span?.elsewhere.map((name) => ({ names: [name], address: hostIn(network, name) }));
-    await this.#bridges?.settle(number, () => this.#membersOf(number), elsewhere);
-    if (network?.span) await this.#join(network, network.span);
+  #settle(number: number): Promise<void> {
+    return this.#turns.run(async () => {
+      const network = this.#kept.all.find((one) => one.number === number);
+      const elsewhere = network?.span?.elsewhere.map((name) => ({ names: [name], address: hostIn(network, name) }));
+      await this.#bridges?.settle(number, () => this.#membersOf(number), elsewhere);
+      if (network?.span) await this.#join(network, network.span);
+    });
   }
 
   /** After a start of the server the links are left as they are until the other machines are told. */

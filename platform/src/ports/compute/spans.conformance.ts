@@ -86,8 +86,14 @@ export function spansConformance(name: string, open: OpenPair): void {
       await near.reserve({ id, names: NAMES, range, span: { ...here, others: [] } });
       await far.reserve({ id, names: NAMES, range, span: { ...there, others: [] } });
       expect(await linesFrom(far, calls(hosts[0]!), seat(id, 2))).toEqual(["unreachable"]);
+      for (const [world, span] of [
+        [near, here],
+        [far, there],
+      ] as const)
+        await world.reserve({ id, names: NAMES, range, span });
       for (const world of [near, far]) {
-        for (const one of await world.compute.list()) await world.compute.remove(one.id);
+        // At once, as when a cluster is deleted.
+        await Promise.all((await world.compute.list()).map((one) => world.compute.remove(one.id)));
         await world.compute.networks!.release({ account: "account", id });
         expect(await world.groupsLeft()).toEqual([]);
       }
