@@ -3,6 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { freePort } from "./child.ts";
 import { type CpuProfile, type HeapNode, Inspector, type ProfileNode } from "./inspector.ts";
+import type { Databases } from "./postgres.ts";
 import { echoSide, openSide, SIDE_ROWS, type Side, sideName } from "./sides.ts";
 
 /** The number of requests before anything counts, and while the process is observed. */
@@ -15,16 +16,23 @@ const LEAST_SHARE = 0.01;
 export interface BudgetParts {
   rows: ReadonlySet<string>;
   folder: string;
+  /** With these, the queue is in PostgreSQL. */
+  databases?: Databases | undefined;
   say: (line: string) => void;
 }
 
-export async function measureBudget({ rows, folder, say }: BudgetParts): Promise<void> {
+export async function measureBudget({ rows, folder, say, databases }: BudgetParts): Promise<void> {
   const echoPort = await freePort();
   await report("echo", await echoSide([`--inspect=127.0.0.1:${echoPort}`]), echoPort, say);
   for (const row of SIDE_ROWS) {
     if (!rows.has(row)) continue;
     const port = await freePort();
-    const side = await openSide(row, { folder, nodeOptions: `--inspect=127.0.0.1:${port}`, fromSource: true });
+    const side = await openSide(row, {
+      folder,
+      databases,
+      nodeOptions: `--inspect=127.0.0.1:${port}`,
+      fromSource: true,
+    });
     await report(sideName(row), side, port, say);
   }
 }

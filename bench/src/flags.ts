@@ -49,7 +49,7 @@ export const HELP = `npm run bench -- [flags]
   --profile DIR             a CPU profile of the server for each phase
   --against DIR             rows 1, 2, 3, 3b and 13 beside another checkout, both servers in turns of short slices
   --slices 100              how many of them
-  --budget                  where the time of rows 1, 2, 3, 3b and 13 goes: functions, allocations and, with strace, system calls
+  --budget                  where the time of rows 1, 2, 3, 3b and 13 goes (with pg, on PostgreSQL): functions, allocations and, with strace, system calls
   --check                   rows 1, 2, 3, 13 and 15 against the best kept for this kind of machine; warns below 95% of it, fails below 90%
   --keep                    with --check: keeps what is better than that
   --quick                   one short round of everything asked for, to see that it works`;

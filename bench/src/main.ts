@@ -50,8 +50,8 @@ async function bench(flags: Flags): Promise<void> {
   // PostgreSQL does not run as root and must be able to enter the folder.
   await chmod(folder, 0o711);
   const pace: Pace = { folder, warmupMs: 1000, measureMs: flags.seconds * 1000 };
-  // A comparison of two checkouts claims no durability, and a shared disk would disturb it. So a disk in memory is allowed.
-  if (!flags.against) refuseMemoryDisk(folder);
+  // A comparison of two checkouts or a budget claims no durability, and a shared disk would disturb it. So a disk in memory is allowed.
+  if (!flags.against && !flags.budget) refuseMemoryDisk(folder);
   const machine = describeMachine();
   const flushMs = flushLatency(folder);
   say(`flush of the data folder: median ${flushMs.median.toFixed(2)} ms, longest ${flushMs.max.toFixed(2)} ms`);
@@ -61,13 +61,13 @@ async function bench(flags: Flags): Promise<void> {
   say("the load generator runs on the same cores; ratios inside a round are what counts");
 
   const postgres = lazyPostgres(flags, folder, opened);
+  const databases = (flags.against || flags.budget) && flags.rows.has("pg") ? await postgres() : undefined;
   if (flags.against) {
     const { against: other, rows, slices } = flags;
-    const databases = rows.has("pg") ? await postgres() : undefined;
     say(printed(await measureAgainst({ other: resolve(other), rows, slices, folder, databases, say })));
     return;
   }
-  if (flags.budget) return await measureBudget({ rows: flags.rows, folder, say });
+  if (flags.budget) return await measureBudget({ rows: flags.rows, folder, databases, say });
   const wanted = figures.filter((figure) => flags.rows.has(figure.row) && (!flags.check || isChecked(figure)));
   const stacks = await openStacks(wanted, flags, postgres);
   for (const stack of Object.values(stacks)) for (const note of stack.notes) say(note);
