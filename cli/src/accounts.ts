@@ -6,8 +6,11 @@ import {
   openInstallation,
   refuseNoInstallation,
 } from "@millrace/platform/composition/installation.ts";
-import { timestamp } from "@millrace/platform/kernel/clock.ts";
+import { parseRequestLimits } from "@millrace/platform/guards/rate-policy.ts";
+import type { RequestLimits } from "@millrace/platform/kernel/caller.ts";
+import { realClock, timestamp } from "@millrace/platform/kernel/clock.ts";
 import { nanosOf, usdOf } from "@millrace/platform/kernel/money.ts";
+import type { Accounts } from "@millrace/platform/resources/account/accounts.ts";
 import { parseQuotas, type Quotas, quotaText } from "@millrace/platform/resources/account/quotas.ts";
 import { shown as shownAccount } from "@millrace/platform/resources/spending/rest-v2.ts";
 import type { SpendBook, Standing } from "@millrace/platform/resources/spending/service.ts";
@@ -36,6 +39,8 @@ export function accountsCommand(): Command {
     .addCommand(setQuota())
     .addCommand(setSpending())
     .addCommand(creditAccount())
+    .addCommand(suspendAccount())
+    .addCommand(resumeAccount())
     .addCommand(deleteAccount());
 }
 
@@ -141,25 +146,69 @@ function creditAccount(): Command {
   return common("credit", "add to the balance of an account, which is kept from then on", "team 25")
     .argument("<id or name>")
     .argument("<usd>", "such as 25 or 0.5; 0 keeps a balance of nothing", parseUsd)
-    .action((idOrName: string, usd: number, options: Options) =>
+    .option("--reference <text>", "your name for the payment; the same one adds credit only once")
+    .action((idOrName: string, usd: number, { reference, ...options }: Options & { reference?: string }) =>
       inInstallation(options, async ({ accounts, audit, ...opened }) => {
         const spending = await spendingIn(opened);
         const { account } = await accounts.ownerOf(idOrName);
         const deed = byCommand(account, "creditAccount", { type: "account", id: account }, ["credit"]);
-        const balance = usdOf(await audit.record(deed, () => spending.credit(account, nanosOf(usd))));
+        const balance = usdOf(await audit.record(deed, () => spending.credit(account, nanosOf(usd), reference)));
         print({ account: idOrName, balance }, options.json, () => [`${idOrName}  balance ${balance} USD`]);
       }),
     );
 }
 
+/** The words by which a person lifts a limit. */
+const NONE = "none";
+
+function suspendAccount(): Command {
+  return common("suspend", "refuse the people and keys of an account; what runs continues", "team")
+    .argument("<id or name>")
+    .option("--reason <text>", "what its people are told")
+    .action((idOrName: string, { reason, ...options }: Options & { reason?: string }) =>
+      changeAccount(idOrName, "suspendAccount", options, ({ suspended }) => ({
+        suspended: { at: suspended?.at ?? realClock.now(), ...(reason && { reason: reason.slice(0, MOST_REASON) }) },
+      })),
+    );
+}
+
+const MOST_REASON = 500;
+
+function resumeAccount(): Command {
+  return common("resume", "let the people and keys of a suspended account in again", "team")
+    .argument("<id or name>")
+    .action((idOrName: string, options: Options) =>
+      changeAccount(idOrName, "resumeAccount", options, () => ({ suspended: null })),
+    );
+}
+
+function changeAccount(
+  idOrName: string,
+  operation: string,
+  options: Options,
+  decide: Parameters<Accounts["change"]>[1],
+): Promise<void> {
+  return inInstallation(options, async ({ accounts, audit }) => {
+    const { account } = await accounts.ownerOf(idOrName);
+    const deed = byCommand(account, operation, { type: "accounts", id: account });
+    await audit.record(deed, () => accounts.change(account, decide));
+    const { name, suspended } = await accounts.get(account);
+    print({ id: account, name, suspended: suspended !== undefined }, options.json, () => [
+      `${name}  ${suspended ? "suspended" : "not suspended"}`,
+    ]);
+  });
+}
+
 interface SpendingOptions extends Options {
   spendLimit?: number;
   spendWebhook?: string;
+  name?: string;
+  rateLimits?: RequestLimits | null;
   balance: boolean;
 }
 
 function setSpending(): Command {
-  return common("set", "set what an account may spend", "team --spend-limit 100")
+  return common("set", "set the name of an account, and what it may spend and send", "team --spend-limit 100")
     .argument("<id or name>")
     .option(
       "--spend-limit <usd>",
@@ -168,17 +217,31 @@ function setSpending(): Command {
     )
     .option("--spend-webhook <url>", "URL that gets a message at 80% and 100% of a limit; none: no messages")
     .option("--no-balance", "end the balance: credit no longer limits the account")
-    .action((idOrName: string, { spendLimit, spendWebhook, balance, ...options }: SpendingOptions) =>
+    .option("--name <text>", "another name, unique in the installation")
+    .option(
+      "--rate-limits <numbers>",
+      "requests per minute, hour and day of each of its people, such as 60,1000,5000; none: as all",
+      parseRateLimits,
+    )
+    .action((idOrName: string, { spendLimit, spendWebhook, balance, name, rateLimits, ...options }: SpendingOptions) =>
       inInstallation(options, async ({ accounts, audit, ...opened }) => {
         const spending = await spendingIn(opened);
         const { account } = await accounts.ownerOf(idOrName);
         const change = {
           ...(spendLimit !== undefined && { most: nanosOf(spendLimit) }),
-          ...(spendWebhook !== undefined && { webhook: spendWebhook === "none" ? null : spendWebhook }),
+          ...(spendWebhook !== undefined && { webhook: spendWebhook === NONE ? null : spendWebhook }),
           ...(!balance && { prepaid: null }),
         };
-        const deed = byCommand(account, "setSpending", { type: "account", id: account }, Object.keys(change));
-        await audit.record(deed, () => spending.set(account, change));
+        const other = {
+          ...(name !== undefined && { name }),
+          ...(rateLimits !== undefined && { requests: rateLimits }),
+        };
+        const fields = [...Object.keys(change), ...Object.keys(other)];
+        const deed = byCommand(account, "setSpending", { type: "account", id: account }, fields);
+        await audit.record(deed, async () => {
+          await spending.set(account, change);
+          await accounts.change(account, () => other);
+        });
         const shown = shownAccount(await spending.standing(account));
         print(shown, options.json, () => Object.entries(shown).map(([name, value]) => `${name}  ${value ?? "none"}`));
       }),
@@ -197,6 +260,15 @@ function setQuota(): Command {
         print({ account: idOrName, quotas }, options.json, () => [`${idOrName}  ${quotaText(quotas) || "as all"}`]);
       }),
     );
+}
+
+function parseRateLimits(text: string): RequestLimits | null {
+  if (text === NONE) return null;
+  try {
+    return parseRequestLimits(text);
+  } catch (error) {
+    throw new InvalidArgumentError((error as Error).message);
+  }
 }
 
 function parseQuota(text: string): Partial<Quotas> {

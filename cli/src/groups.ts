@@ -39,6 +39,7 @@ const verb = (name: string, operation: string, example = "", rest: Rest = {}): D
 });
 
 const POD_COLUMNS = ["id", "name", "status", "gpu.id", "gpu.count", "cpu.id", "cost", "createdAt"];
+const AN_ACCOUNT = "$(millrace installation accounts -q --limit 1)";
 const FILE_LOSS = "this deletes its contents for good";
 
 export const groups: readonly Group[] = [
@@ -320,14 +321,19 @@ export const groups: readonly Group[] = [
       verb("usage", "getInstallationUsage"),
       verb("accounts", "listInstallationAccounts"),
       verb("create-account", "createInstallationAccount", "--name team --email ada@example.com"),
-      verb("account", "getInstallationAccount", "$(millrace installation accounts -q --limit 1)"),
-      verb(
-        "update-account",
-        "updateInstallationAccount",
-        "$(millrace installation accounts -q --limit 1) --quotas.pods 5",
-      ),
-      verb("credit-account", "creditInstallationAccount", "$(millrace installation accounts -q --limit 1) --amount 25"),
-      verb("delete-account", "deleteInstallationAccount", "$(millrace installation accounts -q --limit 1) --yes", {
+      verb("account", "getInstallationAccount", AN_ACCOUNT),
+      verb("update-account", "updateInstallationAccount", `${AN_ACCOUNT} --quotas.pods 5 --name team-a`),
+      verb("suspend-account", "updateInstallationAccount", `${AN_ACCOUNT} --suspended-reason "invoice 7 is open"`, {
+        set: { suspended: true },
+      }),
+      verb("resume-account", "updateInstallationAccount", AN_ACCOUNT, { set: { suspended: false } }),
+      verb("credit-account", "creditInstallationAccount", `${AN_ACCOUNT} --amount 25 --reference invoice-7`),
+      verb("account-keys", "listInstallationAccountKeys", AN_ACCOUNT),
+      verb("create-account-key", "createInstallationAccountKey", `${AN_ACCOUNT} --scopes read-only --name audit`),
+      verb("revoke-account-key", "deleteInstallationAccountKey", `${AN_ACCOUNT} KEY --yes`, {
+        loses: "programs that use the key are refused from then on",
+      }),
+      verb("delete-account", "deleteInstallationAccount", `${AN_ACCOUNT} --yes`, {
         loses: "this deletes the account with everything it has, for good",
       }),
       verb("prices", "listPrices", "--json"),

@@ -52,7 +52,18 @@ export const good: Record<
   updateInstallationAccount: async (world) => ({
     ...{ id: await makeAccount(world), body: { quotas: { workers: 5, pods: null }, spendLimitMost: 10 } },
   }),
-  creditInstallationAccount: async (world) => ({ id: await makeAccount(world), body: { amount: 25 } }),
+  creditInstallationAccount: async (world) => ({
+    ...{ id: await makeAccount(world), body: { amount: 25, reference: "invoice-7" } },
+  }),
+  listInstallationAccountKeys: async (world) => ({ id: await makeAccount(world) }),
+  createInstallationAccountKey: async (world) => ({
+    ...{ id: await makeAccount(world), body: { name: "ci", scopes: ["read-only"] } },
+  }),
+  deleteInstallationAccountKey: async (world) => {
+    const id = await makeAccount(world);
+    const { apiKeys } = (await world.call("GET", `/v2/installation/accounts/${id}/keys`)).json;
+    return { id, keyId: apiKeys[0].id };
+  },
   deleteInstallationAccount: async (world) => ({ id: await makeAccount(world) }),
   listPrices: async () => ({}),
   setPrices: async () => ({ body: { id: "NVIDIA L4", prices: { secure: 0.5, serverless: null } } }),
@@ -387,6 +398,7 @@ export const fitting: Record<string, unknown> = {
   machineAction: { action: "drain" },
   updateInstallationAccount: { spendLimitMost: 1 },
   creditInstallationAccount: { amount: 1 },
+  createInstallationAccountKey: { scopes: ["all"] },
   createPodTerminal: {},
   createWorkerTerminal: {},
   updateTemplate: { name: "n" },

@@ -5,6 +5,7 @@ import type { Random } from "../kernel/random.ts";
 import type { CompanionStore } from "../ports/store/companion-store.ts";
 import { Accounts } from "../resources/account/accounts.ts";
 import { QuotaBook, type Quotas } from "../resources/account/quotas.ts";
+import { AccountRules } from "../resources/account/rules.ts";
 import { AccountService } from "../resources/account/service.ts";
 import { AuditLog } from "../resources/audit/service.ts";
 import { Invitations } from "../resources/people/invitations.ts";
@@ -29,6 +30,7 @@ export interface AccountServices {
   account: AccountService;
   audit: AuditLog;
   quotas: QuotaBook;
+  accountRules: AccountRules;
   removals: Removals;
   sessions: Sessions;
   invitations: Invitations;
@@ -39,6 +41,7 @@ export interface AccountServices {
 export function makeAccountServices(parts: ServiceParts): AccountServices {
   const removals = new Removals(parts);
   const quotas = new QuotaBook(parts);
+  const accountRules = new AccountRules(parts);
   const audit = new AuditLog(parts);
   const accounts = new Accounts({ ...parts, removals });
   const sessions = new Sessions(parts);
@@ -46,7 +49,7 @@ export function makeAccountServices(parts: ServiceParts): AccountServices {
   const people = new People({ ...parts, sessions, invitations });
   const signInLinks = new SignInLinks(parts);
   const account = new AccountService({ ...parts, quotas });
-  return { accounts, account, audit, quotas, removals, sessions, invitations, people, signInLinks };
+  return { accounts, account, audit, quotas, accountRules, removals, sessions, invitations, people, signInLinks };
 }
 
 export async function openAccountServices(parts: ServiceParts): Promise<AccountServices> {

@@ -149,12 +149,12 @@ export async function openBooks(
   const watched = new WatchedStore(given.store);
   const parts = { ...given, store: new CompanionStore(watched) };
   const ofAccounts = makeAccountServices(parts);
-  const { quotas } = ofAccounts;
+  const { quotas, accountRules } = ofAccounts;
   const prices = new PriceBook(parts);
   const secrets = new SecretService({ ...parts, quotas });
   const uses = new Uses(usersIn(parts.store));
   const registries = new RegistryService({ ...parts, quotas, uses });
-  const s3Keys = new S3KeyService({ ...parts, quotas });
+  const s3Keys = new S3KeyService({ ...parts, quotas, accountRules });
   const sshHostKey = new SshHostKey(parts);
   const machineKeys = new MachineKeys(parts);
   const batchRecords = new BatchRecords(parts);

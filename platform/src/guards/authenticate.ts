@@ -11,6 +11,7 @@ import { Collection } from "../ports/store/collection.ts";
 import type { Store } from "../ports/store/store.ts";
 import type { Accounts } from "../resources/account/accounts.ts";
 import { apiKeys, type KeptApiKey, type KeyUse, keyUses } from "../resources/account/model.ts";
+import type { AccountRules } from "../resources/account/rules.ts";
 import type { WorkerKeys } from "../resources/endpoints/worker-keys.ts";
 import { callerOf, type Sessions } from "../resources/people/sessions.ts";
 import type { PodKeys } from "../resources/pods/keys.ts";
@@ -37,6 +38,7 @@ export class Authenticator implements AsyncDisposable {
   /** Keys of programs: workers and Pods. */
   readonly #programKeys: readonly Pick<WorkerKeys | PodKeys, "knownCaller" | "findCaller">[];
   readonly #accounts: Accounts;
+  readonly #rules: AccountRules;
   readonly #failed: Failed;
   readonly #sessions: Sessions;
   readonly #publicUrl: string | undefined;
@@ -50,12 +52,14 @@ export class Authenticator implements AsyncDisposable {
     workerKeys: WorkerKeys;
     podKeys: PodKeys;
     accounts: Accounts;
+    accountRules: AccountRules;
     sessions: Sessions;
     /** The address that browsers use, if a proxy changes the Host header. */
     publicUrl?: string | undefined;
   }) {
     const { store, clock, failed } = parts;
     this.#accounts = parts.accounts;
+    this.#rules = parts.accountRules;
     this.#sessions = parts.sessions;
     this.#publicUrl = parts.publicUrl;
     this.#programKeys = [parts.workerKeys, parts.podKeys];
@@ -90,9 +94,10 @@ export class Authenticator implements AsyncDisposable {
         reason: "page-token-missing",
       });
     const caller = callerOf(standing);
+    const { requestLimits } = await this.#rules.assertOpen(caller.account);
     this.#sessionsUsed.set(caller.key, this.#clock.now());
     const ownsInstallation = caller.grants.includes("all") && (await this.#accounts.isFirst(caller.account));
-    return { ...caller, ownsInstallation };
+    return { ...caller, ownsInstallation, ...(requestLimits && { requestLimits }) };
   }
 
   /** Reads `Authorization: Bearer <key>`, the only form of a key that the REST surfaces accept. */
@@ -163,9 +168,11 @@ export class Authenticator implements AsyncDisposable {
     if (!item) return this.#findProgram(key);
     const { userId: user, name: keyName, scopes: grants, endpoints, exempt = false, expiresAt } = item.doc;
     const { account } = item;
+    // Programs of a suspended account finish what they have begun. Only its people and their keys are kept out.
+    const { requestLimits } = await this.#rules.assertOpen(account);
     const ownsInstallation = grants.includes("all") && !endpoints && (await this.#accounts.isFirst(account));
     const whose = { account, user, key: item.id, keyName };
-    const caller: Caller = { ...whose, grants, endpoints, exempt, expiresAt, ownsInstallation };
+    const caller: Caller = { ...whose, grants, endpoints, exempt, expiresAt, ownsInstallation, requestLimits };
     this.#known.set(key, caller);
     return caller;
   }

@@ -1,10 +1,10 @@
 /** Rate limits per user, or per address for callers without a key: sets the headers, and refuses when a window is used up. */
 import { serializeList } from "structured-headers";
-import type { Caller } from "../kernel/caller.ts";
+import type { Caller, RequestLimits } from "../kernel/caller.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { problem } from "../kernel/problem.ts";
 import type { Limits, WindowPolicy, WindowState } from "../ports/limits/limits.ts";
-import type { RatePolicy } from "./rate-policy.ts";
+import { policyOf, type RatePolicy } from "./rate-policy.ts";
 
 interface RateLimiterParts {
   limits: Limits;
@@ -20,6 +20,8 @@ export class RateLimiter {
   readonly #strangers: RatePolicy;
   readonly #clock: Clock;
   readonly #states = new WeakMap<Caller, WindowState[]>();
+  /** The policies of accounts with limits of their own, which live as long as what was read of the account. */
+  readonly #own = new WeakMap<RequestLimits, WindowPolicy[]>();
 
   constructor({ limits, policy, anonymous = "off", clock }: RateLimiterParts) {
     this.#limits = limits;
@@ -30,14 +32,15 @@ export class RateLimiter {
 
   /** The windows of a caller as its last request here left them. Empty if it has no limit. */
   windowsOf(caller: Caller): (WindowPolicy & WindowState)[] {
-    if (this.#users === "off") return [];
+    const policy = this.#policyFor(caller);
+    if (policy === "off") return [];
     const states = this.#states.get(caller) ?? [];
-    return states.map((state, i) => ({ ...(this.#users as WindowPolicy[])[i]!, ...state }));
+    return states.map((state, i) => ({ ...policy[i]!, ...state }));
   }
 
   /** Counts the request and returns the headers for its answer. An exempt caller gets none. */
   async count(caller: Caller): Promise<Record<string, string>> {
-    const policy = caller.anonymous ? this.#strangers : this.#users;
+    const policy = this.#policyFor(caller);
     if (policy === "off" || caller.exempt) return {};
     const { allowed, windows } = await this.#limits.take(caller.user, policy, this.#clock.now());
     const headers = {
@@ -47,6 +50,14 @@ export class RateLimiter {
     if (!allowed) throw refusal(windows, headers);
     if (!caller.anonymous) this.#states.set(caller, windows);
     return headers;
+  }
+
+  #policyFor({ anonymous, requestLimits }: Caller): RatePolicy {
+    if (anonymous) return this.#strangers;
+    if (!requestLimits) return this.#users;
+    const policy = this.#own.get(requestLimits) ?? policyOf(requestLimits);
+    this.#own.set(requestLimits, policy);
+    return policy;
   }
 }
 

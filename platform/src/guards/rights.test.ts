@@ -71,7 +71,10 @@ describe("fields", () => {
   );
 
   test("that are the installation's owner's alone are these", () =>
-    expect(reserved).toEqual([["createApiKey", "exempt"]]));
+    expect(reserved).toEqual([
+      ["createApiKey", "exempt"],
+      ["createInstallationAccountKey", "exempt"],
+    ]));
 });
 
 describe("a key narrowed to endpoints", () => {

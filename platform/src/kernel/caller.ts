@@ -8,6 +8,13 @@ export interface SignedInPerson {
   signedInAt: number;
 }
 
+/** How many requests one person may send, in each window. */
+export interface RequestLimits {
+  minute: number;
+  hour: number;
+  day: number;
+}
+
 export interface Caller {
   account: string;
   user: string;
@@ -30,6 +37,8 @@ export interface Caller {
   anonymous?: true;
   /** Exempt from rate limits. */
   exempt: boolean;
+  /** The rate limits that the operator set for the account; absent means those of the installation. */
+  requestLimits?: RequestLimits;
   /** When the key stops working; absent means never. */
   expiresAt?: number;
 }

@@ -120,6 +120,7 @@ const BODIES: Record<string, unknown> = {
   "POST /v2/installation/machines/{id}/action": { action: "drain" },
   "PATCH /v2/installation/accounts/{id}": { spendLimitMost: 1 },
   "POST /v2/installation/accounts/{id}/credit": { amount: 1 },
+  "POST /v2/installation/accounts/{id}/keys": { scopes: ["all"] },
   ...Object.fromEntries(
     ["networkvolumes/{networkVolumeId}", "templates/{templateId}", "pods/{podId}", "endpoints/{endpointId}"].flatMap(
       (one) => [
@@ -152,6 +153,7 @@ function pathFor(path: string, ids: Ids): string {
     // No endpoint has builds, so any id stands for a build that does not exist.
     if (name === "workerId" || name === "buildId") return ids.worker;
     if (name === "port") return "8888";
+    if (name === "keyId") return ids.apiKey;
     const kind = Object.entries(ID_OF).find(([start]) => path === start || path.startsWith(`${start}/`))?.[1];
     if (name !== "id" || kind === undefined) throw new Error(`say in this test whose id '{${name}}' of ${path} is`);
     return ids[kind];

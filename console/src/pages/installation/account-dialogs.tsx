@@ -42,7 +42,7 @@ interface FormProps {
 }
 
 /** A form made from a schema, in a dialog. */
-function FormDialog(props: FormProps) {
+export function FormDialog(props: FormProps) {
   const { title, about, verb, schema, value, onChange, without, specials, write, onSubmit, onClose, more } = props;
   const faults = faultsOf(write.error);
   return (
@@ -159,8 +159,31 @@ function Quotas({ value, onChange, limits, used }: QuotasProps) {
   );
 }
 
+const WINDOWS = ["minute", "hour", "day"] as const;
+
+/** All three are set, or none: then those of the installation apply. */
+function RequestLimits({ value, onChange }: { value: Values; onChange: (value: Values | null) => void }) {
+  const change = (next: Values) => onChange(WINDOWS.some((name) => next[name] !== undefined) ? next : null);
+  return (
+    <fieldset className={css.quotas}>
+      <legend className={css.legend}>Requests of each person</legend>
+      {WINDOWS.map((name) => (
+        <NumberField
+          key={name}
+          label={`In a ${name}`}
+          value={value[name] as number | undefined}
+          onChange={(next) => change({ ...value, [name]: next })}
+          min={1}
+          placeholder="as the installation"
+        />
+      ))}
+    </fieldset>
+  );
+}
+
 export function SetLimits({ account, onClose }: AccountProps) {
-  const [value, setValue] = useState<Values>({ quotas: account.quotas, spendLimitMost: account.spendLimitMost });
+  const { name, requestLimits, spendLimitMost, quotas: own } = account;
+  const [value, setValue] = useState<Values>({ name, requestLimits, spendLimitMost, quotas: own });
   const used = useRead("getInstallationAccount", { params: { id: account.id } }).data?.used;
   const update = useChange(onClose);
   const submit = () => {
@@ -176,8 +199,11 @@ export function SetLimits({ account, onClose }: AccountProps) {
       schema={UpdateInstallationAccount}
       value={value}
       onChange={setValue}
-      without={["balance"]}
+      without={["balance", "suspended", "suspendedReason", "spendWebhook"]}
       specials={{
+        requestLimits: ({ value: limits, onChange }) => (
+          <RequestLimits value={(limits as Values | null) ?? {}} onChange={onChange} />
+        ),
         quotas: ({ value: quotas, onChange }) => (
           <Quotas
             value={(quotas as Values | undefined) ?? {}}

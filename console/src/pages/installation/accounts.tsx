@@ -11,6 +11,8 @@ import { Menu } from "../../design/menu.tsx";
 import { DataTable } from "../../design/table.tsx";
 import { useList } from "../../parts/resource-list.tsx";
 import { AddCredit, CreateAccount, DeleteAccount, SetLimits } from "./account-dialogs.tsx";
+import { AccountKeys } from "./account-keys.tsx";
+import { ResumeAccount, SuspendAccount } from "./account-suspension.tsx";
 import { InstallationPage } from "./frame.tsx";
 
 type Account = InstallationAccount;
@@ -32,8 +34,12 @@ const columns: Column<Account>[] = [
     id: "state",
     title: "State",
     value: ({ refusal }) => refusal,
-    cell: ({ refusal }) =>
-      refusal ? (
+    cell: ({ refusal, suspended }) =>
+      suspended ? (
+        <span title={refusal ?? undefined}>
+          <Status value="SUSPENDED" tone="bad" />
+        </span>
+      ) : refusal ? (
         <span title={refusal}>
           <Status value="STARTS_NOTHING" tone="bad" />
         </span>
@@ -82,13 +88,23 @@ const textOfQuotas = (quotas: Account["quotas"]) =>
     .map(([name, most]) => `${name} ${most}`)
     .join(", ");
 
-type Asked = { what: "limits" | "credit" | "delete"; account: Account };
+const DIALOGS = {
+  limits: SetLimits,
+  credit: AddCredit,
+  keys: AccountKeys,
+  suspend: SuspendAccount,
+  resume: ResumeAccount,
+  delete: DeleteAccount,
+};
+
+type Asked = { what: keyof typeof DIALOGS; account: Account };
 
 export function Accounts() {
   const { rows, error, refetch, more } = useList<Account>({ list: "listInstallationAccounts", key: "accounts" });
   const [isCreating, setCreating] = useState(false);
   const [asked, setAsked] = useState<Asked>();
   const close = () => setAsked(undefined);
+  const Asking = asked && DIALOGS[asked.what];
   return (
     <InstallationPage
       name="Accounts"
@@ -114,6 +130,15 @@ export function Accounts() {
               items={[
                 { label: "Set quotas and limits", onSelect: () => setAsked({ what: "limits", account }) },
                 { label: "Add credit", onSelect: () => setAsked({ what: "credit", account }) },
+                { label: "API keys", onSelect: () => setAsked({ what: "keys", account }) },
+                account.suspended
+                  ? { label: "Resume", onSelect: () => setAsked({ what: "resume", account }) }
+                  : {
+                      label: "Suspend",
+                      isDanger: true,
+                      refused: account.isFirst && "The account that owns the installation stays",
+                      onSelect: () => setAsked({ what: "suspend", account }),
+                    },
                 {
                   label: "Delete",
                   isDanger: true,
@@ -127,9 +152,7 @@ export function Accounts() {
         />
       )}
       <CreateAccount isOpen={isCreating} onClose={() => setCreating(false)} />
-      {asked?.what === "limits" && <SetLimits account={asked.account} onClose={close} />}
-      {asked?.what === "credit" && <AddCredit account={asked.account} onClose={close} />}
-      {asked?.what === "delete" && <DeleteAccount account={asked.account} onClose={close} />}
+      {asked && Asking && <Asking account={asked.account} onClose={close} />}
     </InstallationPage>
   );
 }

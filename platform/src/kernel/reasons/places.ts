@@ -66,6 +66,11 @@ export const placeReasons = {
     remedy: "Add credit to the account.",
     text: () => "no credit: the balance of the account is used up",
   }),
+  "account-suspended": worded({
+    means: "The operator has suspended the account. What runs continues, and nothing new starts.",
+    remedy: "Ask the operator of the installation.",
+    text: () => "account suspended by the operator of the installation",
+  }),
   "spending-unread": worded({
     means: "The server is still adding up what the account has spent.",
     remedy: "Wait: it takes seconds.",

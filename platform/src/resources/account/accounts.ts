@@ -28,7 +28,16 @@ export interface ListedAccount {
   owner: string;
   createdAt: number;
   quotas: NonNullable<Account["quotas"]>;
+  requests: Account["requests"];
+  suspended: Account["suspended"];
 }
+
+/** The fields of an account that its operator decides about. */
+export type AccountFields = Partial<Pick<Account, "name" | "spending">> & {
+  quotas?: Account["quotas"] | undefined;
+  requests?: Account["requests"] | null;
+  suspended?: Account["suspended"] | null;
+};
 
 export interface Owner {
   account: string;
@@ -123,8 +132,7 @@ export class Accounts {
     try {
       await this.#store.commit(writes);
     } catch (error) {
-      const taken = error instanceof WriteRefused && error.reason === "key-taken";
-      throw taken ? problem("name-taken", `An account named '${name}' already exists.`) : error;
+      throw isTaken(error) ? nameTaken(name) : error;
     }
     return owner;
   }
@@ -149,9 +157,10 @@ export class Accounts {
     return this.#listed(item);
   }
 
-  async #listed({ id, createdAt, doc: { name, ownerId, quotas = {} } }: Item<Account>): Promise<ListedAccount> {
+  async #listed({ id, createdAt, doc }: Item<Account>): Promise<ListedAccount> {
+    const { name, ownerId, quotas = {}, requests, suspended } = doc;
     const owner = await this.#users.get(ownerId);
-    return { id, name, owner: owner?.doc.email ?? ownerId, createdAt, quotas };
+    return { id, name, owner: owner?.doc.email ?? ownerId, createdAt, quotas, requests, suspended };
   }
 
   /** Returns when an account was created, or undefined if there is no such account. */
@@ -173,6 +182,25 @@ export class Accounts {
     const { account } = await this.ownerOf(idOrName);
     if (await this.#accounts.change(account, () => ({ set: { quotas } }))) return;
     throw problem("not-found", `No account has the id or name '${idOrName}'.`);
+  }
+
+  /** Changes several fields in one commit, as `decide` says about the account's present state. Null removes a field. */
+  async change(id: string, decide: (doc: Account) => AccountFields): Promise<void> {
+    const isFirst = await this.isFirst(id);
+    let name = "";
+    const changed = await this.#accounts
+      .change(id, ({ doc }) => {
+        const wanted = decide(doc);
+        if (wanted.suspended && isFirst)
+          throw problem("rule-broken", "The first account cannot be suspended: the installation's owner uses it.");
+        name = wanted.name ?? doc.name;
+        const set = Object.fromEntries(Object.entries(wanted).map(([key, value]) => [key, value ?? undefined]));
+        return isSame({ ...doc, ...set }, doc) ? undefined : { set: set as Partial<Account> };
+      })
+      .catch((error: unknown) => {
+        throw isTaken(error) ? nameTaken(name) : error;
+      });
+    if (!changed) throw this.#accounts.notFound();
   }
 
   /** Removes the account and everything it owns, for good. The first account cannot be removed, because the owner's key belongs to it. */
@@ -218,6 +246,9 @@ export class Accounts {
     }
   }
 }
+
+const isTaken = (error: unknown) => error instanceof WriteRefused && error.reason === "key-taken";
+const nameTaken = (name: string) => problem("name-taken", `An account named '${name}' already exists.`);
 
 /** The names of the notices that are on. A notice that was never set is off. */
 const wantedIn = (notices: User["notices"] = {}) =>

@@ -1,4 +1,6 @@
 /** Accounts, their users, API keys and SSH keys. */
+
+import type { RequestLimits } from "../../kernel/caller.ts";
 import type { Kept } from "../../kernel/document.ts";
 import { MOST_USD } from "../../kernel/money.ts";
 import { type KeptOf, type RecordOf, resource } from "../../kernel/resource.ts";
@@ -13,6 +15,10 @@ export type Account = {
   /** Quotas that differ from those of the installation. */
   quotas?: Partial<Record<AccountQuota, number>>;
   spending?: Spending;
+  /** Rate limits that differ from those of the installation. */
+  requests?: RequestLimits;
+  /** Present while the operator keeps the account out. */
+  suspended?: { at: number; reason?: string };
 };
 
 /** Limits of an account's spending, in 1e-9 USD. An absent limit does not apply. */

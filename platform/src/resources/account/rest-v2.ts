@@ -31,7 +31,7 @@ export function accountHandlers(
   };
 }
 
-function keyFrom({
+export function keyFrom({
   expiresAt,
   scopes,
   spendLimit,
@@ -45,7 +45,7 @@ function keyFrom({
   };
 }
 
-function shownKey({ id, createdAt, doc, usedAt }: ApiKeyItem): ApiKey {
+export function shownKey({ id, createdAt, doc, usedAt }: ApiKeyItem): ApiKey {
   const { expiresAt, spendLimit, ...plain } = doc;
   return recordFrom(ApiKey, {
     id,

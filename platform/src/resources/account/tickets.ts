@@ -6,6 +6,7 @@ import type { Random } from "../../kernel/random.ts";
 import { Collection, type RecordParts } from "../../ports/store/collection.ts";
 import { callerOf, Sessions } from "../people/sessions.ts";
 import { apiKeys, type KeptApiKey } from "./model.ts";
+import { AccountRules } from "./rules.ts";
 
 export interface Ticket {
   /** Only the digest of the token is stored. */
@@ -20,12 +21,14 @@ export const TOKEN_SHAPE = /^[\w-]{43}$/;
 export class Tickets {
   readonly #keys: Collection<KeptApiKey>;
   readonly #sessions: Sessions;
+  readonly #rules: AccountRules;
   readonly #clock: Clock;
   readonly #random: Random;
 
   constructor(parts: RecordParts) {
     const { store, clock, random } = parts;
     this.#sessions = new Sessions(parts);
+    this.#rules = new AccountRules(parts);
     this.#keys = new Collection(store, apiKeys);
     this.#clock = clock;
     this.#random = random;
@@ -42,6 +45,11 @@ export class Tickets {
 
   /** The caller whose key or session made a ticket, or undefined if that key or session is no longer valid. */
   async standing(key: string): Promise<Caller | undefined> {
+    const caller = await this.#found(key);
+    return caller && !(await this.#rules.isSuspended(caller.account)) ? caller : undefined;
+  }
+
+  async #found(key: string): Promise<Caller | undefined> {
     const item = await this.#keys.get(key);
     if (!item) return this.#signedIn(key);
     const { userId: user, scopes: grants, endpoints, expiresAt } = item.doc;

@@ -139,11 +139,12 @@ test("nobody but the installation's owner may do any of it, and each change is i
     createInstallationAccount: { name: "b" },
     updateInstallationAccount: { spendLimitMost: 1 },
     creditInstallationAccount: { amount: 1 },
+    createInstallationAccountKey: { scopes: ["all"] },
     setPrices: { id: "NVIDIA L4", prices: { secure: 1 } },
   };
   for (const other of [key, await world.newKey({ scopes: ["account:write"] })]) {
     for (const [name, { method, path }] of Object.entries(administrationOperations)) {
-      const at = path.replace("{id}", id);
+      const at = path.replace("{id}", id).replace("{keyId}", "zzzzzzzzzzzzzz");
       expect([name, (await world.call(method, at, { key: other, body: bodies[name] })).status]).toEqual([name, 403]);
     }
   }

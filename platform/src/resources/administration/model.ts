@@ -2,12 +2,19 @@
 import { MOST_USD } from "../../kernel/money.ts";
 import { closed, dateTime, name, nullable, type Static, t } from "../../kernel/schema.ts";
 import { everyQuota, LARGEST_QUOTA } from "../account/model.ts";
-import { AccountRecord } from "../spending/model.ts";
+import { AccountRecord, spendWebhook } from "../spending/model.ts";
 
 const quota = { minimum: 0, maximum: LARGEST_QUOTA };
 const count = t.Integer({ minimum: 0 });
 
-const { spendWebhook: _, limits: __, ...money } = AccountRecord.properties;
+const { limits: _, ...money } = AccountRecord.properties;
+
+/** The highest rate limit. It stands for no limit. */
+const MOST_REQUESTS = 1_000_000_000;
+const requests = t.Integer({ minimum: 1, maximum: MOST_REQUESTS });
+const requestLimits = (description: string) =>
+  nullable(closed({ minute: requests, hour: requests, day: requests }, { description }));
+const suspendedReason = (description: string) => nullable(t.String({ minLength: 1, maxLength: 500, description }));
 
 export const InstallationAccount = t.Object(
   {
@@ -17,6 +24,14 @@ export const InstallationAccount = t.Object(
       description: "Whether it is the account of the installation's owner, which cannot be deleted.",
     }),
     createdAt: dateTime("When it was created."),
+    suspended: t.Boolean({
+      description: "Whether the operator keeps it out. Its people and keys are refused, and nothing new starts.",
+    }),
+    suspendedAt: nullable(dateTime("Since when it is suspended.")),
+    suspendedReason: suspendedReason("Why it is suspended, as its people are told."),
+    requestLimits: requestLimits(
+      "Requests that each of its people may send, if they differ from those of the installation.",
+    ),
     quotas: t.Object(everyQuota(t.Optional(t.Integer(quota))), {
       description: "The quotas that were set for this account.",
     }),
@@ -48,6 +63,18 @@ export const CreateInstallationAccount = closed(
 
 export const UpdateInstallationAccount = closed(
   {
+    name: t.Optional(name({ description: "Unique in the installation." })),
+    suspended: t.Optional(
+      t.Boolean({
+        description:
+          "True refuses its people and keys, and starts nothing new; what runs continues. The first account cannot be suspended.",
+      }),
+    ),
+    suspendedReason: t.Optional(suspendedReason("What its people are told. It goes with the suspension.")),
+    requestLimits: t.Optional(
+      requestLimits("Requests that each of its people may send. Null returns to those of the installation."),
+    ),
+    spendWebhook: t.Optional(nullable(spendWebhook)),
     quotas: t.Optional(
       closed(everyQuota(t.Optional(nullable(t.Integer(quota)))), {
         description: "Changes only the quotas sent. Null returns a quota to that of the installation.",
@@ -66,6 +93,9 @@ export const UpdateInstallationAccount = closed(
 
 export const Credit = closed({
   amount: t.Number({ minimum: 0, maximum: MOST_USD, description: "USD; 0 begins a balance of nothing." }),
+  reference: t.Optional(
+    name({ description: "Your name for the payment, such as an invoice number. The same one adds credit only once." }),
+  ),
 });
 
 const usd = t.Number({ minimum: 0 });

@@ -2,6 +2,7 @@
 import type { Operations } from "../../kernel/operation.ts";
 import { Pagination, pageQuery } from "../../kernel/page.ts";
 import { dateTime, t } from "../../kernel/schema.ts";
+import { ApiKey, CreatedApiKey } from "../account/model.ts";
 import {
   CreateInstallationAccount,
   Credit,
@@ -51,10 +52,12 @@ export const administrationOperations = {
     ...writes,
     method: "PATCH",
     path: `${ACCOUNTS}/{id}`,
-    summary: "Set what an account may have and spend",
-    description: "Changes only the fields sent. Nothing that exists is ended when it exceeds a new limit.",
+    summary: "Change an account",
+    description:
+      "Its name, what it may have, send and spend, and whether it is suspended. Changes only the fields sent. Nothing that exists is ended when it exceeds a new limit.",
     in: UpdateInstallationAccount,
     out: InstallationAccount,
+    refuses: ["name-taken"],
   },
   creditInstallationAccount: {
     ...writes,
@@ -64,6 +67,32 @@ export const administrationOperations = {
     description: "The account has a balance from its first credit on, and starts nothing new once it is used up.",
     in: Credit,
     out: InstallationAccount,
+    refuses: ["conflicting"],
+  },
+  listInstallationAccountKeys: {
+    ...reads,
+    path: `${ACCOUNTS}/{id}/keys`,
+    summary: "List the API keys of an account",
+    description: "Newest first. Keys themselves are never shown again.",
+    out: t.Object({ apiKeys: t.Array(ApiKey.record) }),
+  },
+  createInstallationAccountKey: {
+    ...writes,
+    method: "POST",
+    path: `${ACCOUNTS}/{id}/keys`,
+    status: 201,
+    summary: "Create an API key of an account",
+    description: "It belongs to the account's owner, and counts against the account's quota. The answer shows it once.",
+    in: ApiKey.create,
+    out: CreatedApiKey,
+    refuses: ["over-quota"],
+  },
+  deleteInstallationAccountKey: {
+    ...writes,
+    method: "DELETE",
+    path: `${ACCOUNTS}/{id}/keys/{keyId}`,
+    status: 204,
+    summary: "Revoke an API key of an account",
   },
   deleteInstallationAccount: {
     ...writes,

@@ -1,26 +1,33 @@
 /** What the owner of the installation may do with its accounts and prices, and what is full. */
 import { priceSetsOf } from "../../catalog/price-changes.ts";
 import { cpuPriceIn, gpuPriceIn, spotPriceIn } from "../../catalog/prices.ts";
+import { webhookUrl } from "../../jobs/request.ts";
 import type { BodyMemory } from "../../kernel/body-memory.ts";
+import type { Caller, RequestLimits } from "../../kernel/caller.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { LastSeen } from "../../kernel/cursor.ts";
 import { nanosOf } from "../../kernel/money.ts";
 import { problem } from "../../kernel/problem.ts";
 import type { Reason } from "../../kernel/reason.ts";
+import { isEmpty } from "../../kernel/same.ts";
 import type { PriceBook } from "../../metering/price-book.ts";
 import type { DiskRoom } from "../../ports/disk.ts";
 import type { Queue } from "../../ports/queue/queue.ts";
 import type { PageAsked } from "../../ports/store/collection.ts";
-import type { Accounts, ListedAccount } from "../account/accounts.ts";
+import type { AccountFields, Accounts, ListedAccount } from "../account/accounts.ts";
+import type { Account, Spending } from "../account/model.ts";
 import type { QuotaBook, Quotas } from "../account/quotas.ts";
-import type { AccountService } from "../account/service.ts";
+import type { AccountRules } from "../account/rules.ts";
+import type { AccountService, ApiKeyItem, IssuedKey, NewKey } from "../account/service.ts";
 import type { AccountUsage } from "../account/usage.ts";
-import type { SpendBook, Standing } from "../spending/service.ts";
+import { shownWebhook } from "../spending/rest-v2.ts";
+import { changedTerms, type SpendBook, type SpendingChange, type Standing } from "../spending/service.ts";
 import { type InstallationUsage, LONGEST_QUEUES } from "./model.ts";
 
 export interface AdministrationParts {
   accounts: Accounts;
-  account: Pick<AccountService, "issueKey">;
+  account: Pick<AccountService, "issueKey" | "apiKeys" | "createApiKey" | "removeApiKey">;
+  accountRules: AccountRules;
   quotas: QuotaBook;
   accountUsage: AccountUsage;
   spending: SpendBook;
@@ -46,6 +53,11 @@ export interface SeenAccount {
 }
 
 export interface AccountChange {
+  name?: string | undefined;
+  suspended?: boolean | undefined;
+  suspendedReason?: string | null | undefined;
+  requestLimits?: RequestLimits | null | undefined;
+  spendWebhook?: string | null | undefined;
   quotas?: Partial<Record<keyof Quotas, number | null>> | undefined;
   spendLimitMost?: number | undefined;
   balance?: null | undefined;
@@ -75,22 +87,38 @@ export class AdministrationService {
     return { made: await this.get(owner.account), key };
   }
 
-  async update(id: string, { quotas, spendLimitMost, balance }: AccountChange): Promise<SeenAccount> {
-    const { accounts, spending } = this.#parts;
-    const { quotas: before } = await accounts.get(id);
-    if (quotas) await accounts.setQuotas(id, withoutNulls({ ...before, ...quotas }));
-    if (spendLimitMost !== undefined || balance === null)
-      await spending.set(id, {
-        ...(spendLimitMost !== undefined && { most: nanosOf(spendLimitMost) }),
-        ...(balance === null && { prepaid: null }),
-      });
-    this.#parts.quotas.forget(id);
+  /** All fields change in one commit, so a change is whole whatever happens to the server. */
+  async update(id: string, change: AccountChange): Promise<SeenAccount> {
+    const { accounts, clock } = this.#parts;
+    if (change.spendWebhook) webhookUrl(change.spendWebhook, "spendWebhook");
+    await accounts.change(id, (doc) => changedFields(doc, change, clock.now()));
+    for (const book of [this.#parts.quotas, this.#parts.accountRules, this.#parts.spending]) book.forget(id);
     return this.get(id);
   }
 
-  async credit(id: string, usd: number): Promise<SeenAccount> {
-    await this.#parts.spending.credit(id, nanosOf(usd));
+  async credit(id: string, usd: number, reference?: string): Promise<SeenAccount> {
+    await this.#parts.spending.credit(id, nanosOf(usd), reference);
     return this.get(id);
+  }
+
+  async keys(id: string): Promise<ApiKeyItem[]> {
+    const { id: account } = await this.#parts.accounts.get(id);
+    return this.#parts.account.apiKeys({ account });
+  }
+
+  /** The owner's own key bounds what it can make: a key that expires makes none that lasts longer. */
+  async createKey(caller: Caller, id: string, key: NewKey): Promise<IssuedKey> {
+    return this.#parts.account.createApiKey(await this.#as(caller, id), key);
+  }
+
+  async revokeKey(caller: Caller, id: string, key: string): Promise<void> {
+    await this.#parts.account.removeApiKey(await this.#as(caller, id), key);
+  }
+
+  /** The caller, acting for the owner of another account. */
+  async #as(caller: Caller, id: string): Promise<Caller> {
+    const { id: account } = await this.#parts.accounts.get(id);
+    return { ...caller, ...(await this.#parts.accounts.ownerOf(account)) };
   }
 
   /** By its id alone: a name might be that of another account's id. */
@@ -168,5 +196,39 @@ export class AdministrationService {
   }
 }
 
-const withoutNulls = (quotas: Partial<Record<keyof Quotas, number | null>>): Partial<Quotas> =>
-  Object.fromEntries(Object.entries(quotas).filter(([, value]) => value !== null)) as Partial<Quotas>;
+function changedFields(doc: Account, change: AccountChange, now: number): AccountFields {
+  const { name, requestLimits, quotas } = change;
+  const spending = spendingIn(change, doc.spending ?? {});
+  return {
+    ...(name !== undefined && { name }),
+    ...(quotas && { quotas: quotasIn({ ...doc.quotas, ...quotas }) }),
+    ...(requestLimits !== undefined && { requests: requestLimits }),
+    ...(isEmpty(spending) ? {} : { spending: changedTerms(doc.spending ?? {}, spending) }),
+    ...suspensionIn(change, doc.suspended, now),
+  };
+}
+
+function spendingIn({ spendLimitMost, balance, spendWebhook }: AccountChange, before: Spending): SpendingChange {
+  // Answers show only the origin of the webhook. An owner who sends that back keeps the whole address.
+  const isOther = spendWebhook !== undefined && spendWebhook !== shownWebhook(before);
+  return {
+    ...(spendLimitMost !== undefined && { most: nanosOf(spendLimitMost) }),
+    ...(balance === null && { prepaid: null }),
+    ...(isOther && { webhook: spendWebhook }),
+  };
+}
+
+/** An account that is suspended again keeps the time of its suspension. */
+function suspensionIn(change: AccountChange, before: Account["suspended"], now: number): AccountFields {
+  const { suspended = before !== undefined, suspendedReason: reason = before?.reason ?? null } = change;
+  if (!suspended && change.suspendedReason)
+    throw problem("rule-broken", "'suspendedReason' needs an account that is suspended: send 'suspended' too.");
+  if (!suspended) return { suspended: null };
+  return { suspended: { at: before?.at ?? now, ...(reason !== null && { reason }) } };
+}
+
+/** Undefined if none is left: then all are those of the installation. */
+function quotasIn(quotas: Partial<Record<keyof Quotas, number | null>>): Partial<Quotas> | undefined {
+  const set = Object.fromEntries(Object.entries(quotas).filter(([, value]) => value !== null)) as Partial<Quotas>;
+  return isEmpty(set) ? undefined : set;
+}

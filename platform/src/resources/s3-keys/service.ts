@@ -11,6 +11,7 @@ import { Collection, type Item, type RecordParts } from "../../ports/store/colle
 import type { Bound } from "../../ports/store/store.ts";
 import type { Sealed, Vault } from "../../ports/vault/vault.ts";
 import type { QuotaBook } from "../account/quotas.ts";
+import type { AccountRules } from "../account/rules.ts";
 import { type KeptS3Key, S3Key, s3Keys } from "./model.ts";
 
 export type S3KeyItem = Item<KeptS3Key>;
@@ -34,13 +35,15 @@ export class S3KeyService {
   readonly #keys: Collection<KeptS3Key>;
   readonly #vault: Vault;
   readonly #quotas: QuotaBook;
+  readonly #rules: AccountRules;
   readonly #parts: { clock: Clock; random: Random };
   readonly #remembered: Remembered<S3Credential>;
 
-  constructor(parts: RecordParts & { vault: Vault; quotas: QuotaBook }) {
+  constructor(parts: RecordParts & { vault: Vault; quotas: QuotaBook; accountRules: AccountRules }) {
     this.#keys = new Collection(parts.store, s3Keys);
     this.#vault = parts.vault;
     this.#quotas = parts.quotas;
+    this.#rules = parts.accountRules;
     this.#parts = parts;
     this.#remembered = new Remembered(parts.clock, REMEMBERED_MS);
   }
@@ -72,10 +75,14 @@ export class S3KeyService {
     this.#remembered.clear();
   }
 
-  /** Undefined if there is no such key. */
+  /** Undefined if there is no such key. Throws if its account is suspended. */
   async find(accessKeyId: string): Promise<S3Credential | undefined> {
-    const known = this.#remembered.get(accessKeyId);
-    if (known) return known;
+    const credential = this.#remembered.get(accessKeyId) ?? (await this.#lookUp(accessKeyId));
+    if (credential) await this.#rules.assertOpen(credential.account);
+    return credential;
+  }
+
+  async #lookUp(accessKeyId: string): Promise<S3Credential | undefined> {
     const item = await this.#keys.findEverywhere("accessKeyId", accessKeyId);
     if (!item) return undefined;
     const secret = await this.#vault.open(item.doc.sealed as Sealed, context(item.account, item.id));

@@ -12,7 +12,7 @@ const MONTHLY = "USD in a calendar month (UTC)";
 const spendLimit = (description: string) =>
   t.Number({ minimum: 0, maximum: MOST_USD, description: `${description}, in ${MONTHLY}; 0 means no limit.` });
 
-const spendWebhook = t.String({
+export const spendWebhook = t.String({
   format: "uri",
   pattern: "^[hH][tT][tT][pP][sS]?:",
   maxLength: WEBHOOK_BYTES,
@@ -81,6 +81,11 @@ export const UpdateAccount = closed(
   },
   { $id: "UpdateAccountRequest", minProperties: 1 },
 );
+
+/** A payment with a reference, kept so that the same one is credited only once. The amount is in 1e-9 USD. */
+export type KeptCredit = { reference: string; amount: number };
+
+export const credits: Kept<KeptCredit> = { kind: "credit", v: 1 };
 
 /** A warning that is to be sent, or was sent. There is one for each month and threshold, and for the balance. */
 export type KeptSpendNotice = {

@@ -57,7 +57,7 @@ async function limitsOf(
 }
 
 /** Shows only the origin, since the rest of the address may hold a token. */
-const shownWebhook = ({ webhook }: Standing["terms"]): string | null =>
+export const shownWebhook = ({ webhook }: Standing["terms"]): string | null =>
   webhook === undefined ? null : new URL(webhook).origin;
 
 export function shown({ id, name, spent, balance, terms, refusal }: Standing): Omit<AccountRecord, "limits"> {

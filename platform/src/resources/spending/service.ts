@@ -3,6 +3,7 @@ import { webhookUrl } from "../../jobs/request.ts";
 import { bucketStart, monthOf, nextBucket } from "../../kernel/calendar.ts";
 import type { Caller } from "../../kernel/caller.ts";
 import { type Clock, timestamp } from "../../kernel/clock.ts";
+import { keyDigest } from "../../kernel/ids.ts";
 import { MOST_USD, moneyText, nanosOf, usdOf } from "../../kernel/money.ts";
 import { problem } from "../../kernel/problem.ts";
 import { because, type Reason } from "../../kernel/reason.ts";
@@ -10,10 +11,12 @@ import { Remembered } from "../../kernel/remembered.ts";
 import { isSame } from "../../kernel/same.ts";
 import { Costs } from "../../metering/cost.ts";
 import { type Asked, RunningCosts, StillReading } from "../../metering/running-cost.ts";
-import { Collection, type Item } from "../../ports/store/collection.ts";
-import type { Store } from "../../ports/store/store.ts";
+import { Collection, type Item, type NewItem } from "../../ports/store/collection.ts";
+import type { Store, Write } from "../../ports/store/store.ts";
 import { type Account, accounts, apiKeys, type KeptApiKey, type Spending } from "../account/model.ts";
+import { suspendedText } from "../account/rules.ts";
 import { type ChargeBook, hourOf } from "../billing/charge-book.ts";
+import { credits, type KeptCredit } from "./model.ts";
 
 /** Why nothing new is started. `reason` has a stable text, for things that wait. `sentence` has the current figures, for callers. */
 export interface Unpaid {
@@ -43,6 +46,12 @@ export interface Use {
   about: Record<string, unknown>;
 }
 
+/** What decides whether an account may start something. */
+interface Terms {
+  spending: Spending;
+  suspended: Account["suspended"];
+}
+
 interface KeyLimit {
   limit: number;
   name: string;
@@ -67,18 +76,20 @@ const MOST_CREDIT = nanosOf(MOST_USD);
 export class SpendBook {
   readonly #accounts: Collection<Account>;
   readonly #keys: Collection<KeptApiKey>;
+  readonly #credits: Collection<KeptCredit>;
   readonly #exact: Costs;
   readonly #running: RunningCosts;
   readonly #charges: ChargeBook;
   readonly #clock: Clock;
   readonly #patiently: ReadCost = (asked) => this.#running.since(asked);
-  readonly #terms: Remembered<Spending>;
+  readonly #terms: Remembered<Terms>;
   readonly #keyLimits: Remembered<KeyLimit>;
 
   constructor({ store, clock, charges }: { store: Store; clock: Clock; charges: ChargeBook }) {
     this.#charges = charges;
     this.#accounts = new Collection(store, accounts);
     this.#keys = new Collection(store, apiKeys);
+    this.#credits = new Collection(store, credits);
     this.#exact = new Costs({ store, clock });
     this.#running = new RunningCosts({ store, clock });
     this.#clock = clock;
@@ -86,8 +97,10 @@ export class SpendBook {
     this.#keyLimits = new Remembered(clock, KEY_MS);
   }
 
-  /** Does nothing: the account service prepares the records of accounts and keys. */
-  async prepare(): Promise<void> {}
+  /** The account service prepares the records of accounts and keys. */
+  prepare(): Promise<void> {
+    return this.#credits.prepare();
+  }
 
   /** Throws if nothing new may be started for the account, or for one of the keys that cause it. Reads no history if nothing is limited. */
   async assert(account: string, ...keys: readonly (string | null | undefined)[]): Promise<void> {
@@ -129,14 +142,14 @@ export class SpendBook {
   async standing(account: string): Promise<Standing> {
     const item = await this.#accounts.get(account);
     if (!item) throw problem("not-found", "account not found");
-    const terms = item.doc.spending ?? {};
+    const terms = termsIn(item);
     this.#terms.set(account, terms);
     return {
       id: account,
       name: item.doc.name,
-      terms,
+      terms: terms.spending,
       spent: await this.#spent(account),
-      balance: await this.#balanceOf(account, terms),
+      balance: await this.#balanceOf(account, terms.spending),
       refusal: await this.#refusalOf(account, terms),
     };
   }
@@ -156,32 +169,38 @@ export class SpendBook {
   }
 
   /** Sets values without checking rights, for the command line. `null` removes a value. */
-  async set(
-    account: string,
-    change: { limit?: number; most?: number; webhook?: string | null; prepaid?: null },
-    check: (terms: Spending) => void = () => {},
-  ): Promise<void> {
+  async set(account: string, change: SpendingChange, check: (terms: Spending) => void = () => {}): Promise<void> {
     if (change.webhook) webhookUrl(change.webhook, "spendWebhook");
     await this.#change(account, ({ doc: { spending = {} } }) => {
       check(spending);
-      const all = Object.entries({ ...spending, ...change });
-      return Object.fromEntries(all.filter(([, value]) => value !== null && value !== 0)) as Spending;
+      return changedTerms(spending, change);
     });
   }
 
   /**
-   * Adds credit to the balance, and deducts what was used up to now for good. An account has a balance from its first credit on. Returns
-   * the new balance.
+   * Adds credit to the balance, and deducts what was used up to now for good. An account has a balance from its first credit on. The same
+   * reference is credited only once. Returns the new balance.
    */
-  async credit(account: string, nanos: number): Promise<number> {
+  async credit(account: string, nanos: number, reference?: string): Promise<number> {
     const now = this.#clock.now();
+    const credit = reference === undefined ? undefined : creditOf(account, now, { reference, amount: nanos });
     let left = 0;
-    await this.#change(account, async ({ doc: { spending = {} } }) => {
-      left = ((await this.#exactBalance(account, spending, now)) ?? 0) + nanos;
-      if (left > MOST_CREDIT) throw problem("rule-broken", `The balance can be ${moneyText(MOST_CREDIT)} at most.`);
-      const charged = Number(await this.#charges.ofThisHour(account));
-      return { ...spending, prepaid: { left, at: now, full: left, creditedAt: now, charged } };
-    });
+    await this.#change(
+      account,
+      async ({ doc: { spending = {} } }) => {
+        const known = credit && (await this.#credits.get(credit.id))?.doc;
+        if (known) {
+          refuseOtherAmount(known, nanos);
+          left = (await this.#exactBalance(account, spending, now)) ?? 0;
+          return spending;
+        }
+        left = ((await this.#exactBalance(account, spending, now)) ?? 0) + nanos;
+        if (left > MOST_CREDIT) throw problem("rule-broken", `The balance can be ${moneyText(MOST_CREDIT)} at most.`);
+        const charged = Number(await this.#charges.ofThisHour(account));
+        return { ...spending, prepaid: { left, at: now, full: left, creditedAt: now, charged } };
+      },
+      credit && [this.#credits.inserting(credit)],
+    );
     return left;
   }
 
@@ -210,7 +229,7 @@ export class SpendBook {
         yield { account: id, webhook: spending.webhook, uses: await this.#usesOf(id, spending) };
     }
     for await (const { id, account, doc } of this.#keys.all({ key: { name: "limited", value: "yes" } })) {
-      const { webhook } = await this.#termsOf(account);
+      const { webhook } = (await this.#termsOf(account)).spending;
       const { spendLimit: most = 0, name } = doc;
       if (webhook === undefined || most === 0) continue;
       const use = this.#monthly(
@@ -240,16 +259,29 @@ export class SpendBook {
     return { id: `${id}-${month}`, serial: use.most, ...use, about: { ...about, month } };
   }
 
-  async #change(account: string, decide: (item: Item<Account>) => Spending | Promise<Spending>): Promise<void> {
+  async #change(
+    account: string,
+    decide: (item: Item<Account>) => Spending | Promise<Spending>,
+    also: Write[] = [],
+  ): Promise<void> {
     const changed = await this.#accounts.change(account, async (item) => {
       const spending = await decide(item);
-      return isSame(spending, item.doc.spending ?? {}) ? undefined : { set: { spending } };
+      return isSame(spending, item.doc.spending ?? {}) ? undefined : { set: { spending }, also };
     });
     this.#terms.delete(account);
     if (!changed) throw problem("not-found", "account not found");
   }
 
-  async #refusalOf(account: string, terms: Spending, read?: ReadCost): Promise<Unpaid | undefined> {
+  async #refusalOf(account: string, { suspended, spending: terms }: Terms, read?: ReadCost) {
+    if (suspended)
+      return {
+        reason: because("account-suspended"),
+        sentence: `${suspendedText(suspended)} What runs continues, and nothing new starts.`,
+      };
+    return this.#unpaid(account, terms, read);
+  }
+
+  async #unpaid(account: string, terms: Spending, read?: ReadCost): Promise<Unpaid | undefined> {
     const limit = limitOf(terms);
     const spent = limit > 0 ? await this.#spent(account, undefined, read) : 0;
     const code = limit === terms.most ? "operator-spend-limit" : "spend-limit";
@@ -302,10 +334,15 @@ export class SpendBook {
     return left + charged - Number((await this.#exact.ofAccount(account, { from: at, to })) + owed);
   }
 
-  async #termsOf(account: string): Promise<Spending> {
+  /** Drops what is remembered of an account, after it changed. */
+  forget(account: string): void {
+    this.#terms.delete(account);
+  }
+
+  async #termsOf(account: string): Promise<Terms> {
     const known = this.#terms.get(account);
     if (known) return known;
-    const terms = (await this.#accounts.get(account))?.doc.spending ?? {};
+    const terms = termsIn(await this.#accounts.get(account));
     this.#terms.set(account, terms);
     return terms;
   }
@@ -318,6 +355,33 @@ export class SpendBook {
     this.#keyLimits.set(key, limit);
     return limit;
   }
+}
+
+/** The id is made from the reference, so that no two commits can add the same credit. */
+const creditOf = (account: string, createdAt: number, doc: KeptCredit): NewItem<KeptCredit> => ({
+  ...{ id: `credit.${account}.${keyDigest(doc.reference)}`, account, createdAt, doc },
+});
+
+function refuseOtherAmount({ reference, amount }: KeptCredit, nanos: number): void {
+  if (amount !== nanos) throw problem("conflicting", `'${reference}' was already credited, with ${moneyText(amount)}.`);
+}
+
+const termsIn = (item: Pick<Item<Account>, "doc"> | undefined): Terms => ({
+  spending: item?.doc.spending ?? {},
+  suspended: item?.doc.suspended,
+});
+
+/** `null` and 0 remove a value. */
+export interface SpendingChange {
+  limit?: number;
+  most?: number;
+  webhook?: string | null;
+  prepaid?: null;
+}
+
+export function changedTerms(spending: Spending, change: SpendingChange): Spending {
+  const all = Object.entries({ ...spending, ...change });
+  return Object.fromEntries(all.filter(([, value]) => value !== null && value !== 0)) as Spending;
 }
 
 const ENDS_NOTHING = "what runs continues, and nothing new starts";

@@ -1,6 +1,7 @@
 /** Decides who may log in to a Pod by SSH: anyone with a key that the Pod's account registered. */
 import { hash } from "node:crypto";
 import type { Caller } from "../../kernel/caller.ts";
+import type { AccountRules } from "../account/rules.ts";
 import type { AccountService } from "../account/service.ts";
 import { hostName } from "../container/variables.ts";
 import type { PodRecords } from "../pods/records.ts";
@@ -25,8 +26,10 @@ const NOBODY = "nobody";
 export class SshLogins {
   readonly #podRecords: PodRecords;
   readonly #account: AccountService;
+  readonly #rules: AccountRules;
 
-  constructor(parts: { podRecords: PodRecords; account: AccountService }) {
+  constructor(parts: { podRecords: PodRecords; account: AccountService; accountRules: AccountRules }) {
+    this.#rules = parts.accountRules;
     this.#podRecords = parts.podRecords;
     this.#account = parts.account;
   }
@@ -41,7 +44,8 @@ export class SshLogins {
     const account = found?.account ?? NOBODY;
     const lines = await this.#account.sshKeys({ account });
     const line = lines.find((one) => keyIn(one).equals(key));
-    if (!found || line === undefined || sshUser(named) !== user) return undefined;
+    const isKeptOut = await this.#rules.isSuspended(account);
+    if (isKeptOut || !found || line === undefined || sshUser(named) !== user) return undefined;
     return { pod: named, line, caller: callerOf(account, key) };
   }
 }

@@ -132,7 +132,10 @@ export function restResources(services: RestServices): Answered[] {
     answered(s3KeyOperations, s3KeyHandlers(services.s3Keys)),
     answered(billingOperations, billingHandlers(services.billing)),
     answered(historyOperations, historyHandlers(services.history)),
-    answered(administrationOperations, administrationHandlers(services.administration)),
+    answered(
+      administrationOperations,
+      administrationHandlers(services.administration, () => services.authenticator.forget()),
+    ),
     answered(installationOperations, installationHandlers(services.installation)),
   ];
 }

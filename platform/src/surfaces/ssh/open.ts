@@ -1,13 +1,12 @@
 /** Assembles SSH from the parts of the application. It does not listen yet. */
-import type { AccountService } from "../../resources/account/service.ts";
 import type { EndpointService } from "../../resources/endpoints/service.ts";
-import type { PodRecords } from "../../resources/pods/records.ts";
 import { SshLogins } from "../../resources/ssh/logins.ts";
 import { SshListener, type SshListenerParts } from "./listener.ts";
 import { PodDoor, type PodDoorParts } from "./pod-door.ts";
 
 type Parts = Omit<SshListenerParts, "logins" | "door" | "publicUrl"> &
-  PodDoorParts & { podRecords: PodRecords; account: AccountService; endpoints: EndpointService };
+  PodDoorParts &
+  ConstructorParameters<typeof SshLogins>[0] & { endpoints: EndpointService };
 
 /** SSH gets one in this many of the server's connections. */
 const SHARE = 8;
