@@ -3,6 +3,7 @@
 import { type WorkerState, workerLog } from "../src/resources/workers/model.ts";
 import { CLUSTER, goodClusterCalls, makeCluster, memberOf } from "./cluster-doc.ts";
 import { idle } from "./idle.ts";
+import { fittingInstallationBodies, goodInstallationCalls, ownInstallationRefusals } from "./installation-calls.ts";
 import { fittingPeopleBodies, goodPeopleCalls, ownPeopleRefusals } from "./people-calls.ts";
 import { giveVolumesAPlace, goodVolumeCalls, putVolume, usedVolume, volumeWithFile } from "./volume-doc.ts";
 import { putWorker, workerDoc } from "./worker-doc.ts";
@@ -46,28 +47,7 @@ export const good: Record<
   createPodPortLink: async (world) => ({ id: await makePod(world, { ports: ["8888/http"] }), port: "8888" }),
   podAction: async (world) => ({ id: await makePod(world), body: { action: "stop" } }),
   listDuties: async () => ({}),
-  listInstallationAccounts: async () => ({}),
-  createInstallationAccount: async () => ({ body: { name: "team-a", email: "a@team.test" } }),
-  getInstallationAccount: async (world) => ({ id: world.owner.account }),
-  updateInstallationAccount: async (world) => ({
-    ...{ id: await makeAccount(world), body: { quotas: { workers: 5, pods: null }, spendLimitMost: 10 } },
-  }),
-  creditInstallationAccount: async (world) => ({
-    ...{ id: await makeAccount(world), body: { amount: 25, reference: "invoice-7" } },
-  }),
-  listInstallationAccountKeys: async (world) => ({ id: await makeAccount(world) }),
-  createInstallationAccountKey: async (world) => ({
-    ...{ id: await makeAccount(world), body: { name: "ci", scopes: ["read-only"] } },
-  }),
-  deleteInstallationAccountKey: async (world) => {
-    const id = await makeAccount(world);
-    const { apiKeys } = (await world.call("GET", `/v2/installation/accounts/${id}/keys`)).json;
-    return { id, keyId: apiKeys[0].id };
-  },
-  deleteInstallationAccount: async (world) => ({ id: await makeAccount(world) }),
-  listPrices: async () => ({}),
-  setPrices: async () => ({ body: { id: "NVIDIA L4", prices: { secure: 0.5, serverless: null } } }),
-  getInstallationUsage: async () => ({}),
+  ...goodInstallationCalls,
   streamAccountEvents: async () => ({}),
   listInstallationNodes: async () => ({}),
   listInstallationMachines: async (world) => ({ id: await makePod(world) }),
@@ -164,9 +144,6 @@ async function usedTemplate(world: World): Promise<string> {
   await world.call("POST", "/v2/serverless", { body: { templateId } });
   return templateId;
 }
-
-const makeAccount = async (world: World): Promise<string> =>
-  (await world.call("POST", "/v2/installation/accounts", { body: { name: "made" } })).json.id;
 
 const machineOf = async (world: World): Promise<string> =>
   (await world.call("GET", "/v2/installation/machines")).json.machines[0].id;
@@ -301,10 +278,7 @@ export const ownRefusals: Record<string, readonly (readonly [status: number, cal
   listPods: [[422, { query: "?limit=0" }]],
   listInstallationNodes: [[422, { query: "?limit=0" }]],
   listInstallationMachines: [[422, { query: "?limit=0" }]],
-  listInstallationAccounts: [[422, { query: "?limit=0" }]],
-  createInstallationAccount: [[409, { id: makeAccount, body: { name: "Made" } }]],
-  deleteInstallationAccount: [[400, { id: async (world) => world.owner.account }]],
-  setPrices: [[400, { body: { id: "NVIDIA L4", prices: { moon: 1 } } }]],
+  ...ownInstallationRefusals,
   listMachineInstances: [[422, { id: machineOf, query: "?limit=0" }]],
   createPod: [
     [400, { body: { ...POD, gpu: { id: "NVIDIA L4" } } }],
@@ -396,9 +370,7 @@ export const fitting: Record<string, unknown> = {
   updateCluster: { name: "n" },
   podAction: { action: "stop" },
   machineAction: { action: "drain" },
-  updateInstallationAccount: { spendLimitMost: 1 },
-  creditInstallationAccount: { amount: 1 },
-  createInstallationAccountKey: { scopes: ["all"] },
+  ...fittingInstallationBodies,
   createPodTerminal: {},
   createWorkerTerminal: {},
   updateTemplate: { name: "n" },

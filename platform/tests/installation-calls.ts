@@ -1,0 +1,44 @@
+/** Calls of the operations on the accounts and prices of an installation, for the tests that call everything. */
+import type { World } from "./world.ts";
+
+const makeAccount = async (world: World): Promise<string> =>
+  (await world.call("POST", "/v2/installation/accounts", { body: { name: "made" } })).json.id;
+
+export const goodInstallationCalls = {
+  listInstallationAccounts: async () => ({}),
+  createInstallationAccount: async () => ({ body: { name: "team-a", email: "a@team.test" } }),
+  getInstallationAccount: async (world: World) => ({ id: world.owner.account }),
+  updateInstallationAccount: async (world: World) => ({
+    ...{ id: await makeAccount(world), body: { quotas: { workers: 5, pods: null }, spendLimitMost: 10 } },
+  }),
+  creditInstallationAccount: async (world: World) => ({
+    ...{ id: await makeAccount(world), body: { amount: 25, reference: "invoice-7" } },
+  }),
+  listInstallationAccountKeys: async (world: World) => ({ id: await makeAccount(world) }),
+  createInstallationAccountKey: async (world: World) => ({
+    ...{ id: await makeAccount(world), body: { name: "ci", scopes: ["read-only"] } },
+  }),
+  deleteInstallationAccountKey: async (world: World) => {
+    const id = await makeAccount(world);
+    const { apiKeys } = (await world.call("GET", `/v2/installation/accounts/${id}/keys`)).json;
+    return { id, keyId: apiKeys[0].id };
+  },
+  deleteInstallationAccount: async (world: World) => ({ id: await makeAccount(world) }),
+  listPrices: async () => ({}),
+  setPrices: async () => ({ body: { id: "NVIDIA L4", prices: { secure: 0.5, serverless: null } } }),
+  getInstallationUsage: async () => ({}),
+};
+
+export const ownInstallationRefusals = {
+  listInstallationAccounts: [[422, { query: "?limit=0" }]],
+  createInstallationAccount: [[409, { id: makeAccount, body: { name: "Made" } }]],
+  deleteInstallationAccount: [[400, { id: async (world: World) => world.owner.account }]],
+  setPrices: [[400, { body: { id: "NVIDIA L4", prices: { moon: 1 } } }]],
+} as const;
+
+/** Valid bodies for calls with an id that does not exist. */
+export const fittingInstallationBodies = {
+  updateInstallationAccount: { spendLimitMost: 1 },
+  creditInstallationAccount: { amount: 1 },
+  createInstallationAccountKey: { scopes: ["all"] },
+};
