@@ -115,13 +115,15 @@ export class Engine implements AsyncDisposable {
     this.waiters = new Waiters({ ...parts, look });
   }
 
-  newId(mode: Submission["mode"]): string {
-    return jobId(this.#clock.now(), this.#random, { sync: mode === "runsync" || mode === "runsyncWithWait" });
+  newId(mode: Submission["mode"], now = this.#clock.now()): string {
+    return jobId(now, this.#random, { sync: mode === "runsync" || mode === "runsyncWithWait" });
   }
 
   /** A submitted job is durable: once this resolves, nothing can lose the job. */
-  async submit(submission: Submission, id = this.newId(submission.mode)): Promise<Job> {
-    const [enqueued] = await this.#queue.enqueue([newJob(submission, id, this.#clock.now())]);
+  async submit(submission: Submission, given?: string): Promise<Job> {
+    const now = this.#clock.now();
+    const id = given ?? this.newId(submission.mode, now);
+    const [enqueued] = await this.#queue.enqueue([newJob(submission, id, now)]);
     const { known, digest, job: accepted } = enqueued!;
     if (known && digest !== submission.idempotency?.digest) {
       throw problem("conflicting", "this Idempotency-Key was already used with a different request body");

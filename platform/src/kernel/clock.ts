@@ -155,6 +155,24 @@ export function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
+let readLately: number | undefined;
+const forgetRead = () => {
+  readLately = undefined;
+};
+
+/**
+ * The clock's `monotonic()` as it was when somebody first asked, if nothing was waited for since. Requests that are begun together ask
+ * several times each.
+ */
+export function lately(clock: Clock): number {
+  if (clock !== realClock) return clock.monotonic();
+  if (readLately === undefined) {
+    readLately = performance.now();
+    queueMicrotask(forgetRead);
+  }
+  return readLately;
+}
+
 /** Runs `action` at the end of this turn. */
 export function soon(action: () => void): void {
   setImmediate(action);

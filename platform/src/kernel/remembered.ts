@@ -1,5 +1,5 @@
 /** Remembers for a moment what was read from the store, so that not every request reads it again. */
-import type { Clock } from "./clock.ts";
+import { type Clock, lately } from "./clock.ts";
 
 const AT_MOST = 10_000;
 
@@ -16,7 +16,7 @@ export class Remembered<T> {
 
   get(name: string): T | undefined {
     const found = this.#values.get(name);
-    return found && this.#clock.monotonic() - found.readAt < this.#forMs ? found.value : undefined;
+    return found && lately(this.#clock) - found.readAt < this.#forMs ? found.value : undefined;
   }
 
   set(name: string, value: T): void {

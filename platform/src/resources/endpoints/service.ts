@@ -256,9 +256,13 @@ export class EndpointService {
 
   /** Like `own`, for every job: the endpoint is remembered for a moment, so that an invocation does not read the store. */
   ownForInvocation(caller: Caller, id: string): EndpointItem | Promise<EndpointItem> {
+    return this.knownForInvocation(caller, id) ?? this.find(id).then((item) => permitted(caller, id, item));
+  }
+
+  /** Undefined if the endpoint was not read a moment ago. */
+  knownForInvocation(caller: Caller, id: string): EndpointItem | undefined {
     const remembered = this.#remembered.get(id);
-    if (remembered) return permitted(caller, id, remembered);
-    return this.find(id).then((item) => permitted(caller, id, item));
+    return remembered && permitted(caller, id, remembered);
   }
 
   /** A change by another node is seen within a second. */

@@ -135,11 +135,11 @@ export class PublicEndpointService {
 
   /** Returns the endpoint that is called under its own id, or under the name by which it is shared. */
   called(caller: Caller, address: string): EndpointItem | Promise<Called> {
-    if (!isName(address)) {
-      const own = this.#endpoints.ownForInvocation(caller, address);
-      return own instanceof Promise ? own.then((item) => ({ item })) : own;
-    }
-    return this.#calledByName(caller, address);
+    // Nearly always it is an id that was called a moment ago.
+    const known = this.#endpoints.knownForInvocation(caller, address);
+    if (known) return known;
+    if (isName(address)) return this.#calledByName(caller, address);
+    return Promise.resolve(this.#endpoints.ownForInvocation(caller, address)).then((item) => ({ item }));
   }
 
   async #calledByName(caller: Caller, name: string): Promise<Called> {

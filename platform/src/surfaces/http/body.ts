@@ -30,6 +30,12 @@ interface Reading {
   overflow?: (came: Buffer) => void;
 }
 
+/** Takes a short body that has arrived completely. Undefined if it must be waited for. */
+export function bodyAtHand(request: IncomingMessage, limit: number): Buffer | undefined {
+  if (!request.complete || announcedLength(request) > UNCOUNTED_BYTES) return undefined;
+  return bufferedBody(request, limit, undefined);
+}
+
 /** Reads a body. The server neither reads nor asks for more of a long body until there is memory for it. */
 export async function readBody(request: IncomingMessage, response: ServerResponse, reading: Reading): Promise<Buffer> {
   const { limit, memory, overflow } = reading;

@@ -3,7 +3,7 @@ import type { Server } from "node:http";
 import type { Socket } from "node:net";
 import { every } from "../../kernel/background.ts";
 import { UNCOUNTED_BYTES } from "../../kernel/body-memory.ts";
-import { type Clock, dateText, soon, type Timer } from "../../kernel/clock.ts";
+import { type Clock, dateText, lately, soon, type Timer } from "../../kernel/clock.ts";
 import type { Failed } from "../../kernel/failed.ts";
 import { type Manner, PlainRequest, PlainResponse } from "./plain-exchange.ts";
 import { type PlainHead, readPlainHead } from "./plain-head.ts";
@@ -75,10 +75,12 @@ export class PlainDoor implements Manner {
   }
 
   date(): string {
-    const now = this.#parts.clock.now();
-    if (now >= this.#dateUntil || now < this.#dateUntil - 1000) {
+    const { clock } = this.#parts;
+    const at = lately(clock);
+    if (at >= this.#dateUntil) {
+      const now = clock.now();
       this.#date = dateText(now);
-      this.#dateUntil = now - (now % 1000) + 1000;
+      this.#dateUntil = at + 1000 - (now % 1000);
     }
     return this.#date;
   }

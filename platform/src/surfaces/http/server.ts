@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer as createHttpServer, type Server, type ServerOptions, type ServerResponse } from "node:http";
 import type { AddressInfo, Server as NetServer, Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { type Clock, realClock } from "../../kernel/clock.ts";
+import { type Clock, lately, realClock } from "../../kernel/clock.ts";
 import type { Log } from "../../kernel/log.ts";
 import { type Problem, problem } from "../../kernel/problem.ts";
 import type { CountedResponse, RequestCounts, RouteCounts } from "../../kernel/request-counts.ts";
@@ -178,7 +178,7 @@ function openServer(parts: ServerParts): Server {
     // A write after the end of an answer raises this error. It concerns only that answer, so it is ignored.
     response.on("error", ignored);
     response.on("close", closed);
-    (response as Counted).beganMs = clock.monotonic();
+    (response as Counted).beganMs = lately(clock);
     lingering.came(request);
     doorkeeper.came(request, response, answer);
   });

@@ -4,8 +4,8 @@ import { deedOf } from "../../guards/deeds.ts";
 import type { GuestDoor } from "../../guards/guest-door.ts";
 import { type InvokeLimiter, limitedAs } from "../../guards/invoke-limits.ts";
 import { requireScope } from "../../guards/scopes.ts";
-import type { Engine, Submission, Waiting } from "../../jobs/engine.ts";
-import { IDEMPOTENCY_KEY_LENGTH, type Range, RESULT_TTL, WAIT } from "../../jobs/model.ts";
+import type { Engine, Waiting } from "../../jobs/engine.ts";
+import { type Range, RESULT_TTL, WAIT } from "../../jobs/model.ts";
 import type { openAiOperations } from "../../jobs/openai-operations.ts";
 import type { jobOperations } from "../../jobs/operations.ts";
 import type { Outputs } from "../../jobs/outputs.ts";
@@ -18,7 +18,6 @@ import type { Clock, Timer } from "../../kernel/clock.ts";
 import { JsonText } from "../../kernel/json-text.ts";
 import { problem } from "../../kernel/problem.ts";
 import { methodsOf, type RawOperation, type RawOperations } from "../../kernel/raw-operation.ts";
-import { validTraceparent } from "../../kernel/traceparent.ts";
 import type { Job } from "../../ports/queue/job.ts";
 import type { Queue } from "../../ports/queue/queue.ts";
 import type { BatchService } from "../../resources/batches/service.ts";
@@ -39,10 +38,11 @@ import { batchWorks } from "./batches.ts";
 import { openAi } from "./openai.ts";
 import { linkSurface, output } from "./output.ts";
 import { jobDetails, listRequests } from "./requests.ts";
-import { type Asked, submitterOf, type Works } from "./route.ts";
+import type { Asked, Works } from "./route.ts";
 import { stream } from "./stream.ts";
 import type { StreamStandard } from "./stream-form.ts";
-import { digestOf, readSubmission, type SubmissionReader } from "./submission.ts";
+import type { SubmissionReader } from "./submission.ts";
+import { submissionOf } from "./submitting.ts";
 
 export interface InvokeParts extends Pick<WaitFactParts, "overruns" | "fleet"> {
   pipeline: Pipeline;
@@ -194,7 +194,8 @@ function jobWorks(parts: InvokeParts): Works<typeof jobOperations & typeof openA
 }
 
 async function run(parts: InvokeParts, asked: Asked): Promise<JsonText> {
-  const { id, state } = await parts.engine.submit(await submissionOf(parts, asked, "run"));
+  const submission = submissionOf(parts, asked, "run");
+  const { id, state } = await parts.engine.submit(submission instanceof Promise ? await submission : submission);
   return new JsonText(`{"id":"${id}","status":"${state}"}`);
 }
 
@@ -203,7 +204,8 @@ async function runSync(parts: InvokeParts, asked: Asked): Promise<unknown> {
   const given = queryValue(asked.request, "wait");
   const waitMs = integerIn("wait", given, WAIT) ?? WAIT.standard;
   const mode = given === null ? "runsync" : "runsyncWithWait";
-  const submission = await submissionOf(parts, asked, mode);
+  const read = submissionOf(parts, asked, mode);
+  const submission = read instanceof Promise ? await read : read;
   const id = engine.newId(mode);
   return held(parts, asked, waitMs, (waiting) => engine.submitAndWait(submission, waiting, id));
 }
@@ -342,35 +344,6 @@ function withReason({ clock }: InvokeParts, shown: Shown, facts: WaitFacts): Sho
   const { counts, workforce, ofWorkers } = facts;
   const reason = waitReason(shown.job, counts, workforce, ofWorkers, clock.now());
   return { ...shown, waitReason: isGuests(shown.job) ? forGuests(reason) : reason };
-}
-
-async function submissionOf(parts: InvokeParts, asked: Asked, mode: Submission["mode"]): Promise<Submission> {
-  const { reader, publicEndpoints, guestDoor } = parts;
-  const { caller, endpoint, guest, request, reply, memory, params } = asked;
-  if (guest) await guestDoor.admit(caller, endpoint.id, guest);
-  const limit = mode === "run" ? reader.limits.run : reader.limits.runsync;
-  const whose = caller.account;
-  const { terms, body, sealed, sent } = await readSubmission(reader, request, reply.raw, { limit, whose, memory });
-  // Reading the body may have taken a while. The endpoint may have been deleted meanwhile, and must not get a job then.
-  const called = publicEndpoints.called(caller, params.endpoint_id!);
-  if (called instanceof Promise) await called;
-  const key = idempotencyKey(request);
-  const submission: Submission = { endpoint, mode, terms, body };
-  if (sealed) submission.sealed = sealed;
-  const trace = reply.traceparent ?? validTraceparent(request.headers.traceparent);
-  if (trace !== undefined) submission.trace = trace;
-  if (key !== undefined) submission.idempotency = { key, digest: digestOf(sent) };
-  if (endpoint.isShared) submission.by = submitterOf(asked);
-  return submission;
-}
-
-function idempotencyKey(request: Request): string | undefined {
-  const key = request.headers["idempotency-key"];
-  if (key === undefined) return undefined;
-  if (typeof key !== "string" || key.length < 1 || key.length > IDEMPOTENCY_KEY_LENGTH) {
-    throw problem("invalid", "'Idempotency-Key' must have 1 to 255 characters");
-  }
-  return key;
 }
 
 function integerIn(name: string, text: string | null, { least, most }: Range): number | undefined {
