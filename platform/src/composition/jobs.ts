@@ -1,6 +1,8 @@
 /** The job engine and its parts: worker desk, batches, results, streams and webhooks. */
 import { Engine } from "../jobs/engine.ts";
+import { workerOf } from "../jobs/holder.ts";
 import { Outputs } from "../jobs/outputs.ts";
+import type { Apartness } from "../jobs/own-workers.ts";
 import { recordPieces } from "../jobs/record.ts";
 import { Streams } from "../jobs/stream.ts";
 import { Sweeper } from "../jobs/sweeper.ts";
@@ -31,7 +33,11 @@ export function openJobs(ground: Ground, services: Services, bells: Bells, { isK
   const warmUps = new FleetWarmUps({ records: workerRecords, clock, endpoint, act: bells.toDo.ring });
   const told = { events: bells.news, warmUps: isKept ? warmUps : nobodyWarmsUp };
   const isShared = (id: string) => endpoints.isShared(id);
-  const desk = new WorkerDesk({ ...ground, ...told, waiters: engine.waiters, isShared });
+  const apart: Apartness = {
+    apartSince: (id) => endpoints.apartSince(id),
+    startedAt: async (holder) => (await workerRecords.find(workerOf(holder)))?.createdAt,
+  };
+  const desk = new WorkerDesk({ ...ground, ...told, waiters: engine.waiters, isShared, apart });
   const sweeper = new Sweeper({ queue, engine, clock, failed, mine: ground.leases.of("sweeper") });
   const batching = { queue, engine, clock, failed, records: batchRecords };
   const progress = new BatchProgress({ ...batching, mine: ground.leases.of("batches") });

@@ -34,6 +34,12 @@ export interface Session {
   frozen: boolean;
   /** Changes whenever the worker is released, so that requests from before that get nothing. */
   round: number;
+  /** The account that the worker serves, where it may serve only one, and how long it does so before it makes way. */
+  serves: { caller: string; untilMs: number } | undefined;
+  /** Since when the worker is known to have served nobody else: the moment from which its endpoint wants that. */
+  freshSince: number | undefined;
+  /** The worker was asked to make way for another account. */
+  madeWay: boolean;
   /** Claims of this worker that the queue has not answered yet. */
   claims: Set<Promise<unknown>>;
   /** Since when the worker's pings have listed only jobs that are no longer its own. */
@@ -77,7 +83,8 @@ function newSession(endpoint: string, now: number): Session {
   const jobs = { begun: new Map(), listed: new Set<string>(), seen: new Set<string>(), omitted: new Map() };
   const times = { seenAt: now, activeAt: now, stuckSince: undefined, overrunSince: undefined };
   const standing = { heard: false, isWarm: false, warmUpOmitted: 0, drained: false, frozen: false, round: 0 };
-  return { endpoint, ...jobs, told: new Set(), ...times, ...standing, claims: new Set() };
+  const accounts = { serves: undefined, freshSince: undefined, madeWay: false };
+  return { endpoint, ...jobs, told: new Set(), ...times, ...standing, ...accounts, claims: new Set() };
 }
 
 /** Jobs that the worker may be running: handed out, listed by its last ping, or to be stopped since then. */

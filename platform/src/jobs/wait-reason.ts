@@ -18,8 +18,16 @@ export function waitReason(
   ofWorkers: Reason | undefined,
   now: number,
 ): Reason {
-  const reason = queueReason(counts, workforce, ofWorkers, now);
+  const reason = servesOthers(job, workforce, ofWorkers) ?? queueReason(counts, workforce, ofWorkers, now);
   return withPlacesHidden(job.reason === undefined ? reason : adding(reason, `; last attempt: ${job.reason}`));
+}
+
+/** Where each worker serves one account: whether there are workers, but none for this one. */
+function servesOthers({ caller = "" }: Job, { holders }: Workforce, ofWorkers: Reason | undefined): Reason | undefined {
+  if (ofWorkers !== undefined && ofWorkers.code !== "workers-busy") return undefined;
+  const heard = holders.filter((holder) => !isSilent(holder));
+  const isFree = (holder: HolderState) => holder.caller === undefined || holder.caller === caller;
+  return heard.length === 0 || heard.some(isFree) ? undefined : because("serves-others", { workers: heard.length });
 }
 
 /** Why the jobs in the queue of an endpoint wait, all of them alike. */

@@ -1,16 +1,17 @@
 /** The job engine as its workers see it: take, report, stream, ping, stop. */
 import type { Clock } from "../kernel/clock.ts";
 import type { Gone } from "../kernel/gone.ts";
-import type { Reason } from "../kernel/reason.ts";
+import { because, type Reason } from "../kernel/reason.ts";
 import { inSlices } from "../kernel/slices.ts";
 import { type Job, jobLifecycle } from "../ports/queue/job.ts";
-import type { Ask, Chunk, Claimed, JobChange, Outcome, Queue } from "../ports/queue/queue.ts";
+import type { Chunk, Claimed, JobChange, Outcome, Queue } from "../ports/queue/queue.ts";
 import type { Signals } from "../ports/signals/signals.ts";
+import { Claims } from "./claims.ts";
 import type { EngineParts } from "./engine.ts";
 import { changeReported, claimingBack, failing, givingUp, handingBack } from "./moves.ts";
 import { Overruns } from "./overruns.ts";
-import { TAKEN_BYTES } from "./payload-limits.ts";
-import { fairShare, Pollers } from "./pollers.ts";
+import { type Apartness, nobodyIsApart, OwnWorkers } from "./own-workers.ts";
+import { Pollers } from "./pollers.ts";
 import type { Report } from "./report.ts";
 import { type Begun, isStuck, isWithheld, listsAreTrusted, omittedTwice, type Session, Sessions } from "./sessions.ts";
 import { LOST_AFTER_MS, OpenQuestion } from "./silence.ts";
@@ -60,9 +61,10 @@ export class WorkerDesk {
   readonly overruns: Overruns;
   readonly #events: WorkerEvents;
   readonly #warmUps: WarmUps;
-  readonly #isShared: (endpoint: string) => boolean;
+  readonly #own: OwnWorkers;
+  readonly #claims: Claims;
 
-  constructor(parts: EngineParts & { waiters: Waiters; events?: WorkerEvents; warmUps?: WarmUps }) {
+  constructor(parts: EngineParts & { waiters: Waiters; events?: WorkerEvents; warmUps?: WarmUps; apart?: Apartness }) {
     this.#queue = parts.queue;
     this.#signals = parts.signals;
     this.#clock = parts.clock;
@@ -74,7 +76,9 @@ export class WorkerDesk {
     this.withheld = new Withheld({ ...known, overruns: this.overruns });
     this.#events = parts.events ?? nobodyKeepsWorkers;
     this.#warmUps = parts.warmUps ?? nobodyWarmsUp;
-    this.#isShared = parts.isShared ?? (() => false);
+    this.#own = new OwnWorkers({ ...parts, ...(parts.apart ?? nobodyIsApart), events: this.#events });
+    const isShared = parts.isShared ?? (() => false);
+    this.#claims = new Claims({ ...parts, isShared, pollers: this.#pollers, own: this.#own });
   }
 
   /** Returns up to `limit` jobs and waits up to `waitMs` for the first. If the worker is gone by then, the job loses no attempt. */
@@ -96,10 +100,10 @@ export class WorkerDesk {
         continue;
       }
       if (!first && place.isPointless()) continue;
-      const claimed = first ? [first] : await this.#claim(call, session, { limit, admit, drained: place.look() });
+      const claimed = first ? [first] : await this.#claims.of(call, session, { limit, admit, drained: place.look() });
       if (claimed.length === 0) {
         // The worker may have been called for a job that it must not have. Then another worker is called.
-        if (session.listed.size > 0) place.passOn();
+        if (session.listed.size > 0 || this.#own.isFor(call.endpoint)) place.passOn();
         continue;
       }
       // The worker may have waited for longer than a silent worker counts as alive.
@@ -161,7 +165,8 @@ export class WorkerDesk {
       // The worker is no longer busy with these either, so it may now take one that waits in the queue.
       if (one.report.kind === "end" && session.listed.delete(one.id)) this.#signals.emit(`work:${call.endpoint}`);
     });
-    if (reports.some(({ report }) => report.kind === "end" && report.refresh)) this.#events.tired(call);
+    if (reports.some(({ report }) => report.kind === "end" && report.refresh))
+      this.#events.tired(call, because("refresh-asked"));
   }
 
   /** Stores the chunks of a streaming job in the order they arrive. A numbered post that arrives twice is stored once. */
@@ -250,8 +255,14 @@ export class WorkerDesk {
   }
 
   async unfit(...[call, reason]: Parameters<WorkerEvents["unfit"]>): Promise<void> {
+    // Its process goes on until it is ended, so it stays bound to its account.
     await this.ended(call, "said that it is not fit");
     this.#events.unfit(call, reason);
+  }
+
+  /** Nothing of the worker is left, and it can speak no more. */
+  gone({ worker }: WorkerCall): Promise<void> {
+    return this.#queue.unbind(worker);
   }
 
   drain(call: WorkerCall): Promise<boolean> {
@@ -277,30 +288,6 @@ export class WorkerDesk {
   close(): void {
     this.#pollers.close();
     this.#stopCalls.close();
-  }
-
-  async #claim(
-    { endpoint, worker }: WorkerCall,
-    session: Session,
-    { limit, admit, drained }: Pick<Taking, "limit" | "admit"> & { drained: () => void },
-  ): Promise<Claimed[]> {
-    const fair = limit === 1 ? 1 : await fairShare(this.#pollers, this.#queue, endpoint, limit);
-    if (isWithheld(session)) return [];
-    const now = this.#clock.now();
-    const except = [...session.listed];
-    const ask: Ask = { endpoint, holder: worker, limit: fair, bytes: TAKEN_BYTES, now, except, drained };
-    if (admit) ask.admit = admit;
-    if (this.#isShared(endpoint)) ask.inTurns = true;
-    const asked = this.#queue.claim(ask);
-    session.claims.add(asked);
-    try {
-      const claimed = await asked;
-      if (claimed.length > 0) session.activeAt = ask.now;
-      for (const { job } of claimed) session.begun.set(job.id, { job, nextChunk: 1 });
-      return claimed;
-    } finally {
-      session.claims.delete(asked);
-    }
   }
 
   #renew({ worker, endpoint }: WorkerCall): void {
@@ -339,7 +326,7 @@ export class WorkerDesk {
         if (outcome!.applied) return this.#tell(outcome!.job, report);
         job = outcome!.now;
       } else {
-        const back = held ? undefined : claimingBack(job, call.worker, this.#clock.now(), attempt);
+        const back = held ? undefined : await this.#back(call, job, attempt);
         if (!back) return this.#dropped(call, { id, report, attempt }, job);
         const [outcome]: Outcome[] = await this.#queue.apply([back]);
         mine = outcome!.applied;
@@ -363,10 +350,15 @@ export class WorkerDesk {
 
   async #claimBack(call: WorkerCall, session: Session, id: string, attempt?: number): Promise<void> {
     const job = await this.#read(call, id);
-    const change = job && claimingBack(job, call.worker, this.#clock.now(), attempt);
+    const change = job && (await this.#back(call, job, attempt));
     if (!change) return;
     const [outcome] = await this.#queue.apply([change]);
     if (outcome!.applied) session.begun.set(id, { job: outcome!.job, nextChunk: undefined });
+  }
+
+  async #back(call: WorkerCall, job: Job, attempt: number | undefined): Promise<JobChange | undefined> {
+    const back = claimingBack(job, call.worker, this.#clock.now(), attempt);
+    return back && (await this.#own.mayResume(call, job)) ? back : undefined;
   }
 
   /** Resumes a streaming job that began on another node or before this node started. */

@@ -33,7 +33,11 @@ test("a result that asks for a fresh worker, and a worker that is not fit, are t
   await desk.take(w, now);
   await desk.report(w, [report(id, '{"output":1,"stopPod":true}')]);
   await desk.unfit(w, because("not-fit", {}, "no memory"));
-  expect(told).toEqual(["heard ep/w", "tired ep/w", "unfit ep/w not fit to work: no memory"]);
+  expect(told).toEqual([
+    "heard ep/w",
+    "tired ep/w its handler asked for a fresh worker",
+    "unfit ep/w not fit to work: no memory",
+  ]);
 });
 
 test("a drained worker's polls are answered at once, and it gets nothing more", async () => {

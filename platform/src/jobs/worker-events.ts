@@ -25,8 +25,8 @@ export interface WorkerEvents {
   heard(call: WorkerCall): void;
   /** The worker itself says that it cannot work. */
   unfit(call: WorkerCall, reason: Reason): void;
-  /** The worker asks to be replaced once its job is done. */
-  tired(call: WorkerCall): void;
+  /** The worker is to be replaced once its job is done. */
+  tired(call: WorkerCall, why: Reason): void;
   /** The worker was told to stop its jobs a while ago and still runs them, and nothing else. */
   stuck(call: WorkerCall): void;
 }
@@ -50,8 +50,8 @@ export class WorkerNews implements WorkerEvents {
     for (const listener of this.#listeners) listener.unfit(call, reason);
   }
 
-  tired(call: WorkerCall): void {
-    for (const listener of this.#listeners) listener.tired(call);
+  tired(call: WorkerCall, why: Reason): void {
+    for (const listener of this.#listeners) listener.tired(call, why);
   }
 
   stuck(call: WorkerCall): void {

@@ -8,7 +8,17 @@ export function SharePage() {
       resource={resources.publicEndpoints}
       title="Share an endpoint"
       about="Other accounts call it by its name, with their own keys, and pay the price that you set."
-      first={["endpointId", "name", "title", "description", "everyone", "accounts", "price", "limits"]}
+      first={[
+        "endpointId",
+        "name",
+        "title",
+        "description",
+        "everyone",
+        "accounts",
+        "price",
+        "limits",
+        "workerPerAccount",
+      ]}
       summary={({ name }) => (
         <>
           <p>
@@ -17,7 +27,7 @@ export function SharePage() {
           </p>
           <p>
             Jobs of all accounts run in the same workers, one account after another in turns. A program that keeps
-            something between two jobs can show it to another account.
+            something between two jobs can show it to another account, unless each account gets workers of its own.
           </p>
         </>
       )}

@@ -53,6 +53,7 @@ function Shown({ shared }: { shared: PublicEndpoint }) {
             ["Price", priceText(shared)],
             ["Requests", limitText(limits.requestsPerMinute, "a minute for each account")],
             ["Jobs", limitText(limits.jobsAtOnce, "at once for each account")],
+            ["Workers", shared.workerPerAccount ? "each serves one account only" : "all accounts share them"],
             ["Shared", <When key="shared" at={shared.createdAt} />],
           ]}
         />
@@ -67,7 +68,7 @@ function Shown({ shared }: { shared: PublicEndpoint }) {
         <EditForm
           resource={resources.publicEndpoints}
           record={shared}
-          first={["title", "description", "everyone", "accounts", "price", "limits"]}
+          first={["title", "description", "everyone", "accounts", "price", "limits", "workerPerAccount"]}
         />
       )}
       <DeleteDialog

@@ -6,7 +6,7 @@ import { bigintArray, textArray } from "./arrays.ts";
 import type { Sql, Statement } from "./pool.ts";
 import { ADD_COUNTS, COLUMNS, FIELDS, type JobRow, NOT_AWAITED, toJob } from "./postgres-jobs.ts";
 import { APART } from "./postgres-payloads.ts";
-import { nextInTurns, setTurn } from "./postgres-turns.ts";
+import { bindTo, nextInTurns, nextOf, setTurn, unbind } from "./postgres-turns.ts";
 
 /** The length of a body. PostgreSQL stores the lengths of values, so no long text or piece is read for it. */
 const BODY_BYTES = `CASE WHEN body <> '${APART}' THEN octet_length(body)
@@ -85,9 +85,13 @@ export async function claimJobs(sql: Sql, asks: readonly Ask[], slot: number, wh
   const rounds = inRounds(asks);
   for (const scans of rounds) {
     const asked = scans.map((scan) => scan.map((n) => asks[n]!));
-    const begun = asked[0]![0]!.inTurns
-      ? await whole((inside) => claimInTurns(inside, asked[0]!, slot))
-      : await sql<Row>(CLAIM, parametersOf(asked, slot));
+    const { inTurns, of } = asked[0]![0]!;
+    const begun =
+      of !== undefined
+        ? await whole((inside) => claimBound(inside, asked[0]![0]!, slot))
+        : inTurns
+          ? await whole((inside) => claimInTurns(inside, asked[0]!, slot))
+          : await sql<Row>(CLAIM, parametersOf(asked, slot));
     begun.sort((one, other) => one.number - other.number);
     const askers = scans.flat();
     for (const row of begun)
@@ -101,8 +105,8 @@ export async function claimJobs(sql: Sql, asks: readonly Ask[], slot: number, wh
 
 /** A scan that found fewer jobs than it wanted has seen the end of the queue, unless it had to leave some out. */
 function tellIfDrained(asks: readonly Ask[], begun: readonly Row[]): void {
-  const { endpoint, except, inTurns } = asks[0]!;
-  if (inTurns || (except && except.length > 0)) return;
+  const { endpoint, except, inTurns, of } = asks[0]!;
+  if (inTurns || of !== undefined || (except && except.length > 0)) return;
   const wanted = asks.reduce((sum, { limit }) => sum + limit, 0);
   const found = begun.reduce((sum, row) => sum + Number(row.endpoint === endpoint), 0);
   if (found < wanted) for (const { drained } of asks) drained?.();
@@ -121,6 +125,17 @@ async function claimInTurns(sql: Sql, asks: readonly Ask[], slot: number): Promi
   return begun;
 }
 
+/** The claim of a holder that works for one caller. A binding without a job is taken back. */
+async function claimBound(sql: Sql, ask: Ask, slot: number): Promise<Row[]> {
+  const { endpoint, holder, of: caller = "", limit, except = [] } = ask;
+  const binding = await bindTo(sql, { holder, endpoint, caller });
+  if (binding.caller !== caller) return [];
+  const chosen = await nextOf(sql, { endpoint, caller, limit, except });
+  const begun = chosen.length > 0 ? await sql<Row>(CLAIM_CHOSEN, parametersOf([[ask]], slot, chosen)) : [];
+  if (begun.length === 0 && binding.isNew) await unbind(sql, holder);
+  return begun;
+}
+
 function withoutServed(scans: readonly Scan[], claimed: readonly Begun[][]): Scan[][] {
   const hungry = scans.map((scan) => scan.filter((n) => claimed[n]!.length === 0)).filter((scan) => scan.length > 0);
   return hungry.length > 0 ? [hungry] : [];
@@ -131,10 +146,10 @@ function inRounds(asks: readonly Ask[]): Scan[][] {
   const shared = new Map<string, Scan>();
   const rounds: Scan[][] = [];
   const turns = new Map<string, Scan>();
-  for (const [n, { endpoint, except, limit, inTurns }] of asks.entries()) {
+  for (const [n, { endpoint, except, limit, inTurns, of }] of asks.entries()) {
     if (limit <= 0) continue;
-    // An asker with exceptions has a scan of its own. Such askers are rare.
-    if (except && except.length > 0) rounds.push([[n]]);
+    // An asker with exceptions, or of one caller, has a scan of its own. Such askers are rare.
+    if (of !== undefined || (except && except.length > 0)) rounds.push([[n]]);
     else if (inTurns) turns.set(endpoint, [...(turns.get(endpoint) ?? []), n]);
     else shared.set(endpoint, [...(shared.get(endpoint) ?? []), n]);
   }

@@ -1,6 +1,6 @@
 /** The holders of jobs in PostgreSQL, and the jobs that are due. The database's own clock decides which holders are alive. */
 import { storable } from "../../kernel/storable.ts";
-import type { Due, DueReason } from "../../ports/queue/queue.ts";
+import type { Due, DueReason, HolderState } from "../../ports/queue/queue.ts";
 import type { Sql, Statement } from "./pool.ts";
 import { COLUMNS, type JobRow, NOT_AWAITED, rowsOf, rowsParameter, toJob } from "./postgres-jobs.ts";
 
@@ -80,6 +80,20 @@ const RUNNING_DUE: Statement = {
 export async function renewHolders(sql: Sql, renewals: readonly Renewal[]): Promise<void> {
   const last = new Map(renewals.map((renewal) => [storable(renewal.holder), renewal]));
   await sql(RENEW, [rowsParameter([...last.values()])]);
+}
+
+const ALIVE: Statement = {
+  name: "alive_holders",
+  text: `
+    SELECT holder, endpoint, until - ${DATABASE_NOW} AS "leftMs",
+      (SELECT count(*) FROM jobs WHERE jobs.holder = holders.holder AND state = 'IN_PROGRESS') AS jobs,
+      (SELECT caller FROM job_bindings WHERE job_bindings.holder = holders.holder) AS caller
+    FROM holders WHERE ($1::text IS NULL OR endpoint = $1) AND until > ${DATABASE_NOW}`,
+};
+
+export async function aliveHolders(sql: Sql, endpoint?: string): Promise<HolderState[]> {
+  const rows = await sql<HolderState & { caller: string | null }>(ALIVE, [endpoint ?? null]);
+  return rows.map(({ caller, ...state }) => (caller === null ? state : { ...state, caller }));
 }
 
 export async function giveGrace(sql: Sql): Promise<void> {

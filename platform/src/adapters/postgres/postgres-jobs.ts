@@ -91,6 +91,11 @@ export const migrations = [
    ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
    CREATE INDEX job_charges_of_endpoint ON job_charges (endpoint, hour);`,
   `ALTER TABLE jobs ADD COLUMN trace text;`,
+  // Workers that serve one caller only.
+  `CREATE TABLE job_bindings (
+     holder text COLLATE "C" PRIMARY KEY, endpoint text COLLATE "C" NOT NULL, caller text COLLATE "C" NOT NULL
+   );
+   CREATE INDEX job_bindings_of_endpoint ON job_bindings (endpoint);`,
 ];
 
 /**

@@ -39,7 +39,7 @@ import { readCharges } from "./postgres-charges.ts";
 import { type Begun, claimJobs } from "./postgres-claim.ts";
 import { demand } from "./postgres-demand.ts";
 import { findKnown, insertJobs, newlyQueued } from "./postgres-enqueue.ts";
-import { DATABASE_NOW, dueJobs, giveGrace, type Renewal, renewHolders, ToldRenewals } from "./postgres-holders.ts";
+import { aliveHolders, dueJobs, giveGrace, type Renewal, renewHolders, ToldRenewals } from "./postgres-holders.ts";
 import { COLUMNS, type JobRow, migrations, planSettings, toJob } from "./postgres-jobs.ts";
 import { outgoing, settle, tellers } from "./postgres-outbox.ts";
 import { PostgresOutputs } from "./postgres-outputs.ts";
@@ -192,6 +192,7 @@ export class PostgresQueue implements Queue {
       await sql("DELETE FROM job_counters WHERE endpoint = $1", [endpoint]);
       await sql("DELETE FROM job_turns WHERE endpoint = $1", [endpoint]);
       await sql("DELETE FROM holders WHERE endpoint = $1", [endpoint]);
+      await sql("DELETE FROM job_bindings WHERE endpoint = $1", [endpoint]);
     });
   }
 
@@ -224,13 +225,12 @@ export class PostgresQueue implements Queue {
     await this.#sql("DELETE FROM holders WHERE holder = $1", [holder]);
   }
 
-  async holders(endpoint?: string): Promise<HolderState[]> {
-    return this.#sql<HolderState>(
-      `SELECT holder, endpoint, until - ${DATABASE_NOW} AS "leftMs",
-         (SELECT count(*) FROM jobs WHERE jobs.holder = holders.holder AND state = 'IN_PROGRESS') AS jobs
-       FROM holders WHERE ($1::text IS NULL OR endpoint = $1) AND until > ${DATABASE_NOW}`,
-      [endpoint ?? null],
-    );
+  async unbind(holder: string): Promise<void> {
+    await this.#sql("DELETE FROM job_bindings WHERE holder = $1", [holder]);
+  }
+
+  holders(endpoint?: string): Promise<HolderState[]> {
+    return aliveHolders(this.#sql, endpoint);
   }
 
   async held(holder: string): Promise<Job[]> {

@@ -72,6 +72,51 @@ export async function nextInTurns(sql: Sql, { endpoint, limit, except }: TurnAsk
   return found.map(({ id }) => id);
 }
 
+/** The next jobs of one caller. Jobs without a caller are found through the index of all. */
+const CHOOSE_OF: Statement = {
+  name: "choose_of_caller",
+  text: `
+    SELECT id FROM (VALUES (false), (true)) AS priority (low) CROSS JOIN LATERAL (
+      SELECT id, position FROM jobs
+      WHERE ${WAITING} AND jobs.low = priority.low AND caller = $3 AND ${ALLOWED} ORDER BY position LIMIT $2
+    ) AS its ORDER BY priority.low, position LIMIT $2`,
+};
+
+const CHOOSE_OWN: Statement = {
+  name: "choose_without_caller",
+  text: `
+    SELECT id FROM jobs WHERE ${WAITING} AND caller IS NULL AND $3 = '' AND ${ALLOWED} ORDER BY low, position LIMIT $2`,
+};
+
+/** Returns the ids of the next jobs of one caller. Must run in a transaction, which holds the endpoint's turn. */
+export async function nextOf(sql: Sql, { endpoint, limit, except, caller }: TurnAsk & { caller: string }) {
+  await sql(TURN, [endpoint]);
+  const skipped = except.length > 0 ? textArray(except) : null;
+  const found = await sql<{ id: string }>(caller === "" ? CHOOSE_OWN : CHOOSE_OF, [endpoint, limit, caller, skipped]);
+  return found.map(({ id }) => id);
+}
+
+/** Locks the holder's binding until the transaction ends. */
+const BIND: Statement = {
+  name: "bind",
+  text: `
+    INSERT INTO job_bindings VALUES ($1, $2, $3) ON CONFLICT (holder) DO UPDATE SET caller = job_bindings.caller
+    RETURNING caller, xmax = 0 AS "isNew"`,
+};
+
+/** Binds a holder to a caller, unless it is bound. Returns the caller that it is bound to now. */
+export async function bindTo(
+  sql: Sql,
+  { holder, endpoint, caller }: { holder: string; endpoint: string; caller: string },
+): Promise<{ caller: string; isNew: boolean }> {
+  const [binding] = await sql<{ caller: string; isNew: boolean }>(BIND, [holder, endpoint, caller]);
+  return binding!;
+}
+
+export async function unbind(sql: Sql, holder: string): Promise<void> {
+  await sql({ name: "unbind", text: "DELETE FROM job_bindings WHERE holder = $1" }, [holder]);
+}
+
 export async function setTurn(sql: Sql, endpoint: string, last: string): Promise<void> {
   await sql(SET_TURN, [endpoint, last]);
 }

@@ -51,6 +51,8 @@ const migrations = [
      PRIMARY KEY (caller, hour, endpoint, share)
    ) WITHOUT ROWID;
    CREATE INDEX charges_of_endpoint ON charges (endpoint, hour);`,
+  // Workers that serve one caller only.
+  `CREATE TABLE bindings (holder TEXT PRIMARY KEY, endpoint TEXT NOT NULL, caller TEXT NOT NULL) WITHOUT ROWID;`,
 ];
 
 /** The caller removes these files, to which nothing refers any more, after the commit. */
@@ -82,6 +84,14 @@ function writeEntry(db: DatabaseSync, entry: Entry, freed: string[]): unknown {
       return count(db, entry);
     case "charge":
       return addCharges(db, entry.charges);
+    case "bind": {
+      const { holder, endpoint, caller } = entry.binding;
+      sql(db, "INSERT OR REPLACE INTO bindings VALUES (?, ?, ?)").run(holder, endpoint, caller);
+      return undefined;
+    }
+    case "unbind":
+      sql(db, "DELETE FROM bindings WHERE holder = ?").run(entry.holder);
+      return undefined;
     case "message": {
       const { job, url, endpoint, tries, dueAt, target } = entry.message;
       const row = [job, url, endpoint, tries, dueAt, target];
@@ -189,7 +199,9 @@ function removeEndpoint(
 ): number {
   const doomed = sql(db, "SELECT id FROM jobs WHERE endpoint = ? LIMIT ?").all(endpoint, limit) as { id: string }[];
   for (const { id } of doomed) removeJob(db, id, freed);
-  if (doomed.length < limit) sql(db, "DELETE FROM counters WHERE endpoint = ?").run(endpoint);
+  if (doomed.length >= limit) return doomed.length;
+  sql(db, "DELETE FROM counters WHERE endpoint = ?").run(endpoint);
+  sql(db, "DELETE FROM bindings WHERE endpoint = ?").run(endpoint);
   return doomed.length;
 }
 

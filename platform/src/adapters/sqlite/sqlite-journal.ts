@@ -6,7 +6,7 @@ import type { Random } from "../../kernel/random.ts";
 import { anyDisk, type Disk } from "../../ports/disk.ts";
 import { fittingChunks } from "../../ports/queue/fitting.ts";
 import { jobLifecycle, type Payload } from "../../ports/queue/job.ts";
-import type { Entry, JobRow, Journal, Stashed, StoredBody, Written } from "../../ports/queue/journal.ts";
+import type { Binding, Entry, JobRow, Journal, Stashed, StoredBody, Written } from "../../ports/queue/journal.ts";
 import { pageOf, TARGETS_IN_A_PAGE } from "../../ports/queue/outgoing.ts";
 import type {
   ChargeFilter,
@@ -240,6 +240,10 @@ export class SqliteJournal implements Journal {
   counters(endpoint: string): Record<Counter, number> {
     const row = this.#sql("SELECT completed, failed, retried FROM counters WHERE endpoint = ?").get(endpoint);
     return row ? (row as Record<Counter, number>) : { completed: 0, failed: 0, retried: 0 };
+  }
+
+  bindings(): Binding[] {
+    return this.#sql("SELECT holder, endpoint, caller FROM bindings").all() as unknown as Binding[];
   }
 
   charges(filter: ChargeFilter): Charges[] {

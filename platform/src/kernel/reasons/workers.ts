@@ -50,6 +50,11 @@ export const workerReasons = {
     remedy: NOTHING,
     text: () => "its handler asked for a fresh worker",
   }),
+  "account-change": worded({
+    means: "The worker served another account, and its public endpoint gives each account workers of its own.",
+    remedy: NOTHING,
+    text: () => "it makes way for another account, which gets a fresh worker",
+  }),
   "does-not-stop": worded({
     means: "The handler does not stop a job that the worker no longer holds.",
     remedy: "Make the handler stop when its job is cancelled.",
@@ -65,6 +70,13 @@ export const waitReasons = {
     remedy: "Wait, or raise `workers.max`.",
     text: ({ workers, max }) =>
       `${workers === 1 ? "the only worker is" : `all ${workers} workers`} busy${max === undefined ? "" : ` (max ${max})`}`,
+  }),
+  "serves-others": worded<{ workers: number }>({
+    means:
+      "Each worker serves one account, and all of them serve others now. One is replaced for this account when its turn comes.",
+    remedy: "Wait. The account that shares the endpoint can raise `workers.max`.",
+    text: ({ workers }) =>
+      `${workers === 1 ? "the only worker serves" : `all ${workers} workers serve`} other accounts; one is replaced when the turn comes`,
   }),
   "waits-for-ask": worded<{ idle: number; unknown: number }>({
     means: "A worker has no job and takes this one with its next request.",

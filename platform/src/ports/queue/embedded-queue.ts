@@ -1,6 +1,7 @@
 /** The queue of a single process. It decides in memory, and a journal makes each decision durable before anyone sees it. */
 import type { Admit } from "../../kernel/body-memory.ts";
 import { slicesOf } from "../../kernel/slices.ts";
+import { Bindings } from "./bindings.ts";
 import { DeadlineHeap } from "./deadline-heap.ts";
 import {
   changeFields,
@@ -25,20 +26,7 @@ import { fromRow, type Journal, rowReader } from "./journal.ts";
 import { LaneBook } from "./lane-book.ts";
 import { LateClaims } from "./late-claims.ts";
 import { beginAttempt, deadlineOf, KeptBodies, LiveJob, PolicyBook, snapshot } from "./live-job.ts";
-import type {
-  Ask,
-  Chunk,
-  Claimed,
-  Counts,
-  Due,
-  Enqueued,
-  JobChange,
-  JobFilter,
-  Outcome,
-  Part,
-  Queue,
-  Reading,
-} from "./queue.ts";
+import type { Ask, Chunk, Claimed, Enqueued, JobChange, Outcome, Part, Queue, Reading } from "./queue.ts";
 import { resealBodies } from "./reseal.ts";
 
 export class EmbeddedQueue implements Queue {
@@ -47,6 +35,7 @@ export class EmbeddedQueue implements Queue {
   readonly #live = new Map<string, LiveJob>();
   readonly #lanes = new LaneBook();
   readonly #holders: HolderBook;
+  readonly #bindings: Bindings;
   readonly #deadlines = new DeadlineHeap<LiveJob>(deadlineOf);
   readonly #policies = new PolicyBook();
   readonly #lateClaims: LateClaims;
@@ -64,6 +53,7 @@ export class EmbeddedQueue implements Queue {
     this.#journal = journal;
     this.outputs = journal.outputs;
     this.#holders = new HolderBook(clock);
+    this.#bindings = new Bindings(journal);
     this.#lateClaims = new LateClaims(journal);
     journal.whenFailed(() => this.#reload());
     this.#load((job) => this.#holders.giveGrace(job));
@@ -82,11 +72,14 @@ export class EmbeddedQueue implements Queue {
   }
 
   async claim(ask: Ask): Promise<Claimed[]> {
+    if (!this.#bindings.allows(ask)) return [];
     const bodies = new FittingBodies(this.#journal, ask.bytes);
     const claimed = this.#lanes.of(ask.endpoint).take(ask, (job) => bodies.add(job));
     if (claimed.length === 0) return [];
     for (const job of claimed) this.#begin(job, ask);
-    return bodies.readFor(claimed.map(snapshot), ask.admit);
+    const jobs = claimed.map(snapshot);
+    if (ask.of !== undefined) await this.#bindings.bind(ask);
+    return bodies.readFor(jobs, ask.admit);
   }
 
   async apply(changes: JobChange[]): Promise<Outcome[]> {
@@ -123,11 +116,11 @@ export class EmbeddedQueue implements Queue {
 
   chunks: Queue["chunks"] = async (...asked) => this.#journal.chunks(...asked);
 
-  async list(filter: JobFilter): Promise<{ jobs: Job[]; total: number }> {
+  list: Queue["list"] = async (filter) => {
     await this.#lateClaims.write();
     const { rows, total } = await this.#journal.list(filter);
     return { jobs: rows.map(fromRow), total };
-  }
+  };
 
   async purge(endpoint: string, until: number): Promise<string[]> {
     const purged: string[] = [];
@@ -152,6 +145,7 @@ export class EmbeddedQueue implements Queue {
       await dropJobs(this.#live.values(), endpoint, (job) => this.#drop(job));
       this.#lanes.delete(endpoint);
       this.#holders.removeEndpoint(endpoint);
+      this.#bindings.removeEndpoint(endpoint);
       await removeRows(this.#journal, endpoint);
     } finally {
       this.#removing.delete(endpoint);
@@ -165,18 +159,16 @@ export class EmbeddedQueue implements Queue {
   }
 
   renew: Queue["renew"] = async (...call) => this.#holders.renew(...call);
-
   retire: Queue["retire"] = async (holder) => this.#holders.retire(holder);
-
-  holders: Queue["holders"] = async (endpoint) => this.#holders.alive(endpoint);
-
+  unbind: Queue["unbind"] = (holder) => this.#bindings.unbind(holder);
+  holders: Queue["holders"] = async (endpoint) => this.#bindings.shownWith(this.#holders.alive(endpoint));
   held: Queue["held"] = async (holder) => this.#holders.held(holder);
 
-  async due(now: number, limit: number): Promise<Due[]> {
+  due: Queue["due"] = async (now, limit) => {
     // This is not awaited, since a lost claim only means that the job waits again.
     this.#lateClaims.write().catch(() => undefined);
     return dueJobs(this.#deadlines.due(now, limit), this.#holders.lapsed(), now, limit);
-  }
+  };
 
   async expire(now: number, limit: number): Promise<number> {
     if (!this.#journal.hasExpired(now)) return 0;
@@ -184,18 +176,15 @@ export class EmbeddedQueue implements Queue {
     return (await this.#journal.write([{ do: "expire", now, limit }]))[0] as number;
   }
 
-  async counts(endpoint: string): Promise<Counts> {
-    return { ...this.#lanes.of(endpoint).counts, ...this.#journal.counters(endpoint) };
-  }
+  counts: Queue["counts"] = async (endpoint) => ({
+    ...this.#lanes.of(endpoint).counts,
+    ...this.#journal.counters(endpoint),
+  });
 
   callers: Queue["callers"] = async (endpoint) => this.#lanes.of(endpoint).callers();
-
   charges: Queue["charges"] = async (filter) => this.#journal.charges(filter);
-
   demand: Queue["demand"] = async (most) => this.#lanes.demand(most);
-
   tellers: Queue["tellers"] = async (now) => this.#journal.tellers(now);
-
   outgoing: Queue["outgoing"] = async (ask) => this.#journal.outgoing(ask);
 
   async settle(job: string, url: string, next: { tries: number; dueAt: number } | "done"): Promise<void> {
@@ -346,6 +335,7 @@ export class EmbeddedQueue implements Queue {
     this.#newKeys.clear();
     this.#lateClaims.clear();
     this.#bodies.clear();
+    this.#bindings.load();
     this.#load();
   }
 

@@ -57,10 +57,19 @@ export type Entry =
   | { do: "removeEndpoint"; endpoint: string; limit: number }
   | { do: "count"; endpoint: string; count: Partial<Record<Counter, number>> }
   | { do: "charge"; charges: Charges }
+  | { do: "bind"; binding: Binding }
+  | { do: "unbind"; holder: string }
   | { do: "message"; message: Outgoing }
   | { do: "settle"; job: string; url: string; next: { tries: number; dueAt: number } | "done" }
   | { do: "chunks"; chunks: Chunk[] }
   | { do: "expire"; now: number; limit: number };
+
+/** Which caller a worker boot works for, and for no other. */
+export interface Binding {
+  holder: string;
+  endpoint: string;
+  caller: string;
+}
 
 /** A body that exists, but may not have been read yet. */
 export interface StoredBody {
@@ -106,6 +115,7 @@ export interface Journal {
   chunks(id: string, after: ChunkPlace, limit: number, bytes?: number): Chunk[];
   counters(endpoint: string): Record<Counter, number>;
   charges(filter: ChargeFilter): Charges[];
+  bindings(): Binding[];
   tellers(now: number): string[];
   outgoing(ask: OutgoingAsk): OutgoingPage;
   /** Whether an `expire` entry would find anything, so that a quiet queue writes nothing. */

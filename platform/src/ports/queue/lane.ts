@@ -31,8 +31,9 @@ export class Lane {
     this.#turns = [line, ...this.#turns.filter((other) => other !== line)];
   }
 
-  next(inTurns: boolean): LiveJob | undefined {
-    const job = this.#lines && !inTurns ? this.#oldest() : (shifted(this.#own) ?? this.#ofNextCaller());
+  /** `of` names one caller; an empty text means jobs without one. */
+  next(inTurns: boolean, of?: string): LiveJob | undefined {
+    const job = of === undefined ? this.#ofAny(inTurns) : shifted(of === "" ? this.#own : this.#lines?.get(of));
     if (job) job.lane = "out";
     return job;
   }
@@ -57,6 +58,10 @@ export class Lane {
   /** Forgets the entries at the front whose jobs moved on. */
   trim(): void {
     while (this.#own.first && !isWaiting(this.#own.first)) this.#own.shift();
+  }
+
+  #ofAny(inTurns: boolean): LiveJob | undefined {
+    return this.#lines && !inTurns ? this.#oldest() : (shifted(this.#own) ?? this.#ofNextCaller());
   }
 
   #ofNextCaller(): LiveJob | undefined {
@@ -98,7 +103,8 @@ export class Lane {
 }
 
 /** Skips entries of jobs that have moved on. */
-function shifted(line: Line): LiveJob | undefined {
+function shifted(line: Line | undefined): LiveJob | undefined {
+  if (!line) return undefined;
   for (let job = line.shift(); job; job = line.shift()) if (isWaiting(job)) return job;
   return undefined;
 }

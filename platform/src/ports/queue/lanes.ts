@@ -6,7 +6,7 @@ import type { Ask, CallerCounts } from "./queue.ts";
 
 type Counted = Pick<Job, "state" | "policy" | "caller">;
 
-type Taking = Pick<Ask, "limit" | "except" | "inTurns">;
+type Taking = Pick<Ask, "limit" | "except" | "inTurns" | "of">;
 
 export class Lanes {
   /** The endpoint's name, which all its jobs share. The name in a request may be part of a longer text, and would keep that in memory. */
@@ -26,12 +26,12 @@ export class Lanes {
   }
 
   /** Takes the next waiting jobs, without those in `except`, up to the first that does not fit. */
-  take({ limit, except = [], inTurns = false }: Taking, fits: (job: LiveJob) => boolean): LiveJob[] {
+  take({ limit, except = [], inTurns = false, of }: Taking, fits: (job: LiveJob) => boolean): LiveJob[] {
     const taken: LiveJob[] = [];
     const left: LiveJob[] = [];
     try {
       while (taken.length < limit) {
-        const job = this.#normal.next(inTurns) ?? this.#low.next(inTurns);
+        const job = this.#normal.next(inTurns, of) ?? this.#low.next(inTurns, of);
         if (!job) break;
         if (except.length > 0 && except.includes(job.id)) left.push(job);
         else {

@@ -3,6 +3,7 @@ import { type Admit, UNCOUNTED_BYTES } from "../../kernel/body-memory.ts";
 import { fittingChunks } from "./fitting.ts";
 import { jobLifecycle, type Payload } from "./job.ts";
 import {
+  type Binding,
   type Entry,
   fromRow,
   type JobRow,
@@ -53,6 +54,7 @@ export class MemoryJournal implements Journal {
   readonly #outgoing = new Map<string, Outgoing>();
   readonly #chunks = new Map<string, Chunk[]>();
   readonly #charges: Charges[] = [];
+  readonly #bindings = new Map<string, Binding>();
   readonly #outputs = new Map<string, Uint8Array>();
   #staged = 0;
   readonly outputs: LargeOutputs = {
@@ -158,6 +160,10 @@ export class MemoryJournal implements Journal {
     return this.#counters.get(endpoint) ?? { completed: 0, failed: 0, retried: 0 };
   }
 
+  bindings(): Binding[] {
+    return [...this.#bindings.values()];
+  }
+
   charges({ caller, endpoints, from, to }: ChargeFilter): Charges[] {
     return this.#charges
       .filter((one) => caller === undefined || one.caller === caller)
@@ -215,11 +221,17 @@ export class MemoryJournal implements Journal {
       case "removeEndpoint":
         for (const { row } of this.#jobs.values()) if (row.endpoint === entry.endpoint) this.#remove(row.id);
         this.#counters.delete(entry.endpoint);
+        for (const { holder, endpoint } of this.bindings())
+          if (endpoint === entry.endpoint) this.#bindings.delete(holder);
         return 0;
       case "count":
         return this.#counters.set(entry.endpoint, added(this.counters(entry.endpoint), entry.count));
       case "charge":
         return this.#charge(entry.charges);
+      case "bind":
+        return this.#bindings.set(entry.binding.holder, entry.binding);
+      case "unbind":
+        return this.#bindings.delete(entry.holder);
       case "message":
         return this.#outgoing.set(outgoingKey(entry.message.job, entry.message.url), entry.message);
       case "settle":

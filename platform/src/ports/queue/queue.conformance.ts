@@ -99,6 +99,7 @@ function enqueueCases(open: OpenQueue): void {
       opened.queue.renew(odd, odd, 1),
       opened.queue.held(odd),
       opened.queue.retire(odd),
+      opened.queue.unbind(odd),
       opened.queue.chunks(odd, { attempt: 0, sequence: 0 }, 1),
     ];
     await enqueue(opened.queue, "j1");

@@ -59,6 +59,11 @@ export interface Ask {
    * the endpoint was shared. Without this, callers make no difference.
    */
   inTurns?: boolean;
+  /**
+   * Only jobs of this caller; an empty text means those without one. With its first job the holder is bound to the caller, and gets nothing
+   * of others from then on. The binding is durable before this resolves, unlike the claim. It outlives `retire`.
+   */
+  of?: string;
   /** Asked before bodies are loaded that are long together. If it refuses, the jobs come without bodies, and the caller hands them back. */
   admit?: Admit;
   /** Called if this claim left nothing behind for anybody. A queue that claims without a round trip need not call it. */
@@ -91,6 +96,8 @@ export interface HolderState {
   jobs: number;
   /** How much longer it counts as alive, unless it is renewed. */
   leftMs: number;
+  /** The caller that it is bound to, if any. See `Ask.of`. */
+  caller?: string;
 }
 
 /** What a running or waiting job has run out of. */
@@ -204,6 +211,8 @@ export interface Holders {
   renew(holder: string, endpoint: string, forMs: number): Promise<void>;
   /** Says that the boot has ended. Its jobs are due at once. */
   retire(holder: string): Promise<void>;
+  /** Says that nothing of the boot is left and its name is never used again, so its binding is forgotten. */
+  unbind(holder: string): Promise<void>;
   /** Returns the boots that are alive, of one endpoint or of all. */
   holders(endpoint?: string): Promise<HolderState[]>;
   /** Returns the jobs that this boot has now. */

@@ -130,6 +130,95 @@ export function turnsConformance(open: OpenQueue): void {
     });
   });
 
+  describe("holders of one caller", () => {
+    const bound = async (queue: Queue) => {
+      const holders = await queue.holders(ENDPOINT);
+      return Object.fromEntries(holders.map(({ holder, caller }) => [holder, caller]));
+    };
+    const enqueueBoth = (queue: Queue) =>
+      queue.enqueue([of("a", "a0"), of("b", "b0"), of("a", "a1"), low("b", "low"), of("b", "b1"), newJob("own")]);
+
+    test("get jobs of that caller only, normal priority first", async () => {
+      await using opened = await open();
+      await enqueueBoth(opened.queue);
+      expect(await claimIds(opened.queue, { holder: "w1", of: "b", limit: 9 })).toEqual(["b0", "b1", "low"]);
+      expect(await claimIds(opened.queue, { holder: "w2", of: "a", limit: 1 })).toEqual(["a0"]);
+      expect(await claimIds(opened.queue, { holder: "w3", of: "", limit: 9 })).toEqual(["own"]);
+    });
+
+    test("are bound by their first job, whatever they ask for later", async () => {
+      await using opened = await open();
+      const { queue } = opened;
+      await enqueueBoth(queue);
+      await queue.renew("w1", ENDPOINT, 60_000);
+      expect(await bound(queue)).toEqual({ w1: undefined });
+      expect(await claimIds(queue, { holder: "w1", of: "nobody" })).toEqual([]);
+      expect(await bound(queue)).toEqual({ w1: undefined });
+      expect(await claimIds(queue, { holder: "w1", of: "a", limit: 1 })).toEqual(["a0"]);
+      expect(await bound(queue)).toEqual({ w1: "a" });
+      await apply(queue, finish("a0"));
+      for (const caller of ["b", ""]) expect(await claimIds(queue, { holder: "w1", of: caller })).toEqual([]);
+      expect(await claimIds(queue, { holder: "w1", of: "a" })).toEqual(["a1"]);
+    });
+
+    test("of two claims at once for two callers, one binds and the other gets nothing", async () => {
+      await using opened = await open();
+      await enqueueBoth(opened.queue);
+      const both = await Promise.all(["a", "b"].map((caller) => claimIds(opened.queue, { of: caller })));
+      expect(both.filter((ids) => ids.length > 0)).toHaveLength(1);
+    });
+
+    test("except what they must not get: then nothing binds them", async () => {
+      await using opened = await open();
+      const { queue } = opened;
+      await queue.enqueue([of("a", "a0"), of("b", "b0")]);
+      expect(await claimIds(queue, { of: "a", except: ["a0"] })).toEqual([]);
+      expect(await claimIds(queue, { of: "b" })).toEqual(["b0"]);
+    });
+
+    test("stay bound when they are retired, until nothing of them is left", async () => {
+      await using opened = await open();
+      const { queue } = opened;
+      await enqueueBoth(queue);
+      await claimIds(queue, { of: "a", limit: 1 });
+      await queue.retire("w1");
+      await queue.renew("w1", ENDPOINT, 60_000);
+      expect(await bound(queue)).toEqual({ w1: "a" });
+      expect(await claimIds(queue, { of: "b" })).toEqual([]);
+      await queue.unbind("w1");
+      await queue.unbind("nobody");
+      expect(await claimIds(queue, { of: "b", limit: 1 })).toEqual(["b0"]);
+    });
+
+    test("are unbound with the removal of the endpoint", async () => {
+      await using opened = await open();
+      await enqueueBoth(opened.queue);
+      await claimIds(opened.queue, { of: "a", limit: 1 });
+      await opened.queue.removeEndpoint(ENDPOINT);
+      await opened.queue.enqueue([of("b", "b9")]);
+      expect(await claimIds(opened.queue, { of: "b" })).toEqual(["b9"]);
+    });
+
+    test("stay bound after a restart, even if it lost the claim", async ({ skip }) => {
+      await using opened = await open();
+      if (typeof opened.reopen !== "function") return skip(opened.reopen.cannot);
+      await enqueueBoth(opened.queue);
+      await claimIds(opened.queue, { of: "a", limit: 1 });
+      const queue = await opened.reopen();
+      expect(await claimIds(queue, { of: "b" })).toEqual([]);
+    });
+
+    test("are bound for all nodes", async ({ skip }) => {
+      await using opened = await open();
+      if (typeof opened.another !== "function") return skip(opened.another.cannot);
+      await using second = await opened.another();
+      await enqueueBoth(opened.queue);
+      await claimIds(opened.queue, { of: "a", limit: 1 });
+      expect(await claimIds(second, { of: "b" })).toEqual([]);
+      expect(await claimIds(second, { of: "a" })).toEqual(["a1"]);
+    });
+  });
+
   describe("callers", () => {
     test("are counted while their jobs wait or run", async () => {
       await using opened = await open();

@@ -37,6 +37,7 @@ const whole: Required<KeptEndpoint> = {
   claimsName: true,
   createdBy: "k",
   sharedAs: "a-model",
+  apartSince: 1,
 };
 
 flatConformance("endpoints", {
@@ -48,6 +49,7 @@ flatConformance("endpoints", {
     release: whole.release,
     createdBy: whole.createdBy,
     sharedAs: whole.sharedAs,
+    apartSince: whole.apartSince,
     claimsName: whole.claimsName,
   }),
 });

@@ -22,6 +22,7 @@ export const endpointDialect = flatDialect<KeptEndpoint, EndpointTerms>(Endpoint
     release: "the version of the record, which nobody gives",
     createdBy: "the key by which it was made, which limits on that ask for",
     sharedAs: "the name of its public endpoint, which has operations of its own",
+    apartSince: "a rule of its public endpoint, which has operations of its own",
   },
   odd: {
     templateId: {

@@ -289,6 +289,8 @@ export type KeptEndpoint = (EndpointConfig & Claiming) & {
   createdBy?: string | null;
   /** The name of the public endpoint that it is, if it is shared. */
   sharedAs?: string;
+  /** Since when each of its workers serves one account only, if its public endpoint wants that. */
+  apartSince?: number;
 };
 
 export const endpoints: Kept<KeptEndpoint> = {

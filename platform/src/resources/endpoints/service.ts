@@ -53,7 +53,7 @@ export class EndpointService {
   readonly #refusesImage: RefusesImage;
 
   readonly #types = new Map<string, EndpointType>();
-  readonly #shared = new Set<string>();
+  readonly #shared = new Map<string, number | undefined>();
 
   constructor(
     parts: RecordParts & {
@@ -274,7 +274,7 @@ export class EndpointService {
       this.#remembered.set(id, item);
       this.#types.set(id, item.doc.type);
       if (item.doc.sharedAs === undefined) this.#shared.delete(id);
-      else this.#shared.add(id);
+      else this.#shared.set(id, item.doc.apartSince);
     }
     return item;
   }
@@ -283,6 +283,11 @@ export class EndpointService {
   isShared(id: string): boolean {
     if (!this.#remembered.get(id)) this.find(id).catch(() => undefined);
     return this.#shared.has(id);
+  }
+
+  /** Since when each of its workers serves one account only; undefined if they serve all. */
+  apartSince(id: string): number | undefined {
+    return this.#shared.get(id);
   }
 
   /** Answers without waiting once the type was read: it never changes, and ids are never reused. */

@@ -65,6 +65,12 @@ export const PublicEndpoint = resource("PublicEndpoint", {
       closed(priceFields, { default: {}, description: "What callers pay. Jobs keep the price that they began with." }),
     ),
     limits: t.Optional(closed(limitFields, { default: {}, description: "What each calling account may do." })),
+    workerPerAccount: t.Optional(
+      t.Boolean({
+        default: false,
+        description: "Whether a worker serves one account only. It is replaced before another account's jobs run.",
+      }),
+    ),
   },
   shown: {
     title: t.String({ maxLength: 191 }),
@@ -81,6 +87,7 @@ export const PublicEndpoint = resource("PublicEndpoint", {
       requestsPerMinute: t.Integer({ minimum: 0 }),
       jobsAtOnce: t.Integer({ minimum: 0 }),
     }),
+    workerPerAccount: t.Boolean(),
     endpointId: t.Optional(t.String({ description: "The endpoint behind it. Shown to its own account only." })),
   },
   once: { endpointId: t.String({ minLength: 1, maxLength: 64, description: "The endpoint to share." }) },

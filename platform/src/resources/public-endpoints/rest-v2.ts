@@ -40,6 +40,7 @@ function shownTo(
 ): PublicEndpoint {
   const own = owner === account;
   const { accounts, endpointId, ...open } = doc;
-  const record = { id, own, requestUrl: `${url}/v2/${id}`, createdAt: timestamp(createdAt), ...open };
-  return recordFrom(PublicEndpoint, own ? { ...record, accounts, endpointId } : record);
+  const record = { id, own, requestUrl: `${url}/v2/${id}`, createdAt: timestamp(createdAt) };
+  const shown = { ...record, ...open, workerPerAccount: open.workerPerAccount ?? false };
+  return recordFrom(PublicEndpoint, own ? { ...shown, accounts, endpointId } : shown);
 }

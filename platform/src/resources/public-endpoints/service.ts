@@ -11,7 +11,7 @@ import { resourceWords } from "../../kernel/resource-words.ts";
 import type { Static } from "../../kernel/schema.ts";
 import type { Fare } from "../../ports/queue/job.ts";
 import { Collection, type Item, type RecordParts } from "../../ports/store/collection.ts";
-import { type Store, WriteRefused } from "../../ports/store/store.ts";
+import { type Store, type Write, WriteRefused } from "../../ports/store/store.ts";
 import { endpoints, type KeptEndpoint } from "../endpoints/model.ts";
 import { type EndpointItem, type EndpointService, mayUse } from "../endpoints/service.ts";
 import {
@@ -86,6 +86,7 @@ export class PublicEndpointService {
     if (await this.#shared.get(name)) throw nameTaken(name);
     const endpoint = await this.#endpoints.own(caller, endpointId);
     refuseKind(endpoint);
+    const now = this.#clock.now();
     const doc: KeptPublicEndpoint = {
       ...unsaidOf(PublicEndpoint),
       ...said,
@@ -93,11 +94,11 @@ export class PublicEndpointService {
       price: { ...noPrice, ...price },
       limits: { ...noLimits, ...limits },
     };
-    const record = { id: name, account: caller.account, createdAt: this.#clock.now() };
+    const record = { id: name, account: caller.account, createdAt: now };
     try {
       await this.#store.commit([
         this.#shared.inserting({ ...record, doc }),
-        this.#records.patching(endpoint, { sharedAs: name }),
+        this.#records.patching(endpoint, { sharedAs: name, ...(doc.workerPerAccount && { apartSince: now }) }),
       ]);
     } catch (error) {
       if (!(error instanceof WriteRefused)) throw error;
@@ -109,9 +110,10 @@ export class PublicEndpointService {
   }
 
   async update(caller: Caller, name: string, change: Change): Promise<PublicEndpointItem> {
-    const changed = await this.#shared.changeOwned(caller, name, ({ doc }) => {
+    const changed = await this.#shared.changeOwned(caller, name, async ({ doc }) => {
       const { price, limits, ...said } = change;
       return {
+        also: await this.#apart(doc, change.workerPerAccount),
         set: {
           ...said,
           ...(price && { price: { ...doc.price, ...price } }),
@@ -119,8 +121,19 @@ export class PublicEndpointService {
         },
       };
     });
-    this.#remembered.delete(name);
+    this.#changed(name, changed.doc.endpointId);
     return changed;
+  }
+
+  /** Tells the endpoint from when on its workers serve one account each. Those that are older are replaced. */
+  async #apart({ endpointId, workerPerAccount }: KeptPublicEndpoint, asked = workerPerAccount): Promise<Write[]> {
+    const endpoint = asked === workerPerAccount ? undefined : await this.#records.get(endpointId);
+    if (!endpoint) return [];
+    return [
+      asked
+        ? this.#records.patching(endpoint, { apartSince: this.#clock.now() })
+        : this.#records.patching(endpoint, {}, ["apartSince"]),
+    ];
   }
 
   async remove(caller: Caller, name: string): Promise<void> {
@@ -128,7 +141,7 @@ export class PublicEndpointService {
     await this.#shared.changeOwned(caller, name, async ({ doc }) => {
       endpointId = doc.endpointId;
       const endpoint = await this.#records.get(endpointId);
-      return { remove: true, also: endpoint ? [this.#records.patching(endpoint, {}, ["sharedAs"])] : [] };
+      return { remove: true, also: endpoint ? [this.#records.patching(endpoint, {}, ["sharedAs", "apartSince"])] : [] };
     });
     this.#changed(name, endpointId);
   }

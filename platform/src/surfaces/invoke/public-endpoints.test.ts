@@ -43,6 +43,7 @@ describe("sharing", () => {
       ...{ id: "a-model", name: "a-model", title: "A model", description: "", everyone: false },
       price: { perRequest: 0.5, perSecond: 0, perMillionInputTokens: 0, perMillionOutputTokens: 0 },
       limits: { requestsPerMinute: 0, jobsAtOnce: 3 },
+      workerPerAccount: false,
       requestUrl: "https://millrace.test/v2/a-model",
       createdAt: expect.any(String),
     };

@@ -146,11 +146,11 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
    * The worker gets no more work at once, before its drain is recorded, because it may ask again immediately. A worker that was started by
    * hand continues.
    */
-  tired(call: WorkerCall): void {
+  tired(call: WorkerCall, why: Reason): void {
     const id = workerOf(call.worker);
     const { desk, records } = this.#parts;
     if (records.instances.isRemembered(id)) this.#background(desk.drain(call).then(() => {}));
-    this.#background(this.#planner.drain(id, because("refresh-asked")));
+    this.#background(this.#planner.drain(id, why));
   }
 
   stuck({ worker }: WorkerCall): void {

@@ -349,16 +349,16 @@ export class WorkerHand implements Hand<KeptWorker> {
     await compute.remove(worker.id);
     await workerLog.ended(worker);
     await desk.ended(callOf(worker), how, orderly);
-    const { keyId } = (await this.#find(worker.id))?.doc ?? worker.doc;
-    if (keyId !== null) await keys.revoke(keyId);
+    const { doc: kept } = (await this.#find(worker.id)) ?? worker;
+    if (kept.keyId !== null) await keys.revoke(kept.keyId);
+    await desk.gone(callOf(worker));
     this.forget(worker.id);
   }
 
   forget(id: string): void {
-    this.#keeper.forget(id);
     this.#parts.starter.giveUp(id);
     this.#givenUp.delete(id);
-    for (const known of [this.#booter.times, this.#freezer, this.#patience, this.#calm]) known.forget(id);
+    for (const known of [this.#keeper, this.#booter.times, this.#freezer, this.#patience, this.#calm]) known.forget(id);
   }
 
   async removed({ id, owner }: Instance): Promise<void> {
