@@ -14,11 +14,13 @@ export interface Origin {
 }
 
 export function resultOf(value: unknown, always: { refresh: boolean }, origin: Origin): Result {
-  if (!isPlainObject(value)) return written({ output: value }, always.refresh, origin);
+  // Most outputs have neither key, and need no copy without them.
+  if (!isPlainObject(value) || !("error" in value || "refresh_worker" in value))
+    return written({ output: value }, always.refresh, origin);
   const { error, refresh_worker: wanted, ...rest } = value;
   const refresh = always.refresh || Boolean(wanted);
   if (error) return written({ ...(isEmpty(rest) ? {} : { output: rest }), error }, refresh, origin);
-  return written("error" in value || "refresh_worker" in value ? { output: rest } : { output: value }, refresh, origin);
+  return written({ output: rest }, refresh, origin);
 }
 
 /** The error is JSON text in a string, in the shape that clients of this API decode. */
