@@ -4,28 +4,18 @@ import type { Engine } from "../jobs/engine.ts";
 import { named } from "../kernel/failed.ts";
 import { loadValidation } from "../kernel/validate.ts";
 import type { Machines } from "../machines/machines.ts";
-import { podLogs } from "../resources/pods/logs.ts";
 import type { Shells } from "../resources/shells.ts";
-import { VolumeCare } from "../resources/volumes/care.ts";
-import { VolumeCounts } from "../resources/volumes/counts.ts";
-import type { VolumeUpkeep } from "../resources/volumes/service.ts";
 import { closeServer, type HttpServer } from "../surfaces/http/server.ts";
 import type { Metrics } from "../surfaces/metrics/metrics.ts";
 import type { SshListener } from "../surfaces/ssh/listener.ts";
 import type { LinkListener } from "../surfaces/worker-link/link-listener.ts";
 import { openAccess } from "./access.ts";
 import type { AppParts, AppSettings } from "./app-parts.ts";
-import { type Bells, makeBells } from "./bells.ts";
-import { openFront } from "./front.ts";
-import { type Ground, groundOf } from "./ground.ts";
 import { openHistory } from "./history.ts";
-import { openJobs } from "./jobs.ts";
-import { openKeeping } from "./keeping.ts";
+import { openInside } from "./inside.ts";
 import { openMetrics } from "./metrics.ts";
-import { openRoll, type Roll } from "./roll.ts";
-import { type Around, type Books, openServices, type Services } from "./services.ts";
+import type { Books, Services } from "./services.ts";
 import { openSurfaces } from "./surfaces.ts";
-import { openUpkeep } from "./upkeep.ts";
 
 export type { AppParts, AppSettings } from "./app-parts.ts";
 
@@ -53,17 +43,8 @@ export interface App extends AsyncDisposable {
 export async function createApp(parts: AppParts, books: Books, settings: AppSettings): Promise<App> {
   // This is done now, so that the first request does not wait for it.
   loadValidation();
-  const ground = groundOf(parts, settings);
-  const bells = makeBells();
-  const roll = openRoll(ground, books, bells);
-  const ofVolumes = volumeParts(ground, books, roll);
-  const volumeCare = new VolumeCare(ofVolumes);
-  const volumeCounts = new VolumeCounts(ofVolumes);
-  const services = await openServices(books, around(ground, bells, roll, volumeCare));
-  const front = openFront(ground, services);
-  const jobs = openJobs(ground, services, bells, roll, front);
-  const keeping = openKeeping(ground, services, bells, roll, jobs);
-  const upkeep = openUpkeep(ground, services, jobs, keeping);
+  const inside = await openInside(parts, books, settings);
+  const { ground, roll, services, front, jobs, keeping, volumeCare, volumeCounts, upkeep } = inside;
   const access = openAccess(ground, services, roll, jobs, keeping, front);
   const { recorder, history } = openHistory(ground, services, jobs, keeping, access, roll);
   const metrics = openMetrics(ground, services, roll, jobs, keeping, access, front);
@@ -109,26 +90,5 @@ export async function createApp(parts: AppParts, books: Books, settings: AppSett
       await front.authenticator[Symbol.asyncDispose]();
       await front.large[Symbol.asyncDispose]();
     },
-  };
-}
-
-/** What the duties need that care for the volumes of this node's machines. */
-const volumeParts = (ground: Ground, { volumeRecords, instanceRecords }: Books, { own }: Roll) => ({
-  ...ground,
-  machines: own,
-  mountedBy: (volume: string) => instanceRecords.mounting(volume),
-  records: volumeRecords,
-});
-
-/** What the services get from a server and report to it. */
-function around(ground: Ground, bells: Bells, roll: Roll, volumeUpkeep: VolumeUpkeep): Around {
-  return {
-    machines: roll.machinesThere,
-    runsPods: roll.isKept,
-    refusesImage: ground.refusesImage ?? (async () => undefined),
-    readPodLog: podLogs(ground.logs, roll.otherLogs),
-    volumeUpkeep,
-    endpointChanged: bells.changed.ring,
-    podChanged: (instance) => (instance ? bells.toDo.ring(instance) : bells.freed.ring()),
   };
 }

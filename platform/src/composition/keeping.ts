@@ -31,7 +31,7 @@ export function openKeeping(ground: Ground, services: Services, bells: Bells, ro
   const workers = new WorkerTrade({
     ...given,
     ...ofWorkers,
-    endpoint: (id) => jobs.book.find(id),
+    endpoint: (id, release) => jobs.book.find(id, release),
     changed: bells.lacking.ring,
   });
   const portUses = new PortUses(clock);

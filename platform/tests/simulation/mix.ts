@@ -84,12 +84,14 @@ export const quiet: Pick<Mix, "flush" | "crashAfterAnswer" | "messages" | "flush
   flushMs: 2,
 };
 
-export type MixChange = { [Part in keyof Mix]?: Mix[Part] extends number ? number : Partial<Mix[Part]> };
+export type MixChange = ChangeOf<Mix>;
+
+export type ChangeOf<M> = { [Part in keyof M]?: M[Part] extends object ? Partial<M[Part]> : M[Part] };
 
 /** A mix with some values changed. */
-export function changed(mix: Mix, change: MixChange): Mix {
+export function changed<M extends object>(mix: M, change: ChangeOf<M>): M {
   const parts = Object.entries(change).map(([part, value]) => {
-    const old = mix[part as keyof Mix];
+    const old = mix[part as keyof M];
     return [part, typeof old === "object" ? { ...old, ...(value as object) } : value];
   });
   return { ...mix, ...Object.fromEntries(parts) };

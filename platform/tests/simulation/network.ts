@@ -1,38 +1,18 @@
-/** The network and its processes: messages are delayed, lost and doubled; processes pause and die. */
+/** The network between processes and the server: messages are delayed, lost and doubled. */
 import { isProblem, type Problem } from "../../src/kernel/problem.ts";
+import { Life } from "./life.ts";
 import type { Server } from "./server.ts";
 import type { World } from "./world.ts";
 
-/** A client or a worker. Events reach it only while it is awake, and never once it is dead. */
-export class Process {
+/** A client or a worker. */
+export class Process extends Life {
   readonly name: string;
   readonly world: World;
-  isDead = false;
-  #asleepUntil = 0;
 
   constructor(world: World, name: string) {
+    super(world.timeline);
     this.world = world;
     this.name = name;
-  }
-
-  pause(ms: number): void {
-    this.#asleepUntil = Math.max(this.#asleepUntil, this.world.timeline.elapsed + ms);
-  }
-
-  kill(): void {
-    this.isDead = true;
-  }
-
-  sleep(ms: number): Promise<void> {
-    return new Promise((resolve) => this.world.timeline.after(ms, () => this.reach(resolve)));
-  }
-
-  /** Delivers an event as soon as the process is awake. */
-  reach(happen: () => void): void {
-    if (this.isDead) return;
-    const leftMs = this.#asleepUntil - this.world.timeline.elapsed;
-    if (leftMs > 0) this.world.timeline.after(leftMs, () => this.reach(happen));
-    else happen();
   }
 }
 

@@ -247,6 +247,9 @@ export class FakeCompute implements Compute {
     const reason = this.#refusal?.(spec.image, spec) ?? missing();
     if (reason !== undefined) throw new StartRefused(reason);
     if (this.startMs > 0) await new Promise<void>((resolve) => this.#clock.after(this.startMs, resolve));
+    const meanwhile = this.#instances.get(id);
+    // The server's next process has started it while this start was slow.
+    if (meanwhile && meanwhile !== before) return meanwhile.view();
     if (this.#isCluster && this.queue.view(id)?.state !== "pending") throw new StartRefused("nobody wants it any more");
     this.#boxes.check(spec);
     this.ports.check(spec);

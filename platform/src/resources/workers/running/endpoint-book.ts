@@ -23,8 +23,10 @@ export class EndpointBook {
     this.#clock = parts.clock;
   }
 
-  async find(id: string): Promise<Item<KeptEndpoint> | undefined> {
-    return this.#known.get(id) ?? this.learn(id);
+  /** With a release, the endpoint is read again if the one in memory is older. */
+  async find(id: string, release = 0): Promise<Item<KeptEndpoint> | undefined> {
+    const known = this.#known.get(id);
+    return known && known.doc.release >= release ? known : this.learn(id);
   }
 
   /** The endpoint, if it is in memory. */

@@ -208,12 +208,13 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
     await this.#planner.catchUp();
     // This comes first, so that the plan knows what hinders workers now.
     await this.#parts.house.looked();
+    // Every node boots its own workers, so it needs the endpoints even if it does not plan.
+    await this.#book.refresh();
     if (!(await this.#isMine(now))) {
       this.#rounds.drop();
       return void (await this.#parts.machines.roll());
     }
     const survey = await this.#planner.survey();
-    await this.#book.refresh();
     this.#attention.forgetOld();
     this.#rounds.sweep(this.#book.needed(survey), survey);
     await this.#planRound();

@@ -15,7 +15,7 @@ export interface WorkerHandParts extends BooterParts, Pick<RotationParts, "balan
   desk: WorkerDesk;
   log: Log;
   failed: Failed;
-  endpoint: (id: string) => Promise<Item<KeptEndpoint> | undefined>;
+  endpoint: (id: string, release?: number) => Promise<Item<KeptEndpoint> | undefined>;
   warmUps: FleetWarmUps;
   /** Called when something happened to a worker of this endpoint, which may need another one. */
   changed: (endpoint: string) => void;

@@ -221,7 +221,7 @@ export class WorkerHand implements Hand<KeptWorker> {
   }
 
   async #boot(worker: WorkerItem): Promise<void> {
-    const endpoint = await this.#parts.endpoint(worker.doc.owner);
+    const endpoint = await this.#parts.endpoint(worker.doc.owner, worker.doc.release);
     // The worker belongs to an older release or to no endpoint any more, so the plan ends it.
     if (endpoint?.doc.release !== worker.doc.release) return;
     try {

@@ -55,6 +55,19 @@ test("a job that comes to the node that does not plan starts a worker all the sa
   expect((await worker!.take())?.id).toBe(job);
 });
 
+test("a node that does not plan boots the new release of an endpoint", async () => {
+  await using nodes = await twoNodes({ workers: { min: 4, max: 4 } });
+  await nodes.pass(3);
+  await busyAll(nodes.first, nodes.second);
+  const before = [...nodes.first.running(), ...nodes.second.running()].map(({ id }) => id);
+  await nodes.first.change({ env: { GREETING: "hello" } });
+  await nodes.pass(10);
+  for (const node of [nodes.first, nodes.second]) {
+    expect(node.running().map(({ env }) => env.GREETING)).toEqual(["hello", "hello"]);
+    expect(node.running().some(({ id }) => before.includes(id))).toBe(false);
+  }
+});
+
 test("what another node's worker is doing is known: it ends when it is idle there", async () => {
   await using nodes = await twoNodes({
     workers: { max: 4, idleTimeout: 2 },

@@ -1,0 +1,52 @@
+/** The inside of a server: everything between its ports and the ways into it, created in the order of their dependencies. */
+import { podLogs } from "../resources/pods/logs.ts";
+import { VolumeCare } from "../resources/volumes/care.ts";
+import { VolumeCounts } from "../resources/volumes/counts.ts";
+import type { VolumeUpkeep } from "../resources/volumes/service.ts";
+import type { AppParts, AppSettings } from "./app-parts.ts";
+import { type Bells, makeBells } from "./bells.ts";
+import { openFront } from "./front.ts";
+import { type Ground, groundOf } from "./ground.ts";
+import { openJobs } from "./jobs.ts";
+import { openKeeping } from "./keeping.ts";
+import { openRoll, type Roll } from "./roll.ts";
+import { type Around, type Books, openServices } from "./services.ts";
+import { openUpkeep } from "./upkeep.ts";
+
+export type Inside = Awaited<ReturnType<typeof openInside>>;
+
+export async function openInside(parts: AppParts, books: Books, settings: AppSettings) {
+  const ground = groundOf(parts, settings);
+  const bells = makeBells();
+  const roll = openRoll(ground, books, bells);
+  const ofVolumes = volumeParts(ground, books, roll);
+  const volumeCare = new VolumeCare(ofVolumes);
+  const volumeCounts = new VolumeCounts(ofVolumes);
+  const services = await openServices(books, around(ground, bells, roll, volumeCare));
+  const front = openFront(ground, services);
+  const jobs = openJobs(ground, services, bells, roll, front);
+  const keeping = openKeeping(ground, services, bells, roll, jobs);
+  const upkeep = openUpkeep(ground, services, jobs, keeping);
+  return { ground, roll, volumeCare, volumeCounts, services, front, jobs, keeping, upkeep };
+}
+
+/** What the duties need that care for the volumes of this node's machines. */
+const volumeParts = (ground: Ground, { volumeRecords, instanceRecords }: Books, { own }: Roll) => ({
+  ...ground,
+  machines: own,
+  mountedBy: (volume: string) => instanceRecords.mounting(volume),
+  records: volumeRecords,
+});
+
+/** What the services get from a server and report to it. */
+function around(ground: Ground, bells: Bells, roll: Roll, volumeUpkeep: VolumeUpkeep): Around {
+  return {
+    machines: roll.machinesThere,
+    runsPods: roll.isKept,
+    refusesImage: ground.refusesImage ?? (async () => undefined),
+    readPodLog: podLogs(ground.logs, roll.otherLogs),
+    volumeUpkeep,
+    endpointChanged: bells.changed.ring,
+    podChanged: (instance) => (instance ? bells.toDo.ring(instance) : bells.freed.ring()),
+  };
+}
