@@ -82,7 +82,7 @@ function links(): string[] {
     .filter((name) => /^m[rt][0-9a-z-]{4,}/.test(name));
 }
 
-function cgroups(folder: string, depth: number): string[] {
+export function cgroups(folder: string, depth: number): string[] {
   if (depth === 0 || !existsSync(folder)) return [];
   let entries: Dirent[] = [];
   try {
@@ -105,7 +105,7 @@ export function mountsBelow(folder: string): string[] {
     .filter((mount) => mount.startsWith(`${folder}/`));
 }
 
-function loopDevicesOf(folder: string): string[] {
+export function loopDevicesOf(folder: string): string[] {
   if (!existsSync("/sys/block")) return [];
   return readdirSync("/sys/block").filter((name) => {
     const file = join("/sys/block", name, "loop/backing_file");

@@ -60,14 +60,14 @@ export class Debugger implements Disposable {
   #call(method: string, params: object): Promise<unknown> {
     const id = ++this.#calls;
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    const gone = () => reject(new Error("the server is gone"));
     const take = (data: Buffer) => {
       const message = JSON.parse(data.toString()) as { id?: number; result?: unknown };
       if (message.id !== id) return;
-      this.#socket.off("message", take);
+      this.#socket.off("message", take).off("close", gone);
       resolve(message.result);
     };
-    this.#socket.on("message", take);
-    this.#socket.once("close", () => reject(new Error("the server is gone")));
+    this.#socket.on("message", take).once("close", gone);
     this.#socket.send(JSON.stringify({ id, method, params }));
     return promise;
   }
