@@ -1,5 +1,7 @@
 /** A connection to a server that a test can cut, silence and mend, like a failing network or a restart. */
 import { connect, createServer, type Server, type Socket } from "node:net";
+import { Transform } from "node:stream";
+import { realClock } from "../src/kernel/clock.ts";
 
 export interface CuttableProxy extends AsyncDisposable {
   url: string;
@@ -10,13 +12,18 @@ export interface CuttableProxy extends AsyncDisposable {
   silence(): void;
   /** New connections work again. The ones that were silenced stay dead. */
   speak(): void;
+  /** Every byte arrives this much later, in both directions. */
+  delay(ms: number): void;
+  /** New connections go to another server, as after a failover. Open ones stay. */
+  pointTo(target: string): void;
 }
 
 export async function cuttableProxy(target: string): Promise<CuttableProxy> {
-  const to = new URL(target);
+  let to = new URL(target);
   const open = new Set<Socket>();
   let server: Server;
   let isSilent = false;
+  let delayMs = 0;
 
   function serve(near: Socket): void {
     if (isSilent) {
@@ -36,8 +43,18 @@ export async function cuttableProxy(target: string): Promise<CuttableProxy> {
         open.delete(socket);
         other.destroy();
       });
-      socket.pipe(other);
+      socket.pipe(late()).pipe(other);
     }
+  }
+
+  /** Passes on what it gets, later if the connection is slow. */
+  function late(): Transform {
+    return new Transform({
+      transform(chunk: Buffer, _, done) {
+        if (delayMs === 0) done(null, chunk);
+        else realClock.after(delayMs, () => done(null, chunk));
+      },
+    });
   }
 
   function swallow(socket: Socket): void {
@@ -72,6 +89,12 @@ export async function cuttableProxy(target: string): Promise<CuttableProxy> {
     },
     speak() {
       isSilent = false;
+    },
+    delay(ms) {
+      delayMs = ms;
+    },
+    pointTo(target) {
+      to = new URL(target);
     },
     [Symbol.asyncDispose]: cut,
   };

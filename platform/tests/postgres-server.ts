@@ -21,7 +21,7 @@ const NOBODY = { uid: 65_534, gid: 65_534 };
 const run = promisify(execFile);
 const runsAsRoot = process.getuid?.() === 0;
 
-interface Installation {
+export interface PostgresInstallation {
   /** Contains everything of this run. */
   folder: string;
   initdb: string;
@@ -36,7 +36,7 @@ export interface PostgresServer extends AsyncDisposable {
 }
 
 export async function startPostgres(): Promise<PostgresServer> {
-  const installation = await install();
+  const installation = await installPostgres();
   const { folder, password } = installation;
   try {
     await makeCluster(installation);
@@ -63,9 +63,9 @@ export async function startPostgres(): Promise<PostgresServer> {
 }
 
 /** Installs the program files where the user that runs them can read them. */
-async function install(): Promise<Installation> {
+export async function installPostgres(folder?: string): Promise<PostgresInstallation> {
   const binaries = await locateBinaries();
-  const folder = await mkdtemp(join(tmpdir(), "millrace-postgres-"));
+  folder ??= await mkdtemp(join(tmpdir(), "millrace-postgres-"));
   const password = Buffer.from(realRandom.bytes(18)).toString("base64url");
   await writeFile(join(folder, "password"), password);
   if (!runsAsRoot) return { folder, password, ...programs(binaries) };
@@ -95,7 +95,7 @@ async function makeSymlinks(packageFolder: string): Promise<void> {
   if (missing) await run(process.execPath, ["scripts/hydrate-symlinks.js"], { cwd: packageFolder });
 }
 
-async function makeCluster({ folder, initdb }: Installation): Promise<void> {
+export async function makeCluster({ folder, initdb }: PostgresInstallation): Promise<void> {
   // A linguistic collation, as in most installations: code that needs bytewise order has to ask for it.
   const sorting = ["--encoding=UTF8", "--locale=C", "--locale-provider=icu", "--icu-locale=en-US"];
   const access = ["--username=postgres", "--auth=password", `--pwfile=${join(folder, "password")}`];
@@ -103,7 +103,7 @@ async function makeCluster({ folder, initdb }: Installation): Promise<void> {
 }
 
 /** Another program may take a free port before it is used. Then another port is tried. */
-async function startServer(installation: Installation): Promise<{ server: ChildProcess; port: number }> {
+async function startServer(installation: PostgresInstallation): Promise<{ server: ChildProcess; port: number }> {
   let lastWords = "";
   for (let attempt = 1; attempt <= START_ATTEMPTS; attempt++) {
     const port = await freePort();
@@ -114,7 +114,12 @@ async function startServer(installation: Installation): Promise<{ server: ChildP
   throw new Error(`PostgreSQL did not start: ${lastWords}`);
 }
 
-function spawnServer({ folder, postgres }: Installation, port: number): ChildProcess {
+/** `data` is the folder of its cluster, below that of the installation. */
+export function spawnServer(
+  { folder, postgres }: PostgresInstallation,
+  port: number,
+  { data = "data", more = {} }: { data?: string; more?: Record<string, string> } = {},
+): ChildProcess {
   const settings = {
     listen_addresses: "127.0.0.1",
     port,
@@ -123,9 +128,10 @@ function spawnServer({ folder, postgres }: Installation, port: number): ChildPro
     log_checkpoints: "off",
     // PostgreSQL finds deadlocks after this long. The default is one second.
     deadlock_timeout: "50ms",
+    ...more,
   };
   const flags = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
-  return spawn(postgres, ["-D", join(folder, "data"), ...flags], {
+  return spawn(postgres, ["-D", join(folder, data), ...flags], {
     ...spawning(folder),
     stdio: ["ignore", "ignore", "pipe"],
   });
@@ -134,12 +140,12 @@ function spawnServer({ folder, postgres }: Installation, port: number): ChildPro
 const spawning = (folder: string) => ({ cwd: folder, env: { LC_ALL: "C" }, ...(runsAsRoot ? NOBODY : {}) });
 
 /** Returns what the server printed until it was ready or gave up. Later output is also read, since a full pipe would stop it. */
-function readUntilReady(server: ChildProcess): Promise<string> {
+export function readUntilReady(server: ChildProcess): Promise<string> {
   return new Promise((resolve, reject) => {
     let said = "";
     server.stderr!.setEncoding("utf8").on("data", (text: string) => {
       said = (said + text).slice(-10_000);
-      if (said.includes("ready to accept connections")) resolve(said);
+      if (/ready to accept (read-only )?connections/.test(said)) resolve(said);
     });
     server.once("close", () => resolve(said));
     server.once("error", reject);

@@ -3,7 +3,7 @@ import { stay } from "../../platform/src/kernel/clock.ts";
 import type { SeededRandom } from "../../platform/src/kernel/random.ts";
 import { EventFollower, readLists } from "../../platform/tests/event-follower.ts";
 import type { Server } from "../../platform/tests/process.ts";
-import type { Ask, SoakLedger } from "./ledger.ts";
+import type { Ask, JobLedger } from "./ledger.ts";
 
 export interface Used {
   server: Server;
@@ -11,7 +11,7 @@ export interface Used {
   /** The folder with the programs. */
   apps: string;
   ask: Ask;
-  ledger: SoakLedger;
+  ledger: JobLedger;
   chance: SeededRandom;
   isOver(): boolean;
   /** Endpoints by what they are for. */

@@ -1,4 +1,4 @@
-/** Every acknowledged job of a soak, until its one end was seen, and seen again later. */
+/** Every acknowledged job of a long run, until its one end was seen, and seen again later. */
 import { stay } from "../../platform/src/kernel/clock.ts";
 import type { Answer } from "../../platform/tests/world.ts";
 
@@ -18,10 +18,9 @@ const FIRST_LOOK_MS = 2_000;
 const SECOND_LOOK_MS = 10 * 60_000;
 /** One job of this many is looked at a second time. */
 const SECOND_LOOKS = 5;
-const OVERDUE_MS = 5 * 60_000;
 const ROUND_MS = 1_000;
 
-export class SoakLedger {
+export class JobLedger {
   acknowledged = 0;
   ended = 0;
   lookedAtAgain = 0;
@@ -30,9 +29,12 @@ export class SoakLedger {
   readonly #ask: Ask;
   readonly #open = new Set<Entry>();
   readonly #again: Entry[] = [];
+  readonly #overdueMs: number;
 
-  constructor(ask: Ask) {
+  /** A job without an end after `overdueMs` counts as lost. */
+  constructor(ask: Ask, overdueMs = 5 * 60_000) {
     this.#ask = ask;
+    this.#overdueMs = overdueMs;
   }
 
   get unended(): number {
@@ -85,12 +87,14 @@ export class SoakLedger {
       this.#note(`job ${id} was acknowledged, and ${(now - at) / 1000} s later: ${status} ${text.slice(0, 200)}`);
     } else if (ENDS.includes(json.status)) {
       this.#open.delete(entry);
-      this.#count(json.status);
+      this.#count(json.errorCode ? `${json.status} ${json.errorCode}` : json.status);
       entry.end = endOf(json);
       if (this.ended % SECOND_LOOKS === 0) this.#again.push(entry);
-    } else if (now - at > OVERDUE_MS) {
+    } else if (now - at > this.#overdueMs) {
       this.#open.delete(entry);
-      this.#note(`job ${id} is still ${json.status} after ${OVERDUE_MS / 60_000} minutes: ${json.waitReason ?? ""}`);
+      this.#note(
+        `job ${id} is still ${json.status} after ${this.#overdueMs / 60_000} minutes: ${json.waitReason ?? ""}`,
+      );
     }
   }
 

@@ -1,4 +1,4 @@
-/** Uses one server for hours at a low rate and measures it every minute: what should be flat is flat. `npm run soak -- --hours 2` */
+/** Uses one server for hours and measures it every minute, to see that what should be flat is: `npm run soak -- --hours 2`, as root. */
 import { appendFileSync, readFileSync } from "node:fs";
 import { chmod, cp, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import { realRandom, SeededRandom } from "../../platform/src/kernel/random.ts";
 import { DEBUGGABLE, Debugger } from "../../platform/tests/hostile/requests/memory.ts";
 import { ownerKey, root, startServer, temporaryFolder } from "../../platform/tests/process.ts";
 import { callAtRate, jobsEndpoint, passTime, Tally, type Used } from "./callers.ts";
-import { type Ask, SoakLedger } from "./ledger.ts";
+import { type Ask, JobLedger } from "./ledger.ts";
 import { MEASURES, measure, type Values } from "./measures.ts";
 import { trendOf } from "./trend.ts";
 
@@ -118,7 +118,7 @@ async function soak(file: string): Promise<boolean> {
 
   const began = performance.now();
   const isOver = () => server.process.exitCode !== null || performance.now() > began + hours * HOUR_MS;
-  const ledger = new SoakLedger(ask);
+  const ledger = new JobLedger(ask);
   const [tally, chance] = [new Tally(), new SeededRandom(seed)];
   const used: Used = { server, key, apps, ask, ledger, chance, isOver, endpoints, tally };
   const sampling = sampleOn(() => measure(server.process.pid!, data, inside), file, began, isOver);
@@ -130,7 +130,7 @@ async function soak(file: string): Promise<boolean> {
   return isWell;
 }
 
-function report(samples: Sample[], ledger: SoakLedger, { done, failed, leftOut }: Tally, log: string): boolean {
+function report(samples: Sample[], ledger: JobLedger, { done, failed, leftOut }: Tally, log: string): boolean {
   console.log(`\ncalls and walks: ${JSON.stringify(done)}, ${leftOut} left out since too many were under way`);
   console.log(`failed: ${JSON.stringify(failed)}`);
   const { acknowledged, ended, lookedAtAgain, ends, wrong, unended } = ledger;

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { keyOf } from "../../platform/src/adapters/host/host-options.ts";
 import type { Debugger } from "../../platform/tests/hostile/requests/memory.ts";
-import { cgroups, loopDevicesOf, mountsBelow } from "../testing/remains.ts";
+import { cgroups, linksOf, loopDevicesOf, mountsBelow } from "../testing/remains.ts";
 
 interface Measure {
   name: string;
@@ -60,7 +60,7 @@ export async function measure(pid: number, data: string, inside: Debugger): Prom
     processes: new Set([...descendants(pid), ...groups.flatMap(processesIn)]).size,
     mounts: mountsBelow(data).length,
     loops: loopDevicesOf(data).length,
-    links: linksWith(key),
+    links: linksOf(key).length,
     cgroups: groups.flatMap(below).length,
     ...sizes,
   };
@@ -122,9 +122,3 @@ const processesIn = (group: string): number[] =>
       .filter(Boolean)
       .map(Number),
   );
-
-/** The bridge of an installation has its key, and each instance a link to it. */
-const linksWith = (key: string): number =>
-  readFileSync("/proc/self/net/dev", "utf8")
-    .split("\n")
-    .filter((line) => line.trim().startsWith(`mr${key}`)).length;

@@ -1,3 +1,4 @@
+/** The verdict of a soak: which measures are flat, and which grow. */
 import { expect, test } from "vitest";
 import { trendOf } from "./trend.ts";
 

@@ -75,12 +75,15 @@ export function remainsOf(run: TestRun, before: Surroundings): string[] {
 }
 
 /** Network links with names that the product and its tests use. */
-function links(): string[] {
-  return readFileSync("/proc/self/net/dev", "utf8")
+const links = (): string[] => allLinks().filter((name) => /^m[rt][0-9a-z-]{4,}/.test(name));
+
+/** The bridge of one data folder, which has its key in its name, and the links of its instances. */
+export const linksOf = (key: string): string[] => allLinks().filter((name) => name.startsWith(`mr${key}`));
+
+const allLinks = (): string[] =>
+  readFileSync("/proc/self/net/dev", "utf8")
     .split("\n")
-    .map((line) => line.split(":")[0]!.trim())
-    .filter((name) => /^m[rt][0-9a-z-]{4,}/.test(name));
-}
+    .map((line) => line.split(":")[0]!.trim());
 
 export function cgroups(folder: string, depth: number): string[] {
   if (depth === 0 || !existsSync(folder)) return [];
