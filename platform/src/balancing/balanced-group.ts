@@ -74,14 +74,85 @@ export class Member {
 
 export interface Waiting {
   affinity: Affinity | undefined;
+  /** The account of another that calls a shared endpoint. */
+  guest: string | undefined;
   take(member: Member): void;
   refuse(refusal: Problem): void;
+}
+
+/** One account's requests to the shared endpoint of another. */
+class GuestLine {
+  readonly waiting = new Set<Waiting>();
+  inFlight = 0;
+  /** The number of its last turn. */
+  turn = 0;
+}
+
+/** Accounts that have no requests now are forgotten beyond this number. */
+const MOST_GUESTS = 1000;
+
+/** The requests of guests. Their accounts take turns, however many requests each has. */
+class Guests {
+  readonly #lines = new Map<string, GuestLine>();
+  #turns = 0;
+  #waiting = 0;
+
+  get areWaiting(): boolean {
+    return this.#waiting > 0;
+  }
+
+  add(waiting: Waiting): void {
+    this.#lineOf(waiting.guest!).waiting.add(waiting);
+    this.#waiting++;
+  }
+
+  remove(waiting: Waiting): void {
+    if (this.#lines.get(waiting.guest!)?.waiting.delete(waiting)) this.#waiting--;
+  }
+
+  /** The first request of the account with the fewest in flight, and of those the one whose last turn is longest ago. */
+  next(): Waiting | undefined {
+    let best: GuestLine | undefined;
+    for (const line of this.#lines.values()) {
+      if (line.waiting.size === 0) continue;
+      if (!best || line.inFlight < best.inFlight || (line.inFlight === best.inFlight && line.turn < best.turn))
+        best = line;
+    }
+    return best?.waiting.values().next().value;
+  }
+
+  began(account: string): void {
+    const line = this.#lineOf(account);
+    line.inFlight++;
+    line.turn = ++this.#turns;
+  }
+
+  ended(account: string): void {
+    this.#lineOf(account).inFlight--;
+  }
+
+  #lineOf(account: string): GuestLine {
+    let line = this.#lines.get(account);
+    if (!line) {
+      if (this.#lines.size >= MOST_GUESTS) this.#forgetIdle();
+      line = new GuestLine();
+      this.#lines.set(account, line);
+    }
+    return line;
+  }
+
+  #forgetIdle(): void {
+    for (const [account, { inFlight, waiting }] of this.#lines)
+      if (inFlight === 0 && waiting.size === 0) this.#lines.delete(account);
+  }
 }
 
 export class Group {
   readonly endpoint: string;
   readonly members = new Map<string, Member>();
   readonly waiting = new Set<Waiting>();
+  /** Made when the first guest comes. */
+  guests: Guests | undefined;
   /** Requests that arrived at this node and that a worker is answering, here or elsewhere. */
   inFlight = 0;
   perWorker = 1;
@@ -91,9 +162,15 @@ export class Group {
   constructor(endpoint: string) {
     this.endpoint = endpoint;
   }
+
+  withGuests(): Guests {
+    this.guests ??= new Guests();
+    return this.guests;
+  }
 }
 
-export function choose({ members }: Group, affinity?: Affinity): Member | undefined {
+/** `most` leaves out workers that have this many requests. */
+export function choose({ members }: Group, affinity?: Affinity, most = Number.POSITIVE_INFINITY): Member | undefined {
   if (affinity) {
     const named = members.get(affinity.worker);
     if (named?.standing === "ready") return named;
@@ -102,7 +179,7 @@ export function choose({ members }: Group, affinity?: Affinity): Member | undefi
   let best: Member | undefined;
   for (const member of members.values())
     if (member.standing === "ready" && (!best || isLessBusy(member, best))) best = member;
-  return best;
+  return best && best.busy < most ? best : undefined;
 }
 
 /** Of two equally busy workers, the one that was unused for longer comes first. */

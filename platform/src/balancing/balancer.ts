@@ -20,7 +20,7 @@ import {
   type Waiting,
   wantedBy,
 } from "./balanced-group.ts";
-import { HeldSlot, type Slot, type SlotOwner } from "./slot.ts";
+import { HeldSlot, type Slot, type SlotOptions, type SlotOwner } from "./slot.ts";
 import { RequestTally } from "./tally.ts";
 
 export type { Slot } from "./slot.ts";
@@ -36,6 +36,8 @@ export interface Asking {
   /** How many requests one worker should have at a time. Above that, more workers are wanted. */
   perWorker: number;
   affinity?: Affinity | undefined;
+  /** The account of another that calls a shared endpoint. It waits while all workers have `perWorker` requests. */
+  guest?: string | undefined;
   /** Whether the client is gone. */
   gone?: Gone;
   /** Says why the endpoint has no worker. It is asked after waiting in vain. */
@@ -205,9 +207,9 @@ export class Balancer implements Disposable {
 
   /** Returns a slot of the least busy worker, or of the one that the affinity names, as soon as there is one. */
   acquire(endpoint: string, asking: Asking): Promise<Slot> {
-    const { perWorker, affinity } = asking;
+    const { perWorker, affinity, guest } = asking;
     if (this.#closed) return Promise.reject(stopping());
-    const slot = this.take(endpoint, perWorker, affinity);
+    const slot = this.take(endpoint, perWorker, affinity, guest);
     if (slot) return Promise.resolve(slot);
     const group = this.#group(endpoint);
     group.perWorker = perWorker;
@@ -219,13 +221,15 @@ export class Balancer implements Disposable {
   }
 
   /** Does the same without waiting. Most requests get a worker at once, so this avoids setting up a wait for them. */
-  take(endpoint: string, perWorker: number, affinity?: Affinity): Slot | undefined {
+  take(endpoint: string, perWorker: number, affinity?: Affinity, guest?: string): Slot | undefined {
     const group = this.#groups.get(endpoint);
     if (!group || this.#closed) return undefined;
-    const member = choose(group, affinity);
+    // Guests who wait have their turn first.
+    if (guest !== undefined && group.guests?.areWaiting) return undefined;
+    const member = choose(group, affinity, guest === undefined ? undefined : perWorker);
     if (!member) return undefined;
     group.perWorker = perWorker;
-    const slot = this.#slot(group, member);
+    const slot = this.#slot(group, member, { guest });
     this.#announce(endpoint, group);
     return slot;
   }
@@ -259,20 +263,23 @@ export class Balancer implements Disposable {
   }
 
   async #wait(endpoint: string, group: Group, asking: Asking): Promise<Slot> {
-    const { affinity, gone, since = this.#clock.monotonic() } = asking;
+    const { affinity, guest, gone, since = this.#clock.monotonic() } = asking;
     const insists = affinity !== undefined && affinity.kind !== "soft";
     const untilMs = since + (insists ? WAIT_FOR_ONE_MS : WAIT_FOR_ANY_MS);
     const ms = Math.max(0, untilMs - this.#clock.monotonic());
     const over = () => {
       group.waiting.delete(waiting);
+      if (guest !== undefined) group.guests?.remove(waiting);
     };
     const waited = wait<Waited>({ clock: this.#clock, ms, gone, late: "late", left: "left", over });
     const waiting: Waiting = {
       affinity,
-      take: (member) => waited.end({ slot: this.#slot(group, member) }),
+      guest,
+      take: (member) => waited.end({ slot: this.#slot(group, member, { guest }) }),
       refuse: (refusal) => waited.end({ refusal }),
     };
     group.waiting.add(waiting);
+    if (guest !== undefined) group.withGuests().add(waiting);
     if (!gone?.aborted) this.#announce(endpoint, group);
     const outcome = await waited.ended;
     if (typeof outcome === "object" && "slot" in outcome) return outcome.slot;
@@ -282,16 +289,25 @@ export class Balancer implements Disposable {
     throw insists ? this.#tooLate(group, affinity.worker) : await noWorkers(group, asking.why?.(endpoint));
   }
 
-  #slot(group: Group, member: Member, { isLent = false } = {}): Slot {
+  #slot(group: Group, member: Member, how: SlotOptions = {}): Slot {
     member.usedAt = ++this.#uses;
-    return new HeldSlot(this.#owner, group, member, isLent);
+    return new HeldSlot(this.#owner, group, member, how);
   }
 
-  /** Gives free workers to the waiting requests, in the order they came. */
+  /** Gives free workers to the waiting requests, in the order they came, and then to those of guests in turns. */
   #handOut(group: Group): void {
-    for (const { affinity, take } of [...group.waiting]) {
-      const member = choose(group, affinity);
+    for (const { affinity, guest, take } of [...group.waiting]) {
+      const member = guest === undefined ? choose(group, affinity) : undefined;
       if (member) take(member);
+    }
+    this.#handOutToGuests(group);
+  }
+
+  #handOutToGuests(group: Group): void {
+    for (let next = group.guests?.next(); next; next = group.guests?.next()) {
+      const member = choose(group, undefined, group.perWorker);
+      if (!member) return;
+      next.take(member);
     }
   }
 
@@ -309,6 +325,7 @@ export class Balancer implements Disposable {
   }
 
   #settle(endpoint: string, group: Group): void {
+    if (group.guests?.areWaiting && !this.#closed) this.#handOutToGuests(group);
     group.announced = Math.min(group.announced, wantedBy(group));
     this.#forgetIfEmpty(endpoint, group);
   }

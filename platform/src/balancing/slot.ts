@@ -18,18 +18,27 @@ export interface SlotOwner {
   settle(group: Group): void;
 }
 
+export interface SlotOptions {
+  /** The slot is lent to another node, which counts it among its received requests. */
+  isLent?: boolean;
+  /** The account of another that calls a shared endpoint. */
+  guest?: string | undefined;
+}
+
 export class HeldSlot implements Slot {
   readonly #owner: SlotOwner;
   readonly #group: Group;
   readonly #member: Member;
   readonly #received: number;
+  readonly #guest: string | undefined;
   #isHeld = true;
 
-  /** A slot that is lent to another node is counted there among the received requests. */
-  constructor(owner: SlotOwner, group: Group, member: Member, isLent: boolean) {
+  constructor(owner: SlotOwner, group: Group, member: Member, { isLent = false, guest }: SlotOptions) {
     this.#owner = owner;
     this.#group = group;
     this.#member = member;
+    this.#guest = guest;
+    if (guest !== undefined) group.withGuests().began(guest);
     this.#received = isLent ? 0 : 1;
     member.inFlight++;
     group.inFlight += this.#received;
@@ -57,6 +66,7 @@ export class HeldSlot implements Slot {
     const member = this.#member;
     member.inFlight--;
     this.#group.inFlight -= this.#received;
+    if (this.#guest !== undefined) this.#group.guests?.ended(this.#guest);
     if (member.inFlight === 0) {
       member.idleSince = this.#owner.clock.now();
       if (member.standing === "leaving") member.idle.resolve();

@@ -92,7 +92,11 @@ function openInvocation({ ground, services, roll, jobs, keeping, access, front }
   const crossOrigin = corsOrigins === undefined ? undefined : new CrossOrigin(corsOrigins, domain);
   const surface = invokeSurface(authenticator, crossOrigin && ((origin) => crossOrigin.headers(origin)));
   const whyNoWorker = fleet && ((id: string) => fleet.whyNoWorker(id));
-  const proxy = new EndpointProxy({ ...ground, ...roll, pipeline, surface, endpoints, domain, whyNoWorker });
+  const { publicEndpoints } = services;
+  const assertPaid = (account: string, key: string) => services.spending.assert(account, key);
+  const sharing = { publicEndpoints, guestDoor: new GuestDoor({ queue, clock, assertPaid }) };
+  const proxying = { pipeline, surface, endpoints, domain, whyNoWorker };
+  const proxy = new EndpointProxy({ ...ground, ...roll, ...sharing, ...proxying });
   const invoking = {
     ...{ ...jobs, pipeline, surface, queue, endpoints, clock, fleet },
     workers: access.workers,
@@ -101,8 +105,7 @@ function openInvocation({ ground, services, roll, jobs, keeping, access, front }
     staleReports: (endpoint: string) => desk.staleReports(endpoint),
     overruns: desk.overruns,
     limiter: invokeLimiter(ground),
-    publicEndpoints: services.publicEndpoints,
-    guestDoor: new GuestDoor({ queue, clock, assertPaid: (account, key) => services.spending.assert(account, key) }),
+    ...sharing,
   };
   const limits = { outputLimit: payloadLimits.output, largeLimit: payloadLimits.large };
   const link = { ...ground, desk, keys: workerKeys, large, doorkeeper, memory, ...limits };

@@ -33,6 +33,8 @@ export class GuestDoor {
   readonly #parts: GuestDoorParts;
   readonly #requests: Remembered<Counter[]>;
   readonly #jobs: Remembered<Promise<Counted>>;
+  /** Requests to load-balanced workers that wait or run. */
+  readonly #open = new Map<string, number>();
 
   constructor(parts: GuestDoorParts) {
     this.#parts = parts;
@@ -47,6 +49,23 @@ export class GuestDoor {
     if (limits.requestsPerMinute > 0) this.#countRequest(who, limits.requestsPerMinute);
   }
 
+  /** The same for a request to a load-balanced worker, which counts as a job until the returned function is called. */
+  async enter({ account, key }: Caller, { name, fare, limits }: Guest): Promise<() => void> {
+    if (costs(fare)) await this.#parts.assertPaid(account, key);
+    const who = `${name} ${account}`;
+    const open = this.#open.get(who) ?? 0;
+    if (limits.jobsAtOnce > 0 && open >= limits.jobsAtOnce) throw tooMany("requests", limits.jobsAtOnce);
+    if (limits.requestsPerMinute > 0) this.#countRequest(who, limits.requestsPerMinute);
+    this.#open.set(who, open + 1);
+    return () => this.#left(who);
+  }
+
+  #left(who: string): void {
+    const open = this.#open.get(who)! - 1;
+    if (open > 0) this.#open.set(who, open);
+    else this.#open.delete(who);
+  }
+
   #countRequest(who: string, quota: number): void {
     const window = [{ name: "submit", quota, seconds: WINDOW_S }];
     const { verdict, counters } = judge(window, this.#requests.get(who) ?? [], this.#parts.clock.monotonic());
@@ -59,10 +78,7 @@ export class GuestDoor {
 
   async #countJob(who: string, of: { endpoint: string; account: string }, most: number): Promise<void> {
     const counted = await this.#countedOf(who, of);
-    if (counted.jobs >= most)
-      throw problem("too-much", `too many jobs at once: each account may have ${most} waiting or running here`, {
-        ...{ retryAfterS: 1, reason: "too-many-at-once" },
-      });
+    if (counted.jobs >= most) throw tooMany("jobs", most);
     counted.jobs++;
   }
 
@@ -75,6 +91,11 @@ export class GuestDoor {
     return counted;
   }
 }
+
+const tooMany = (what: string, most: number) =>
+  problem("too-much", `too many ${what} at once: each account may have ${most} waiting or running here`, {
+    ...{ retryAfterS: 1, reason: "too-many-at-once" },
+  });
 
 function jobsOf(all: readonly CallerCounts[], account: string): number {
   const its = all.find(({ caller }) => caller === account);

@@ -15,17 +15,27 @@ const NONE: Tokens = { inputTokens: 0, outputTokens: 0 };
 /** A completed job pays for the request, the time and the tokens. */
 export function chargeForResult(job: Job, result: Payload, now: number): Charge | undefined {
   const { fare } = job;
-  return fare && chargeOf(job, fare, now, { requests: 1, ...(countsTokens(fare) ? tokensIn(result) : NONE) });
+  return (
+    fare && chargeOf(ranFor(job, now), fare, now, { requests: 1, ...(countsTokens(fare) ? tokensIn(result) : NONE) })
+  );
 }
 
 /** A job that its caller cancelled, or that used up its time, pays for the time that it ran. A failed job pays nothing. */
 export function chargeForTime(job: Job, now: number): Charge | undefined {
   const { fare } = job;
-  return fare && job.state === "IN_PROGRESS" ? chargeOf(job, fare, now, { requests: 0, ...NONE }) : undefined;
+  return fare && job.state === "IN_PROGRESS"
+    ? chargeOf(ranFor(job, now), fare, now, { requests: 0, ...NONE })
+    : undefined;
 }
 
-function chargeOf(job: Job, fare: Fare, now: number, used: Tokens & { requests: number }): Charge {
-  const executionMs = Math.max(0, now - (job.startedAt ?? now));
+/** What a request to a load-balanced worker costs: its time and, if the worker answered it, the request. */
+export function chargeForRequest(fare: Fare, executionMs: number, isAnswered: boolean, now: number): Charge {
+  return chargeOf(Math.max(0, Math.round(executionMs)), fare, now, { requests: isAnswered ? 1 : 0, ...NONE });
+}
+
+const ranFor = (job: Job, now: number) => Math.max(0, now - (job.startedAt ?? now));
+
+function chargeOf(executionMs: number, fare: Fare, now: number, used: Tokens & { requests: number }): Charge {
   const amount =
     BigInt(used.requests) * BigInt(fare.perRequest) +
     shareOf(executionMs, fare.perSecond, 1000n) +

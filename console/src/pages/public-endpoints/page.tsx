@@ -60,7 +60,11 @@ function Shown({ shared }: { shared: PublicEndpoint }) {
       </Panel>
       <Panel title="Call it" about="With a key of your own account. The job and its result are yours alone.">
         <Code
-          text={`curl -X POST ${shared.requestUrl}/runsync -H "Authorization: Bearer $MILLRACE_API_KEY" -H 'Content-Type: application/json' -d '{"input":{}}'`}
+          text={
+            shared.type === "LOAD_BALANCER"
+              ? `curl ${shared.requestUrl}/ -H "Authorization: Bearer $MILLRACE_API_KEY"`
+              : `curl -X POST ${shared.requestUrl}/runsync -H "Authorization: Bearer $MILLRACE_API_KEY" -H 'Content-Type: application/json' -d '{"input":{}}'`
+          }
         />
       </Panel>
       {shared.own && <Use name={shared.id} />}

@@ -16,13 +16,24 @@ export const CHARGE_COLUMNS = [
 
 const SUMMED = CHARGE_COLUMNS.slice(1).map(([column]) => column);
 
+const ADDED = `ON CONFLICT (caller, hour, endpoint, share, slot) DO UPDATE
+    SET ${SUMMED.map((column) => `${column} = job_charges.${column} + excluded.${column}`).join(", ")}`;
+
 /** Charges the jobs in `done`. Each writer has a slot, so that none waits for another's commit. */
 export function chargesOf(slot: string): string {
   return `INSERT INTO job_charges (caller, hour, endpoint, share, slot, ${SUMMED.join(", ")})
     SELECT caller, charged_hour, endpoint, fare ->> 'share', ${slot}, ${SUMMED.map((column) => `sum(charged_${column})`).join(", ")}
     FROM done WHERE caller IS NOT NULL AND fare IS NOT NULL GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4
-    ON CONFLICT (caller, hour, endpoint, share, slot) DO UPDATE
-    SET ${SUMMED.map((column) => `${column} = job_charges.${column} + excluded.${column}`).join(", ")}`;
+    ${ADDED}`;
+}
+
+const ADD = `INSERT INTO job_charges (caller, hour, endpoint, share, slot, ${SUMMED.join(", ")})
+  VALUES ($1, $2, $3, $4, $5, ${SUMMED.map((_, i) => `$${i + 6}`).join(", ")}) ${ADDED}`;
+
+export async function addCharges(sql: Sql, given: Charges, slot: number): Promise<void> {
+  const { caller, hour, endpoint, share } = given;
+  const sums = CHARGE_COLUMNS.slice(1).map(([, field]) => given[field]);
+  await sql({ name: "add_charges", text: ADD }, [caller, hour, endpoint, share, slot, ...sums]);
 }
 
 export function readCharges(sql: Sql, { caller, endpoints, from, to }: ChargeFilter): Promise<Charges[]> {

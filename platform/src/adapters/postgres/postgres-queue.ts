@@ -35,7 +35,7 @@ import type { Patience } from "./connection.ts";
 import { type Migrating, migrate } from "./migrate.ts";
 import { endPool, openPool, type Pool, query, type Sql, type Statement, transaction } from "./pool.ts";
 import { applyInRounds, FIND, lockJobs } from "./postgres-apply.ts";
-import { readCharges } from "./postgres-charges.ts";
+import { addCharges, readCharges } from "./postgres-charges.ts";
 import { type Begun, claimJobs } from "./postgres-claim.ts";
 import { demand } from "./postgres-demand.ts";
 import { findKnown, insertJobs, newlyQueued } from "./postgres-enqueue.ts";
@@ -260,6 +260,10 @@ export class PostgresQueue implements Queue {
 
   callers(endpoint: string): Promise<CallerCounts[]> {
     return countCallers(this.#sql, endpoint);
+  }
+
+  charge(charges: Charges): Promise<void> {
+    return addCharges(this.#sql, charges, this.#slot("alone"));
   }
 
   charges(filter: ChargeFilter): Promise<Charges[]> {

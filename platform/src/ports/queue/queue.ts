@@ -282,6 +282,8 @@ export interface Queue extends Holders, Outbox, AsyncDisposable {
   counts(endpoint: string): Promise<Counts>;
   /** Returns the callers with waiting or running jobs, sorted by name. */
   callers(endpoint: string): Promise<CallerCounts[]>;
+  /** Adds to what a caller owes for something that is no job. Durable once resolved. */
+  charge(charges: Charges): Promise<void>;
   /** Returns what was charged, sorted by hour. Charges stay when their endpoint is removed. */
   charges(filter: ChargeFilter): Promise<Charges[]>;
   /** Returns the demand of every endpoint with waiting or running jobs, with up to `most` entries of `waitingSince` each. */

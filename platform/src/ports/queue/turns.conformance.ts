@@ -294,6 +294,21 @@ export function turnsConformance(open: OpenQueue): void {
       expect(await queue.charges({ caller: "a", ...all })).toMatchObject([{ requests: 1, amount: 9 }]);
     });
 
+    test("of what is no job are added in the same way, also many at once", async () => {
+      await using opened = await open();
+      const { queue } = opened;
+      const one = { caller: "a", endpoint: ENDPOINT, share: "model", ...CHARGE };
+      await queue.enqueue([of("a", "1", { fare: FARE })]);
+      await claim(queue);
+      await apply(queue, ended("1"));
+      await Promise.all(Array.from({ length: 10 }, () => queue.charge(one)));
+      await queue.charge({ ...one, caller: "b" });
+      expect(await queue.charges({ caller: "a", ...all })).toMatchObject([
+        { requests: 11, executionMs: 220, amount: 99 },
+      ]);
+      expect(await queue.charges({ caller: "b", ...all })).toMatchObject([{ requests: 1, amount: 9 }]);
+    });
+
     test("stay when the endpoint is removed", async () => {
       await using opened = await open();
       const { queue } = opened;

@@ -169,7 +169,7 @@ const queueUrls = t.Object({
 });
 const balancerUrls = t.Object({ base: uri, health: uri });
 
-const endpointTypes = ["QUEUE", "LOAD_BALANCER"] as const;
+export const endpointTypes = ["QUEUE", "LOAD_BALANCER"] as const;
 export const flashBootModes = ["OFF", "FLASHBOOT", "PRIORITY_FLASHBOOT"] as const;
 
 export const Endpoint = resource("Endpoint", {

@@ -1,7 +1,8 @@
 /** Public endpoints: an endpoint of one account that others call under a name, at a price. */
 import type { Kept } from "../../kernel/document.ts";
 import { type KeptOf, type RecordOf, resource } from "../../kernel/resource.ts";
-import { closed, dateTime, type Static, t } from "../../kernel/schema.ts";
+import { closed, dateTime, oneOf, type Static, t } from "../../kernel/schema.ts";
+import { type EndpointType, endpointTypes } from "../endpoints/model.ts";
 
 const MOST_ACCOUNTS = 1000;
 const LONGEST_DESCRIPTION = 4096;
@@ -40,6 +41,7 @@ const address = t.String({
 export const PublicEndpoint = resource("PublicEndpoint", {
   assigned: {
     id: t.String({ description: "Its name." }),
+    type: oneOf(endpointTypes, { description: "Whether its requests are jobs in a queue or go straight to a worker." }),
     own: t.Boolean({ description: "Whether it belongs to the caller's account." }),
     requestUrl: t.String({ description: "The prefix of its operations, such as `/run`." }),
     createdAt: dateTime("When it was shared."),
@@ -94,7 +96,10 @@ export const PublicEndpoint = resource("PublicEndpoint", {
 });
 export type PublicEndpoint = RecordOf<typeof PublicEndpoint>;
 
-export type KeptPublicEndpoint = KeptOf<typeof PublicEndpoint, { accounts: string[]; endpointId: string }>;
+export type KeptPublicEndpoint = KeptOf<typeof PublicEndpoint, { accounts: string[]; endpointId: string }> & {
+  /** Absent in records that are older than shared load-balancing endpoints. */
+  type?: EndpointType;
+};
 
 export type Price = KeptPublicEndpoint["price"];
 export type GuestLimits = KeptPublicEndpoint["limits"];

@@ -20,8 +20,8 @@ export const publicEndpointOperations = {
   createPublicEndpoint: on.create({
     summary: "Share an endpoint",
     description:
-      "Gives a queue-based endpoint a name under which other accounts call it with their own keys. Their jobs run in the workers of this " +
-      "account: callers share those workers, and take turns.",
+      "Gives an endpoint a name under which other accounts call it with their own keys. Their jobs run in the workers of this account: " +
+      "callers share those workers, unless `workerPerAccount` is true, and take turns.",
     refuses: ["not-found", "rule-broken"],
   }),
   getPublicEndpoint: on.get({ description: "One that the account may call, or its own." }),

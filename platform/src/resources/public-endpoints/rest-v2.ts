@@ -41,6 +41,6 @@ function shownTo(
   const own = owner === account;
   const { accounts, endpointId, ...open } = doc;
   const record = { id, own, requestUrl: `${url}/v2/${id}`, createdAt: timestamp(createdAt) };
-  const shown = { ...record, ...open, workerPerAccount: open.workerPerAccount ?? false };
+  const shown = { ...record, ...open, type: open.type ?? "QUEUE", workerPerAccount: open.workerPerAccount ?? false };
   return recordFrom(PublicEndpoint, own ? { ...shown, accounts, endpointId } : shown);
 }

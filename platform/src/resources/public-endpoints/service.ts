@@ -12,7 +12,7 @@ import type { Static } from "../../kernel/schema.ts";
 import type { Fare } from "../../ports/queue/job.ts";
 import { Collection, type Item, type RecordParts } from "../../ports/store/collection.ts";
 import { type Store, type Write, WriteRefused } from "../../ports/store/store.ts";
-import { endpoints, type KeptEndpoint } from "../endpoints/model.ts";
+import { type EndpointType, endpoints, type KeptEndpoint } from "../endpoints/model.ts";
 import { type EndpointItem, type EndpointService, mayUse } from "../endpoints/service.ts";
 import {
   type GuestLimits,
@@ -85,12 +85,13 @@ export class PublicEndpointService {
     refuseName(name);
     if (await this.#shared.get(name)) throw nameTaken(name);
     const endpoint = await this.#endpoints.own(caller, endpointId);
-    refuseKind(endpoint);
+    const { type } = endpoint.doc;
+    refuseTerms(type, { price, workerPerAccount: said.workerPerAccount });
     const now = this.#clock.now();
     const doc: KeptPublicEndpoint = {
       ...unsaidOf(PublicEndpoint),
       ...said,
-      ...{ name, endpointId, accounts: said.accounts ?? [] },
+      ...{ name, endpointId, type, accounts: said.accounts ?? [] },
       price: { ...noPrice, ...price },
       limits: { ...noLimits, ...limits },
     };
@@ -112,6 +113,7 @@ export class PublicEndpointService {
   async update(caller: Caller, name: string, change: Change): Promise<PublicEndpointItem> {
     const changed = await this.#shared.changeOwned(caller, name, async ({ doc }) => {
       const { price, limits, ...said } = change;
+      refuseTerms(doc.type, change);
       return {
         also: await this.#apart(doc, change.workerPerAccount),
         set: {
@@ -153,6 +155,14 @@ export class PublicEndpointService {
     if (known) return known;
     if (isName(address)) return this.#calledByName(caller, address);
     return Promise.resolve(this.#endpoints.ownForInvocation(caller, address)).then((item) => ({ item }));
+  }
+
+  /** Whether requests under this name go straight to a worker. Mostly answers at once, since every request by name asks. */
+  isBalanced(name: string): boolean | Promise<boolean> {
+    if (!isName(name)) return false;
+    const known = this.#remembered.get(name);
+    if (known) return known.doc.type === "LOAD_BALANCER";
+    return this.#find(name).then((item) => item?.doc.type === "LOAD_BALANCER");
   }
 
   async #calledByName(caller: Caller, name: string): Promise<Called> {
@@ -208,9 +218,16 @@ function refuseName(name: string): void {
     });
 }
 
-function refuseKind({ doc }: EndpointItem): void {
-  if (doc.type !== "QUEUE")
-    throw problem("rule-broken", "Only queue-based endpoints can be shared: this one is load-balanced.");
+/** Millrace does not read what passes between a caller and a load-balanced worker. */
+function refuseTerms(
+  type: EndpointType | undefined,
+  { price, workerPerAccount }: Pick<New, "price" | "workerPerAccount">,
+): void {
+  if (type !== "LOAD_BALANCER") return;
+  if (price?.perMillionInputTokens || price?.perMillionOutputTokens)
+    throw problem("rule-broken", "A load-balancing endpoint has no price for tokens, since its answers are not read.");
+  if (workerPerAccount)
+    throw problem("rule-broken", "Only queue-based endpoints can give each account workers of its own.");
 }
 
 const nameTaken = (name: string) => problem("rule-broken", `A public endpoint named '${name}' already exists.`);

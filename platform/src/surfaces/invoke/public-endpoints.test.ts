@@ -44,6 +44,7 @@ describe("sharing", () => {
       price: { perRequest: 0.5, perSecond: 0, perMillionInputTokens: 0, perMillionOutputTokens: 0 },
       limits: { requestsPerMinute: 0, jobsAtOnce: 3 },
       workerPerAccount: false,
+      type: "QUEUE",
       requestUrl: "https://millrace.test/v2/a-model",
       createdAt: expect.any(String),
     };

@@ -1,10 +1,14 @@
 /** The two addresses of a load-balancing endpoint, and the path that its worker gets for each. */
 
+import { resourceWords } from "../../kernel/resource-words.ts";
+
 /** In the path form, an endpoint shares its origin with the API and the console. In the host form, it has its own. */
 export type Form = "path" | "host";
 
 export interface Address {
+  /** Its id, or the name under which it is shared. */
   endpoint: string;
+  isName?: true;
   form: Form;
   /** Path and query for the worker, unchanged. */
   target: string;
@@ -34,6 +38,19 @@ function plainForm(url: string): Address | undefined {
   const next = url[AFTER_ID];
   if ((next !== "/" && next !== "?" && next !== undefined) || !LABEL.test(endpoint) || url[1] === "/") return undefined;
   return { endpoint, form: "path", target: rooted(url.slice(AFTER_ID)), prefix: url.slice(0, AFTER_ID) };
+}
+
+const NAME = /^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$/;
+const words: ReadonlySet<string> = new Set(resourceWords);
+
+/** Finds the name under which a public endpoint may be called, in the path form. Resources of the API have names of their own. */
+export function namedAddressOf(url: string): Address | undefined {
+  if (!url.startsWith("/v2/")) return undefined;
+  let end = BEFORE_ID;
+  while (end < url.length && url[end] !== "/" && url[end] !== "?") end++;
+  const endpoint = url.slice(BEFORE_ID, end);
+  if (words.has(endpoint) || !NAME.test(endpoint)) return undefined;
+  return { endpoint, isName: true, form: "path", target: rooted(url.slice(end)), prefix: url.slice(0, end) };
 }
 
 function oddForm(url: string): Address | undefined {

@@ -15,6 +15,8 @@ export interface Passing extends AnswerTo {
   request: IncomingMessage;
   sent: SentHead;
   clock: Clock;
+  /** Is done before the caller gets the end of the answer. */
+  beforeEnd?: ((status: number) => Promise<void>) | undefined;
 }
 
 /** Resolves when the whole answer has been written. Rejects with the problem if it failed, perhaps in the middle of the answer. */
@@ -140,8 +142,17 @@ class Forwarding implements Asker, Uploaded {
   }
 
   #end(chunk: Buffer, from: number, to: number): void {
-    const { response } = this.#passing;
+    const { response, beforeEnd } = this.#passing;
     this.#settle();
+    if (beforeEnd) {
+      // The bytes of the chunk are used again for what comes next.
+      const last = Buffer.from(chunk.subarray(from, to));
+      beforeEnd(response.statusCode).then(() => this.#finish(last, 0, last.length), this.#reject);
+    } else this.#finish(chunk, from, to);
+  }
+
+  #finish(chunk: Buffer, from: number, to: number): void {
+    const { response } = this.#passing;
     if (from === to) response.end();
     else if (to - from <= IN_ONE_TEXT) response.end(chunk.toString("latin1", from, to), "latin1");
     else response.end(chunk.subarray(from, to));

@@ -61,6 +61,8 @@ const OF_REQUESTS = kinds({
   host: ["host"],
 });
 
+/** Proxies write the caller's address into these too. */
+const OF_GUESTS: ReadonlySet<string> = new Set(["forwarded", "x-real-ip", "true-client-ip", "cf-connecting-ip", "via"]);
 const OF_ANSWERS = kinds({
   dropped: [...HOP_BY_HOP, ...workerHeaders],
   "for the origin": FOR_THE_ORIGIN.filter((name) => name !== "set-cookie"),
@@ -79,11 +81,13 @@ export interface Sender {
   key: string | undefined;
   /** The endpoint wants the `Authorization` header anyway. */
   keepsAuthorization: boolean;
+  /** The caller is of another account than the endpoint. Its worker learns neither cookies nor the address. */
+  isGuest?: boolean;
   prefix: string;
 }
 
 export function requestHeaders(raw: readonly string[], sender: Sender): RawHeaders {
-  const { remote = "unknown", isByProxy, isEncrypted, prefix, keepsAuthorization, key } = sender;
+  const { remote = "unknown", isByProxy, isEncrypted, prefix, keepsAuthorization, key, isGuest } = sender;
   const dropped = namesInConnection(raw);
   const kept: RawHeaders = [];
   let forwarded: Map<string, string> | undefined;
@@ -99,10 +103,11 @@ export function requestHeaders(raw: readonly string[], sender: Sender): RawHeade
       forwarded.set(name, joined(forwarded.get(name), value));
     } else if (kind === "dropped" || dropped?.has(name)) continue;
     else if (!keepsAuthorization && (kind === "authorization" || holds(value, key))) continue;
+    else if (isGuest && (kind === "cookie" || OF_GUESTS.has(name))) continue;
     else if (kind === "cookie") keepCookies(kept, value);
     else kept.push(raw[i]!, value);
   }
-  kept.push("X-Forwarded-For", joined(forwarded?.get("x-forwarded-for"), remote));
+  if (!isGuest) kept.push("X-Forwarded-For", joined(forwarded?.get("x-forwarded-for"), remote));
   kept.push("X-Forwarded-Proto", forwarded?.get("x-forwarded-proto") ?? (isEncrypted ? "https" : "http"));
   kept.push("X-Forwarded-Host", forwarded?.get("x-forwarded-host") ?? host);
   if (prefix) kept.push("X-Forwarded-Prefix", `${forwarded?.get("x-forwarded-prefix") ?? ""}${prefix}`);

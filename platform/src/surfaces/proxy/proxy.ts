@@ -4,14 +4,17 @@ import { type Affinity, parseAffinity } from "../../balancing/affinity.ts";
 import type { Backend } from "../../balancing/balanced-group.ts";
 import type { Balancer } from "../../balancing/balancer.ts";
 import type { Slot } from "../../balancing/slot.ts";
+import type { GuestDoor } from "../../guards/guest-door.ts";
 import { requireScope } from "../../guards/scopes.ts";
 import type { Caller } from "../../kernel/caller.ts";
 import { type Clock, sleep } from "../../kernel/clock.ts";
 import { MIB } from "../../kernel/operation.ts";
 import { isProblem, problem } from "../../kernel/problem.ts";
 import type { Reason } from "../../kernel/reason.ts";
+import type { Queue } from "../../ports/queue/queue.ts";
 import type { EndpointType, KeptEndpoint } from "../../resources/endpoints/model.ts";
 import type { EndpointItem, EndpointService } from "../../resources/endpoints/service.ts";
+import type { Called, Guest, PublicEndpointService } from "../../resources/public-endpoints/service.ts";
 import { refuseTooLarge } from "../http/body.ts";
 import { ClientGone } from "../http/gone.ts";
 import type { Pipeline } from "../http/pipeline.ts";
@@ -21,8 +24,9 @@ import type { Answering, Reply, Request } from "../http/reply.ts";
 import type { Ahead } from "../http/server.ts";
 import type { Credentials, Surface } from "../http/surface.ts";
 import { keyOf } from "../invoke/surface.ts";
-import { type Address, addressOf } from "./address.ts";
+import { type Address, addressOf, namedAddressOf } from "./address.ts";
 import { forward, isNodeAway, type Passing, wasNotSent } from "./forward.ts";
+import { GuestVisit } from "./guest-visit.ts";
 import { requestHeaders, WORKER_HEADERS, withoutKey } from "./headers.ts";
 import type { Limits, Receiver } from "./receiver.ts";
 import { SentHead } from "./sent-head.ts";
@@ -34,6 +38,9 @@ export interface ProxyParts {
   pipeline: Pipeline;
   surface: Surface;
   endpoints: EndpointService;
+  publicEndpoints: PublicEndpointService;
+  guestDoor: GuestDoor;
+  queue: Pick<Queue, "charge">;
   balancer: Balancer;
   clock: Clock;
   /** Explains why an endpoint has no worker. */
@@ -54,6 +61,8 @@ const KEEPS_AUTHORIZATION = "MILLRACE_FORWARD_AUTH";
 interface Known {
   caller?: Caller;
   item?: EndpointItem;
+  /** What holds for a caller of another account. */
+  guest?: Guest | undefined;
 }
 
 export class EndpointProxy implements Ahead {
@@ -68,11 +77,20 @@ export class EndpointProxy implements Ahead {
 
   find(request: Credentials): Answering | undefined | Promise<Answering | undefined> {
     const address = this.#addressOf(request);
-    if (!address) return undefined;
+    if (!address) return this.#findNamed(request);
     if (address.form === "host") return this.#answering(address);
     const type = this.#parts.endpoints.typeOf(address.endpoint);
     if (type instanceof Promise) return type.then((type) => this.#ifBalanced(type, address, request));
     return this.#ifBalanced(type, address, request);
+  }
+
+  /** A name leads here only if its endpoint is load-balanced. The routes answer for those with a queue. */
+  #findNamed(request: Credentials): Answering | undefined | Promise<Answering | undefined> {
+    const address = namedAddressOf(request.url);
+    const isBalanced = address && this.#parts.publicEndpoints.isBalanced(address.endpoint);
+    if (!isBalanced) return undefined;
+    if (isBalanced === true) return this.#ifBalanced("LOAD_BALANCER", address, request);
+    return isBalanced.then((is) => (is ? this.#ifBalanced("LOAD_BALANCER", address, request) : undefined));
   }
 
   /** This is also true for endpoints of other types. They are refused over HTTP later. */
@@ -107,15 +125,13 @@ export class EndpointProxy implements Ahead {
    * more than the lookup.
    */
   #whoMayKnow({ endpoint }: Address, request: Credentials): Known | undefined | Promise<Known | undefined> {
-    const { surface, endpoints } = this.#parts;
+    const { surface, publicEndpoints } = this.#parts;
     try {
       const caller = surface.authenticate(request);
       if (caller instanceof Promise)
-        return caller
-          .then(async (caller) => ({ caller, item: await endpoints.ownForInvocation(caller, endpoint) }))
-          .catch(knownDespite);
-      const item = endpoints.ownForInvocation(caller, endpoint);
-      return item instanceof Promise ? item.then((item) => ({ caller, item })).catch(knownDespite) : { caller, item };
+        return caller.then((caller) => calledBy(caller, publicEndpoints.called(caller, endpoint))).catch(knownDespite);
+      const known = calledBy(caller, publicEndpoints.called(caller, endpoint));
+      return known instanceof Promise ? known.catch(knownDespite) : known;
     } catch (error) {
       return knownDespite(error);
     }
@@ -130,11 +146,11 @@ export class EndpointProxy implements Ahead {
     request: Request,
     reply: Reply,
     pass: (passing: Passing) => Promise<void>,
-    { caller, item }: Known = {},
+    { caller, item, guest }: Known = {},
   ): Promise<Reply> {
     const { pipeline } = this.#parts;
     return pipeline.answer(caller ? this.#recognising(caller) : this.#parts.surface, request, reply, (caller) =>
-      this.#pass({ caller, item, address, request, reply, pass }),
+      this.#pass({ caller, item, guest, address, request, reply, pass }),
     );
   }
 
@@ -150,29 +166,49 @@ export class EndpointProxy implements Ahead {
 
   /** This is no async function, which would cost every request one more promise and turn. */
   #pass(admission: Admission): Promise<Reply> {
-    const { caller, item, address } = admission;
-    if (item) return this.#send(admission, item.doc);
-    const found = Promise.resolve(this.#parts.endpoints.ownForInvocation(caller, address.endpoint));
-    return found.then(({ doc }) => this.#send(admission, doc));
+    const { caller, item, guest, address } = admission;
+    if (item) return guest ? this.#sendForGuest(admission, item, guest) : this.#send(admission, item);
+    const found = Promise.resolve(calledBy(caller, this.#parts.publicEndpoints.called(caller, address.endpoint)));
+    return found.then((known) => this.#pass({ ...admission, ...known }));
   }
 
-  #send({ caller, address, request, reply, pass }: Admission, doc: KeptEndpoint): Promise<Reply> {
+  /** A guest pays for its request, and learns nothing about the worker. */
+  async #sendForGuest(admission: Admission, item: EndpointItem, guest: Guest): Promise<Reply> {
+    const { guestDoor, queue, clock } = this.#parts;
+    requireScope(admission.caller, "serverless:invoke");
+    refuseTooLarge(admission.request, LIMITS.bodyBytes);
+    const leave = await guestDoor.enter(admission.caller, guest);
+    const visit = new GuestVisit({ queue, clock, account: admission.caller.account, endpoint: item.id, guest });
+    try {
+      return await this.#send(admission, item, visit);
+    } catch (error) {
+      throw await visit.failed(error);
+    } finally {
+      leave();
+    }
+  }
+
+  #send({ caller, address, request, reply, pass }: Admission, item: EndpointItem, visit?: GuestVisit): Promise<Reply> {
     const { clock } = this.#parts;
-    const { scaling, env } = admitted(caller, address, doc);
+    const { scaling, env } = admitted(caller, address, item.doc);
     refuseTooLarge(request, LIMITS.bodyBytes);
     const seeking: Seeking = {
-      endpoint: address.endpoint,
+      endpoint: item.id,
       perWorker: scaling.type === "REQUEST_COUNT" ? scaling.requestCount : 1,
-      affinity: parseAffinity(affinityIn(request)),
+      affinity: visit ? undefined : parseAffinity(affinityIn(request)),
+      guest: visit && caller.account,
       since: clock.monotonic(),
       reply,
       isCounted: pass === forward,
     };
-    const sent = workerHead(address, env, request);
+    const sent = workerHead(address, env, request, visit !== undefined);
+    const beforeEnd = visit && ((status: number) => visit.answered(status));
     return this.#untilAccepted(seeking, (slot) => {
-      for (const name of WORKER_HEADERS) reply.header(name, slot.backend.worker);
+      if (visit) visit.begin();
+      else for (const name of WORKER_HEADERS) reply.header(name, slot.backend.worker);
       const receiver = new WorkerReceiver(slot);
-      return pass({ receiver, sent, form: address.form, request, response: reply.raw, own: reply.headers, clock });
+      const answer = { form: address.form, response: reply.raw, own: reply.headers, beforeEnd };
+      return pass({ receiver, sent, request, clock, ...answer });
     });
   }
 
@@ -214,15 +250,15 @@ export class EndpointProxy implements Ahead {
     return error;
   }
 
-  #slotNow({ endpoint, perWorker, affinity }: Seeking): Slot | undefined {
-    return this.#parts.balancer.take(endpoint, perWorker, affinity);
+  #slotNow({ endpoint, perWorker, affinity, guest }: Seeking): Slot | undefined {
+    return this.#parts.balancer.take(endpoint, perWorker, affinity, guest);
   }
 
   #slotLater(seeking: Seeking): Promise<Slot> {
     const { balancer, whyNoWorker } = this.#parts;
-    const { endpoint, perWorker, affinity, since, reply } = seeking;
+    const { endpoint, perWorker, affinity, guest, since, reply } = seeking;
     const gone = new ClientGone(reply);
-    const asking = { perWorker, affinity, gone, since, ...(whyNoWorker && { why: whyNoWorker }) };
+    const asking = { perWorker, affinity, guest, gone, since, ...(whyNoWorker && { why: whyNoWorker }) };
     return balancer.acquire(endpoint, asking).catch((error) => {
       throw this.#countedFailure(seeking, error);
     });
@@ -230,7 +266,7 @@ export class EndpointProxy implements Ahead {
 }
 
 /** A request that has reached its guards. */
-interface Admission extends Required<Pick<Known, "caller">>, Pick<Known, "item"> {
+interface Admission extends Required<Pick<Known, "caller">>, Pick<Known, "item" | "guest"> {
   address: Address;
   request: Request;
   reply: Reply;
@@ -242,11 +278,17 @@ interface Seeking {
   endpoint: string;
   perWorker: number;
   affinity: Affinity | undefined;
+  guest: string | undefined;
   /** On the monotonic clock. The wait after a refusal counts as part of the same wait. */
   since: number;
   reply: Reply;
   /** A WebSocket may be open for days, so it is not counted with requests. */
   isCounted: boolean;
+}
+
+function calledBy(caller: Caller, called: EndpointItem | Promise<Called>): Known | Promise<Known> {
+  if (called instanceof Promise) return called.then(({ item, guest }) => ({ caller, item, guest }));
+  return { caller, item: called };
 }
 
 /** What is known of a request that failed to authenticate or find its endpoint; undefined if the caller may not know of the endpoint. */
@@ -271,18 +313,22 @@ function admitted(caller: Caller, { endpoint, form }: Address, doc: KeptEndpoint
 /** The head for the worker. One with the caller's `Authorization` is another than one without. */
 class WorkerHead extends SentHead {
   keepsAuthorization = false;
+  isGuest = false;
 }
 
 /** A connection that repeats its head has the same one for the worker each time: it holds the address, the key and all headers. */
-function workerHead(address: Address, env: KeptEndpoint["env"], request: Request): WorkerHead {
-  const keepsAuthorization = env[KEEPS_AUTHORIZATION] === "true";
+function workerHead(address: Address, env: KeptEndpoint["env"], request: Request, isGuest: boolean): WorkerHead {
+  // The key of a guest is for Millrace alone, whatever the endpoint wants.
+  const keepsAuthorization = !isGuest && env[KEEPS_AUTHORIZATION] === "true";
   const before = request instanceof PlainRequest ? request.head.made : undefined;
-  if (before instanceof WorkerHead && before.keepsAuthorization === keepsAuthorization) return before;
+  const isSame = before instanceof WorkerHead && before.keepsAuthorization === keepsAuthorization;
+  if (isSame && before.isGuest === isGuest) return before;
   const { rawHeaders, headers, socket, method } = request;
   const key = headers.authorization === undefined ? undefined : keyOf(headers.authorization);
-  const sender = { ...wayOf(socket), key, keepsAuthorization, prefix: address.prefix };
+  const sender = { ...wayOf(socket), key, keepsAuthorization, isGuest, prefix: address.prefix };
   const made = new WorkerHead(method, withoutKey(address.target, key), requestHeaders(rawHeaders, sender));
   made.keepsAuthorization = keepsAuthorization;
+  made.isGuest = isGuest;
   if (request instanceof PlainRequest) request.head.made = made;
   return made;
 }
