@@ -2,7 +2,6 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Packed, unpack } from "../../src/adapters/sqlite/entry-wire.ts";
 import { program } from "../../src/adapters/sqlite/queue-program.ts";
 import { SqliteJournal } from "../../src/adapters/sqlite/sqlite-journal.ts";
 import {
@@ -83,7 +82,7 @@ class SqliteDisk implements Disk {
     const db = openDatabase(file);
     db.exec("PRAGMA synchronous = OFF");
     const runner = new BatchRunner(file, program, db);
-    const unpacked = (batch: Command[]) => batch.flatMap(({ input }) => unpack(input as Packed));
+    const unpacked = (batch: Command[]) => batch.flatMap(({ input }) => input as Entry[]);
     const flusher = flusherOf((batch) => flush(unpacked(batch), async () => runner.run(batch)));
     const journal = await SqliteJournal.open(file, join(this.#folder, "payloads"), flusher, new SeededRandom(0));
     const crashed = () => {

@@ -1,14 +1,15 @@
 /** Packs entries for the writer's thread: the two kinds that every job makes travel as one flat list of values. */
 import type { Entry, JobRow, Stashed } from "../../ports/queue/journal.ts";
+import type { Wire } from "./writer.ts";
 
 /** Copying an object between threads repeats every field name, which costs more than everything else about a small entry. */
-export type Packed = unknown[];
+type Packed = unknown[];
 
 const INSERT = 0;
 const UPDATE = 1;
 const OTHER = 2;
 
-export function pack(entries: readonly Entry[]): Packed {
+function pack(entries: readonly Entry[]): Packed {
   const packed: Packed = [];
   for (const entry of entries) {
     if (entry.do === "insert") {
@@ -37,7 +38,7 @@ export function pack(entries: readonly Entry[]): Packed {
   return packed;
 }
 
-export function unpack(packed: Packed): Entry[] {
+function unpack(packed: Packed): Entry[] {
   const entries: Entry[] = [];
   let next = 0;
   const take = <T>() => packed[next++] as T;
@@ -63,26 +64,36 @@ export function unpack(packed: Packed): Entry[] {
   return entries;
 }
 
-/** The limits of a brief batch: this many values, texts of this total length, and no entry that scans a table. */
-const BRIEF_VALUES = 4000;
+export const entryWire: Wire = {
+  pack: (input) => pack(input as Entry[]),
+  unpack: (packed) => unpack(packed as Packed),
+};
+
+/** The limits of a brief batch: this many entries, texts of this total length, and no entry that scans a table. */
+const BRIEF_ENTRIES = 400;
 const BRIEF_LENGTH = 256 * 1024;
 
 const LENGTHY: ReadonlySet<Entry["do"]> = new Set(["body", "remove", "removeEndpoint", "expire"]);
 
 /** Whether a fast disk can write these in a moment. */
-export function isBrief(packed: readonly Packed[]): boolean {
-  let values = 0;
+export function isBrief(calls: readonly (readonly Entry[])[]): boolean {
+  let count = 0;
   let length = 0;
-  for (const list of packed) {
-    values += list.length;
-    for (const value of list) {
-      if (typeof value === "string") length += value.length;
-      else if (typeof value === "object" && value !== null && "do" in value) {
-        const entry = value as Entry;
-        if (LENGTHY.has(entry.do)) return false;
-        if (entry.do === "chunks") for (const { text } of entry.chunks) length += text.length;
-      }
+  for (const entries of calls) {
+    count += entries.length;
+    for (const entry of entries) {
+      if (LENGTHY.has(entry.do)) return false;
+      length += lengthOf(entry);
     }
   }
-  return values <= BRIEF_VALUES && length <= BRIEF_LENGTH;
+  return count <= BRIEF_ENTRIES && length <= BRIEF_LENGTH;
+}
+
+/** Payloads that are kept in files are written already. */
+const textLength = (payload: Stashed | null | undefined) => (typeof payload === "string" ? payload.length : 0);
+
+function lengthOf(entry: Entry): number {
+  if (entry.do === "insert") return entry.row.doc.length + textLength(entry.body);
+  if (entry.do === "update") return entry.row.doc.length + textLength(entry.result) + textLength(entry.progress);
+  return entry.do === "chunks" ? entry.chunks.reduce((sum, { text }) => sum + text.length, 0) : 0;
 }

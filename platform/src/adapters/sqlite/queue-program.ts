@@ -1,7 +1,7 @@
 /** The program beside the queue's SQLite file: its tables, and the journal's entries as statements. */
 import type { DatabaseSync } from "node:sqlite";
 import type { Entry, Stashed } from "../../ports/queue/journal.ts";
-import { type Packed, unpack } from "./entry-wire.ts";
+import { entryWire } from "./entry-wire.ts";
 import { addCharges } from "./sqlite-charges.ts";
 import { sql } from "./statement.ts";
 import type { Program } from "./writer.ts";
@@ -62,9 +62,9 @@ export interface Results {
 }
 
 /** Undefined where there is nothing to report, as for nearly all entries. An answer for each would have to cross back to the caller. */
-function write(db: DatabaseSync, packed: Packed): Results | undefined {
+function write(db: DatabaseSync, entries: readonly Entry[]): Results | undefined {
   const freed: string[] = [];
-  const results = unpack(packed).map((entry) => writeEntry(db, entry, freed));
+  const results = entries.map((entry) => writeEntry(db, entry, freed));
   return freed.length > 0 || results.some((result) => result !== undefined) ? { results, freed } : undefined;
 }
 
@@ -230,4 +230,4 @@ function expire(db: DatabaseSync, now: number, limit: number, freed: string[]): 
   return over.length;
 }
 
-export const program: Program = { migrations, commands: { write } };
+export const program: Program = { migrations, commands: { write }, wire: entryWire };

@@ -21,7 +21,6 @@ import type {
   OutgoingPage,
   Part,
 } from "../../ports/queue/queue.ts";
-import { pack } from "./entry-wire.ts";
 import { PayloadFiles } from "./payload-files.ts";
 import type { Results } from "./queue-program.ts";
 import { Scrubber } from "./scrubber.ts";
@@ -115,7 +114,7 @@ export class SqliteJournal implements Journal {
   }
 
   write(entries: Entry[]): Promise<unknown[]> {
-    return this.#writer.run<Results | undefined>("write", pack(entries)).then(this.#results);
+    return this.#writer.run<Results | undefined>("write", entries).then(this.#results);
   }
 
   /** Nearly all writes return nothing, and then nothing is awaited. */

@@ -4,7 +4,8 @@ import type { Random } from "../../kernel/random.ts";
 import type { Disk } from "../../ports/disk.ts";
 import { EmbeddedQueue } from "../../ports/queue/embedded-queue.ts";
 import type { MonotonicClock } from "../../ports/queue/holder-book.ts";
-import { isBrief, type Packed } from "./entry-wire.ts";
+import type { Entry } from "../../ports/queue/journal.ts";
+import { isBrief } from "./entry-wire.ts";
 import { NearFlusher } from "./near-flusher.ts";
 import { program } from "./queue-program.ts";
 import { SqliteJournal } from "./sqlite-journal.ts";
@@ -19,7 +20,7 @@ interface Surroundings {
   writing?: keyof typeof WRITING;
 }
 
-const inThread = (file: string) => threadFlusher(file, "queue");
+const inThread = (file: string) => threadFlusher(file, "queue", program.wire);
 
 /** Where the file is written. A server keeps everything that takes longer than a moment off its event loop. */
 const WRITING = {
@@ -29,7 +30,7 @@ const WRITING = {
   inThread,
 };
 
-const isBriefBatch = (batch: readonly Command[]) => isBrief(batch.map(({ input }) => input as Packed));
+const isBriefBatch = (batch: readonly Command[]) => isBrief(batch.map(({ input }) => input as Entry[]));
 
 export class SqliteQueue extends EmbeddedQueue {
   readonly #journal: SqliteJournal;

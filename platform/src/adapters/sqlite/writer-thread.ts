@@ -2,16 +2,18 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { program as queue } from "./queue-program.ts";
 import { program as store } from "./store-program.ts";
-import { BatchRunner, type Command, type ProgramName } from "./writer.ts";
+import { BatchRunner, type Command, converted, type Program, type ProgramName } from "./writer.ts";
 
 type Message = { batch: Command[] } | { checkpoint: true } | { close: true };
 
-const { file, program } = workerData as { file: string; program: ProgramName };
-const runner = new BatchRunner(file, { queue, store }[program]);
+const { file, program: name } = workerData as { file: string; program: ProgramName };
+const program: Program = { queue, store }[name];
+const { wire } = program;
+const runner = new BatchRunner(file, program);
 const port = parentPort!;
 
 port.on("message", (message: Message) => {
-  if ("batch" in message) port.postMessage(runner.run(message.batch));
+  if ("batch" in message) port.postMessage(runner.run(wire ? converted(message.batch, wire.unpack) : message.batch));
   else if ("checkpoint" in message) port.postMessage(runner.checkpoint());
   else {
     runner.close();

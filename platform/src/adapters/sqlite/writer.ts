@@ -22,7 +22,18 @@ export interface Command {
 export interface Program {
   migrations: readonly string[];
   commands: Record<string, (db: DatabaseSync, input: never) => unknown>;
+  /** How inputs travel to the writer's thread, if not as they are. */
+  wire?: Wire;
 }
+
+export interface Wire {
+  pack(input: unknown): unknown;
+  unpack(packed: unknown): unknown;
+}
+
+/** A batch with its inputs as they travel, or as they were before. */
+export const converted = (batch: readonly Command[], convert: (input: unknown) => unknown): Command[] =>
+  batch.map(({ name, input }) => ({ name, input: convert(input) }));
 
 /** The programs that the writer's thread knows. */
 export type ProgramName = "queue" | "store";
@@ -288,8 +299,8 @@ function compiledCode(): Record<string, string> {
   return folder === undefined ? {} : { NODE_COMPILE_CACHE: dirname(folder) };
 }
 
-/** A flusher in a thread of its own, so that no flush blocks the event loop. */
-export async function threadFlusher(file: string, program: ProgramName): Promise<Flusher> {
+/** A flusher in a thread of its own, so that no flush blocks the event loop. `wire` is that of the program. */
+export async function threadFlusher(file: string, program: ProgramName, wire?: Wire): Promise<Flusher> {
   const thread = new Worker(new URL("./writer-thread.ts", import.meta.url), {
     workerData: { file, program },
     env: compiledCode(),
@@ -325,7 +336,7 @@ export async function threadFlusher(file: string, program: ProgramName): Promise
   await ask();
   isInUse = true;
   return {
-    flush: (batch) => ask({ batch }) as Promise<Flushed>,
+    flush: (batch) => ask({ batch: wire ? converted(batch, wire.pack) : batch }) as Promise<Flushed>,
     checkpoint: () => ask({ checkpoint: true }) as Promise<Emptying>,
     async close() {
       if (dead) return;
