@@ -27,6 +27,8 @@ const BY_HAND: Record<string, string> = {
   moveVolumeFile: "volumes mv",
   createVolumeFileLink: "volumes link",
   downloadVolumeFile: "volumes cp",
+  exportBilling: "billing export",
+  exportInstallationBilling: "installation export-billing",
   uploadVolumeFile: "volumes cp",
   runJob: "run",
   runJobAndWait: "run",

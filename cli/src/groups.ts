@@ -235,6 +235,7 @@ export const groups: readonly Group[] = [
       verb("volumes", "listNetworkVolumeBilling", "--last-n 7"),
       verb("clusters", "listClusterBilling", "--last-n 7"),
     ],
+    more: async (shell) => [(await import("./billing-export.ts")).billingExport(shell)],
     standard: "all",
   },
   {
@@ -323,21 +324,27 @@ export const groups: readonly Group[] = [
       verb("create-account", "createInstallationAccount", "--name team --email ada@example.com"),
       verb("account", "getInstallationAccount", AN_ACCOUNT),
       verb("update-account", "updateInstallationAccount", `${AN_ACCOUNT} --quotas.pods 5 --name team-a`),
-      verb("suspend-account", "updateInstallationAccount", `${AN_ACCOUNT} --suspended-reason "invoice 7 is open"`, {
+      verb("suspend-account", "updateInstallationAccount", `${AN_ACCOUNT} --suspended-reason unpaid`, {
         set: { suspended: true },
       }),
       verb("resume-account", "updateInstallationAccount", AN_ACCOUNT, { set: { suspended: false } }),
       verb("credit-account", "creditInstallationAccount", `${AN_ACCOUNT} --amount 25 --reference invoice-7`),
       verb("account-keys", "listInstallationAccountKeys", AN_ACCOUNT),
       verb("create-account-key", "createInstallationAccountKey", `${AN_ACCOUNT} --scopes read-only --name audit`),
-      verb("revoke-account-key", "deleteInstallationAccountKey", `${AN_ACCOUNT} KEY --yes`, {
-        loses: "programs that use the key are refused from then on",
-      }),
+      verb(
+        "revoke-account-key",
+        "deleteInstallationAccountKey",
+        "team-a $(millrace installation account-keys team-a -q) --yes",
+        {
+          loses: "programs that use the key are refused from then on",
+        },
+      ),
       verb("delete-account", "deleteInstallationAccount", `${AN_ACCOUNT} --yes`, {
         loses: "this deletes the account with everything it has, for good",
       }),
       verb("prices", "listPrices", "--json"),
       verb("set-prices", "setPrices", "--id cpu3c --prices pod=0.02"),
     ],
+    more: async (shell) => [(await import("./billing-export.ts")).installationExport(shell)],
   },
 ];

@@ -109,6 +109,7 @@ export const good: Record<
       },
     ]),
   ),
+  exportBilling: async () => ({}),
   ...goodVolumeCalls,
   getWorkerLogs: async (world) => {
     const id = await makeEndpoint(world);
@@ -342,6 +343,10 @@ export const ownRefusals: Record<string, readonly (readonly [status: number, cal
       ],
     ]),
   ),
+  exportBilling: [
+    [400, { query: "?startTime=2020-01-01T00:00:00Z" }],
+    [422, { query: "?format=pdf" }],
+  ],
   listDataCenters: [[422, { query: "?regions=MOON" }]],
   getDataCenter: [[422, { query: "?include=WEATHER" }]],
   listSecrets: [[422, { query: `?name=${"x".repeat(192)}` }]],

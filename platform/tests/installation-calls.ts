@@ -4,6 +4,13 @@ import type { World } from "./world.ts";
 const makeAccount = async (world: World): Promise<string> =>
   (await world.call("POST", "/v2/installation/accounts", { body: { name: "made" } })).json.id;
 
+async function makeCredited(world: World): Promise<string> {
+  const id = await makeAccount(world);
+  const body = { amount: 1, reference: "invoice-7" };
+  await world.call("POST", `/v2/installation/accounts/${id}/credit`, { body });
+  return id;
+}
+
 export const goodInstallationCalls = {
   listInstallationAccounts: async () => ({}),
   createInstallationAccount: async () => ({ body: { name: "team-a", email: "a@team.test" } }),
@@ -26,12 +33,20 @@ export const goodInstallationCalls = {
   deleteInstallationAccount: async (world: World) => ({ id: await makeAccount(world) }),
   listPrices: async () => ({}),
   setPrices: async () => ({ body: { id: "NVIDIA L4", prices: { secure: 0.5, serverless: null } } }),
+  exportInstallationBilling: async () => ({}),
   getInstallationUsage: async () => ({}),
 };
 
 export const ownInstallationRefusals = {
   listInstallationAccounts: [[422, { query: "?limit=0" }]],
   createInstallationAccount: [[409, { id: makeAccount, body: { name: "Made" } }]],
+  updateInstallationAccount: [[409, { id: makeAccount, body: { name: "Default" } }]],
+  creditInstallationAccount: [[409, { id: makeCredited, body: { amount: 2, reference: "invoice-7" } }]],
+  exportInstallationBilling: [
+    [400, { query: "?startTime=2020-01-01T00:00:00Z" }],
+    [404, { query: "?accountId=nothing" }],
+    [422, { query: "?format=pdf" }],
+  ],
   deleteInstallationAccount: [[400, { id: async (world: World) => world.owner.account }]],
   setPrices: [[400, { body: { id: "NVIDIA L4", prices: { moon: 1 } } }]],
 } as const;

@@ -17,6 +17,7 @@ import type { Vault } from "../ports/vault/vault.ts";
 import type { Quotas } from "../resources/account/quotas.ts";
 import { BatchRecords } from "../resources/batches/records.ts";
 import { ChargeBook } from "../resources/billing/charge-book.ts";
+import { BillingExport } from "../resources/billing/export.ts";
 import { BillingService } from "../resources/billing/service.ts";
 import { ClusterService } from "../resources/clusters/service.ts";
 import { EndpointFollowers } from "../resources/endpoints/followers.ts";
@@ -93,6 +94,7 @@ export interface Books extends AccountServices {
   costs: Costs;
   prices: PriceBook;
   billing: BillingService;
+  billingExport: BillingExport;
   charges: ChargeBook;
   publicEndpointRecords: PublicEndpointRecords;
 }
@@ -187,6 +189,7 @@ export async function openBooks(
     costs: new Costs(parts),
     prices,
     billing: new BillingService({ ...parts, charges }),
+    billingExport: new BillingExport({ ...parts, ...ofAccounts, charges }),
     publicEndpointRecords: new PublicEndpointRecords(parts),
   };
   await prepareAll(books);

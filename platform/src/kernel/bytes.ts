@@ -18,6 +18,13 @@ export interface OutgoingBytes extends AsyncDisposable {
   read(range: ByteRange): AsyncIterable<Uint8Array>;
 }
 
+/** Text of any length that is made while it is sent. */
+export interface OutgoingText {
+  readonly headers: Readonly<Record<string, string>>;
+  /** What it throws before its first piece is still answered as a refusal. */
+  read(): AsyncIterable<string>;
+}
+
 export interface ByteRange {
   start: number;
   end: number;

@@ -8,6 +8,12 @@ export const nanosOf = (usd: number): number => Math.round(usd * PER_USD);
 
 export const usdOf = (nanos: number | bigint): number => Number(nanos) / PER_USD;
 
+/** Every digit, as programs that make invoices need it: `0.123456789`. */
+export function exactUsd(nanos: bigint): string {
+  const unit = BigInt(PER_USD);
+  return `${nanos / unit}.${String(nanos % unit).padStart(9, "0")}`;
+}
+
 /** Formats money as `12.34 USD`. Amounts below a cent get as many digits as they need to differ from zero. */
 export function moneyText(nanos: number | bigint): string {
   const usd = usdOf(nanos);

@@ -1,5 +1,5 @@
 /** An operation as data. Surfaces mount lists of operations and contain no rules. */
-import type { IncomingBytes, OutgoingBytes } from "./bytes.ts";
+import type { IncomingBytes, OutgoingBytes, OutgoingText } from "./bytes.ts";
 import type { Caller } from "./caller.ts";
 import type { EventBlock } from "./event-block.ts";
 import type { JsonText } from "./json-text.ts";
@@ -28,6 +28,8 @@ export interface Operation {
   events?: TSchema;
   /** Whether its body or its answer is bytes as they are, of any length, and not JSON. */
   bytes?: "in" | "out";
+  /** The media types of an answer that is text of any length, and what each holds. It is sent while it is made. */
+  texts?: Readonly<Record<string, TSchema>>;
   /** Whether it changes something outside of the store. Its handler then says when it begins, for the audit log. */
   isOutside?: true;
   /** Whether its handler may answer with JSON text that it has kept, in place of the value itself. */
@@ -103,13 +105,15 @@ type Answer<O extends Operation> = O extends { events: infer E extends TSchema }
   ? Promise<AsyncIterable<EventBlock<Static<E>>>>
   : O extends { bytes: "out" }
     ? Promise<OutgoingBytes>
-    : O extends { out: infer R extends TSchema }
-      ? Promise<
-          | Static<R>
-          | (O extends { emptyStatus: number } ? undefined : never)
-          | (O extends { mayBeText: true } ? JsonText : never)
-        >
-      : Promise<void>;
+    : O extends { texts: object }
+      ? Promise<OutgoingText>
+      : O extends { out: infer R extends TSchema }
+        ? Promise<
+            | Static<R>
+            | (O extends { emptyStatus: number } ? undefined : never)
+            | (O extends { mayBeText: true } ? JsonText : never)
+          >
+        : Promise<void>;
 
 /** Each operation is answered by the handler of the same name, which calls a service. */
 export type Handlers<Ops extends Operations> = {

@@ -1,5 +1,5 @@
 /** What the account costs: the month so far and its limits, each day by kind, and each resource. */
-import { lazy, Suspense, useMemo } from "react";
+import { lazy, Suspense, useMemo, useState } from "react";
 import { curlOf } from "../../api/curl.ts";
 import { useRead } from "../../api/queries.ts";
 import { Button } from "../../design/button.tsx";
@@ -7,6 +7,7 @@ import { Money, moneyText } from "../../design/facts.tsx";
 import { Choice } from "../../design/field.tsx";
 import { Loaded, Page, Panel, Skeleton } from "../../design/layout.tsx";
 import { download } from "../../design/table-tools.tsx";
+import { UsageExport } from "../../parts/usage-export.tsx";
 import { useView } from "../../shell/view.ts";
 import css from "./billing.module.css";
 import { historyCsv } from "./export.ts";
@@ -32,6 +33,7 @@ export function BillingPage() {
   const [range, setRange] = useView<Range>("range", "30d");
   const { bucketSize, lastN } = RANGES[range] ?? RANGES["30d"];
   const query = { bucketSize, lastN };
+  const [isExporting, setExporting] = useState(false);
   const read = useRead("listBilling", { query }, { keep: true, refetchInterval: AGAIN_MS });
   return (
     <Page
@@ -39,14 +41,20 @@ export function BillingPage() {
       about="What was metered, in USD. What runs now counts until now; days and months are in UTC."
       curl={curlOf("listBilling", { query })}
       actions={
-        <Choice
-          label="Range"
-          value={range}
-          onChange={setRange}
-          options={Object.entries(RANGES).map(([value, { title }]) => ({ value: value as Range, label: title }))}
-        />
+        <>
+          <Choice
+            label="Range"
+            value={range}
+            onChange={setRange}
+            options={Object.entries(RANGES).map(([value, { title }]) => ({ value: value as Range, label: title }))}
+          />
+          <Button onClick={() => setExporting(true)}>Export usage</Button>
+        </>
       }
     >
+      {isExporting && (
+        <UsageExport operation="exportBilling" title="Export usage for invoices" onClose={() => setExporting(false)} />
+      )}
       <Limits />
       <Panel
         title={`Cost by ${bucketSize}`}

@@ -10,6 +10,7 @@ import { Empty, Refused } from "../../design/layout.tsx";
 import { Menu } from "../../design/menu.tsx";
 import { DataTable } from "../../design/table.tsx";
 import { useList } from "../../parts/resource-list.tsx";
+import { UsageExport } from "../../parts/usage-export.tsx";
 import { AddCredit, CreateAccount, DeleteAccount, SetLimits } from "./account-dialogs.tsx";
 import { AccountKeys } from "./account-keys.tsx";
 import { ResumeAccount, SuspendAccount } from "./account-suspension.tsx";
@@ -102,6 +103,7 @@ type Asked = { what: keyof typeof DIALOGS; account: Account };
 export function Accounts() {
   const { rows, error, refetch, more } = useList<Account>({ list: "listInstallationAccounts", key: "accounts" });
   const [isCreating, setCreating] = useState(false);
+  const [isExporting, setExporting] = useState(false);
   const [asked, setAsked] = useState<Asked>();
   const close = () => setAsked(undefined);
   const Asking = asked && DIALOGS[asked.what];
@@ -110,9 +112,12 @@ export function Accounts() {
       name="Accounts"
       curl={curlOf("listInstallationAccounts")}
       actions={
-        <Button kind="primary" icon={<Plus />} onClick={() => setCreating(true)}>
-          Create account
-        </Button>
+        <>
+          <Button onClick={() => setExporting(true)}>Export usage</Button>
+          <Button kind="primary" icon={<Plus />} onClick={() => setCreating(true)}>
+            Create account
+          </Button>
+        </>
       }
     >
       {error && !rows ? (
@@ -149,6 +154,13 @@ export function Accounts() {
             />
           )}
           empty={<Empty title="No accounts">What one account has does not exist for another.</Empty>}
+        />
+      )}
+      {isExporting && (
+        <UsageExport
+          operation="exportInstallationBilling"
+          title="Export usage of all accounts"
+          onClose={() => setExporting(false)}
         />
       )}
       <CreateAccount isOpen={isCreating} onClose={() => setCreating(false)} />

@@ -1,8 +1,9 @@
 /** Operations on accounts, prices and limits of an installation. Only its owner may use them. */
 import type { Operations } from "../../kernel/operation.ts";
 import { Pagination, pageQuery } from "../../kernel/page.ts";
-import { dateTime, t } from "../../kernel/schema.ts";
+import { dateTime, name, t } from "../../kernel/schema.ts";
 import { ApiKey, CreatedApiKey } from "../account/model.ts";
+import { exportQuery, exportTexts } from "../billing/export-model.ts";
 import {
   CreateInstallationAccount,
   Credit,
@@ -119,6 +120,15 @@ export const administrationOperations = {
     in: SetPrices,
     out: t.Object({ from: dateTime("When they begin to apply.") }),
     refuses: ["rule-broken"],
+  },
+  exportInstallationBilling: {
+    ...reads,
+    path: "/v2/installation/billing/export",
+    summary: "Export usage of all accounts for invoices",
+    description: "What `/v2/billing/export` has of one account, for every account or for one of them.",
+    query: t.Object({ ...exportQuery, accountId: t.Optional(name({ description: "Only of this account." })) }),
+    texts: exportTexts,
+    refuses: ["rule-broken", "not-found"],
   },
   getInstallationUsage: {
     ...reads,

@@ -3,6 +3,7 @@ import { timestamp } from "../../kernel/clock.ts";
 import type { Handlers } from "../../kernel/operation.ts";
 import { paged } from "../../kernel/paged.ts";
 import { keyFrom, shownKey } from "../account/rest-v2.ts";
+import type { BillingExport } from "../billing/export.ts";
 import { shown as shownMoney } from "../spending/rest-v2.ts";
 import type { InstallationAccount, InstallationPrices } from "./model.ts";
 import type { administrationOperations } from "./operations.ts";
@@ -10,6 +11,7 @@ import type { AdministrationService, SeenAccount } from "./service.ts";
 
 export const administrationHandlers = (
   service: AdministrationService,
+  exports: BillingExport,
   /** Called when an account or a key of one changed, so that the change counts here at once. */
   forget: () => void,
 ): Handlers<typeof administrationOperations> => ({
@@ -41,6 +43,8 @@ export const administrationHandlers = (
     return { ...prices, storage: { ...storage }, changesAt: changesAt.map(timestamp) } as InstallationPrices;
   },
   setPrices: async ({ body: { id, prices } }) => ({ from: timestamp(await service.setPrices(id, prices)) }),
+  exportInstallationBilling: ({ query: { accountId, ...asked } }) =>
+    accountId === undefined ? exports.ofAll(asked) : exports.of(accountId, asked),
   getInstallationUsage: () => service.usage(),
 });
 

@@ -1,6 +1,7 @@
 /** Operations on billing: histories, read from what was metered. */
 import type { Operations } from "../../kernel/operation.ts";
 import { name, type TObject, type TSchema, t } from "../../kernel/schema.ts";
+import { exportQuery, exportTexts } from "./export-model.ts";
 import {
   BillingHistory,
   bucketWindow,
@@ -67,5 +68,19 @@ export const billingOperations = {
   listClusterBilling: {
     ...lookup("/v2/billing/clusters", t.Object({ ...bucketWindow, clusterId: only("cluster") }), ClusterBilling),
     summary: "List what clusters cost",
+  },
+  exportBilling: {
+    method: "GET",
+    path: "/v2/billing/export",
+    query: t.Object(exportQuery),
+    texts: exportTexts,
+    summary: "Export usage for invoices",
+    description:
+      "Everything that was charged, a line for each span of time and each part, with exact amounts. Their sum is the bill.",
+    tag: "Billing",
+    status: 200,
+    scope: "billing:read",
+    narrowed: "refused",
+    refuses: ["rule-broken"],
   },
 } satisfies Operations;

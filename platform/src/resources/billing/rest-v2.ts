@@ -2,6 +2,7 @@
 import { timestamp } from "../../kernel/clock.ts";
 import type { Handlers } from "../../kernel/operation.ts";
 import { inSlices } from "../../kernel/slices.ts";
+import type { BillingExport } from "./export.ts";
 import type { billingOperations } from "./operations.ts";
 import type { Amounts, BillingService, Charge, History, HistoryRecord } from "./service.ts";
 
@@ -32,8 +33,9 @@ const everything = {
   clusterNetworkingAmount: [],
 } as const;
 
-export function billingHandlers(billing: BillingService): Handlers<Operations> {
+export function billingHandlers(billing: BillingService, exports: BillingExport): Handlers<Operations> {
   return {
+    exportBilling: ({ caller, query }) => exports.of(caller.account, query),
     async listBilling({ caller, query }) {
       const history = await billing.history(caller, { ...query });
       return shown(history, everything, () => ({}), {});

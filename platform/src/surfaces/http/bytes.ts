@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import type { ByteRange, IncomingBytes, OutgoingBytes } from "../../kernel/bytes.ts";
+import type { ByteRange, IncomingBytes, OutgoingBytes, OutgoingText } from "../../kernel/bytes.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { problem } from "../../kernel/problem.ts";
 import { bodyStalled, brokenOff, tooLarge, waitsForContinue, watchOf } from "./body.ts";
@@ -80,6 +80,25 @@ export async function sendBytes(request: Request, reply: Reply, bytes: OutgoingB
   return reply;
 }
 
+/** Sends text while it is made, as fast as the client takes it. One that cannot be made to its end breaks the connection off. */
+export async function sendText(request: Request, reply: Reply, text: OutgoingText): Promise<Reply> {
+  Object.assign(reply.headers, text.headers);
+  if (request.method === "HEAD") return sendHead(reply);
+  const pieces = text.read()[Symbol.asyncIterator]();
+  try {
+    const first = await pieces.next();
+    writeHead(reply.raw, reply.status, reply.headers);
+    await piped(Readable.from(following(first, pieces), { objectMode: false }), reply.raw);
+  } finally {
+    await pieces.return?.();
+  }
+  return reply;
+}
+
+async function* following(first: IteratorResult<string>, pieces: AsyncIterator<string>): AsyncGenerator<Buffer> {
+  for (let piece = first; !piece.done; piece = await pieces.next()) yield Buffer.from(piece.value);
+}
+
 function sendHead(reply: Reply): Reply {
   writeHead(reply.raw, reply.status, reply.headers);
   reply.raw.end();
@@ -96,6 +115,10 @@ export async function streamTo(
     range.end < range.start
       ? Readable.from([])
       : Readable.from(bytes.read(range), { objectMode: false, highWaterMark: 0 });
+  await piped(body, raw);
+}
+
+async function piped(body: Readable, raw: ServerResponse): Promise<void> {
   try {
     await pipeline(body, raw);
   } catch (error) {

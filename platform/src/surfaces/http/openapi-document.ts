@@ -114,6 +114,7 @@ function responses(operation: Operation, writer: Writer): Json {
       ...(operation.out ? { content: json(components.refer(operation.out)) } : {}),
       ...(operation.events ? { content: events(components.refer(operation.events)) } : {}),
       ...(operation.bytes === "out" ? { content: bytes } : {}),
+      ...(operation.texts ? { content: texts(operation.texts, components) } : {}),
     },
   };
   if (operation.bytes === "out") {
@@ -142,6 +143,9 @@ function refusal(description: string, status: number | undefined, writer: Writer
     content: { [refused.mediaType]: { schema: components.refer(refused.schema) } },
   };
 }
+
+const texts = (all: NonNullable<Operation["texts"]>, components: Components): Json =>
+  Object.fromEntries(Object.entries(all).map(([type, schema]) => [type, { schema: components.refer(schema) }]));
 
 const json = (schema: unknown) => ({ "application/json": { schema } });
 

@@ -10,6 +10,7 @@ import type { AdministrationService } from "../../resources/administration/servi
 import { auditOperations } from "../../resources/audit/operations.ts";
 import { auditHandlers } from "../../resources/audit/rest-v2.ts";
 import type { AuditLog } from "../../resources/audit/service.ts";
+import type { BillingExport } from "../../resources/billing/export.ts";
 import { billingOperations } from "../../resources/billing/operations.ts";
 import { billingHandlers } from "../../resources/billing/rest-v2.ts";
 import type { BillingService } from "../../resources/billing/service.ts";
@@ -98,6 +99,7 @@ export interface RestServices extends PeopleServices, SpendingServices {
   volumeFiles: VolumeFileService;
   s3Keys: S3KeyService;
   billing: BillingService;
+  billingExport: BillingExport;
   history: HistoryService;
   administration: AdministrationService;
   installation: InstallationService;
@@ -130,11 +132,11 @@ export function restResources(services: RestServices): Answered[] {
     answered(networkVolumeOperations, networkVolumeHandlers(services.volumes)),
     answered(volumeFileOperations, volumeFileHandlers(services.volumeFiles)),
     answered(s3KeyOperations, s3KeyHandlers(services.s3Keys)),
-    answered(billingOperations, billingHandlers(services.billing)),
+    answered(billingOperations, billingHandlers(services.billing, services.billingExport)),
     answered(historyOperations, historyHandlers(services.history)),
     answered(
       administrationOperations,
-      administrationHandlers(services.administration, () => services.authenticator.forget()),
+      administrationHandlers(services.administration, services.billingExport, () => services.authenticator.forget()),
     ),
     answered(installationOperations, installationHandlers(services.installation)),
   ];
