@@ -1,6 +1,7 @@
 /** `millrace billing export` and `millrace installation export-billing`: usage for invoices, as CSV or JSON. */
 import { createWriteStream } from "node:fs";
 import { pipeline } from "node:stream/promises";
+import { parseTimestamp, timestamp } from "@millrace/platform/kernel/clock.ts";
 import { requestPath } from "@millrace/platform/kernel/request-path.ts";
 import { administrationOperations } from "@millrace/platform/resources/administration/operations.ts";
 import { billingOperations } from "@millrace/platform/resources/billing/operations.ts";
@@ -38,10 +39,10 @@ function exporting(name: string, about: string, group: string): Command {
 }
 
 function parseTime(text: string): string {
-  const time = Date.parse(/^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00Z` : text);
-  if (Number.isNaN(time))
+  const time = parseTimestamp(/^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00Z` : text);
+  if (time === undefined)
     throw new InvalidArgumentError("must be a day such as 2026-11-01, or a time such as 2026-11-01T06:00:00Z");
-  return new Date(time).toISOString();
+  return timestamp(time);
 }
 
 /** A file that is not whole is an error, and says so: an invoice must not be made from half of the lines. */

@@ -3,7 +3,7 @@ import type { Operations } from "../../kernel/operation.ts";
 import { Pagination, pageQuery } from "../../kernel/page.ts";
 import { dateTime, name, t } from "../../kernel/schema.ts";
 import { ApiKey, CreatedApiKey } from "../account/model.ts";
-import { exportQuery, exportTexts } from "../billing/export-model.ts";
+import { exportQuery, exportTexts } from "../billing/model.ts";
 import {
   CreateInstallationAccount,
   Credit,

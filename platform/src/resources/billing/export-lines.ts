@@ -4,7 +4,7 @@ import { exactUsd } from "../../kernel/money.ts";
 import { type Component, costUntil, HOURS_PER_MONTH, reckoned, type Window } from "../../metering/reckoning.ts";
 import type { KeptSpan, SpanKind } from "../../metering/span.ts";
 import type { Charges } from "../../ports/queue/queue.ts";
-import { type ExportLine, exportFields } from "./export-model.ts";
+import { type ExportLine, exportFields } from "./model.ts";
 
 export interface Billed {
   id: string;

@@ -1,12 +1,13 @@
 /** Operations on billing: histories, read from what was metered. */
 import type { Operations } from "../../kernel/operation.ts";
 import { name, type TObject, type TSchema, t } from "../../kernel/schema.ts";
-import { exportQuery, exportTexts } from "./export-model.ts";
 import {
   BillingHistory,
   bucketWindow,
   ClusterBilling,
   EndpointBilling,
+  exportQuery,
+  exportTexts,
   NetworkVolumeBilling,
   PodBilling,
   ServerlessBilling,
