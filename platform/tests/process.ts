@@ -12,10 +12,13 @@ import { type Answer, type CallOptions, call } from "./world.ts";
 export const root = fileURLToPath(new URL("../..", import.meta.url));
 export const launcher = join(root, "millrace");
 
-/** A person's environment without settings of Millrace that the test did not give, except one: no Docker engine of this machine is used. */
+/**
+ * A person's environment without settings of Millrace that the test did not give, except two: no Docker engine of this machine is used, and
+ * a node that ends does not wait for a load balancer.
+ */
 function environment(given: Record<string, string> = {}): Record<string, string> {
   const { PATH = "" } = process.env;
-  return { PATH, HOME: tmpdir(), MILLRACE_DOCKER: "off", ...given };
+  return { PATH, HOME: tmpdir(), MILLRACE_DOCKER: "off", MILLRACE_LEAVE_S: "0", ...given };
 }
 
 export interface Folder extends AsyncDisposable {

@@ -114,6 +114,8 @@ export interface WorldOptions {
   /** When the machine was last switched on. */
   bootedAt?: number;
   frozenS?: number;
+  /** How long it answers on after it was asked to end. */
+  leaveS?: number;
   frozenMb?: number;
   metricsEndpoints?: number;
   tracing?: Tracing;
@@ -158,6 +160,7 @@ export async function setup({
   bootedAt,
   signals = new MemorySignals(),
   frozenS = 3600,
+  leaveS = 0,
   frozenMb,
   metricsEndpoints,
   tracing,
@@ -220,6 +223,7 @@ export async function setup({
     connections,
     logDays: 7,
     frozenS,
+    leaveS,
     frozenMb,
     metricsEndpoints,
     stream,

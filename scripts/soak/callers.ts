@@ -114,7 +114,8 @@ const pastimes: [pauseMs: number, kind: string, work: (used: Used) => Promise<vo
   [10_000, "Pod made, followed, stopped, started and deleted", walkPod],
   [5_000, "console looks", lookAround],
   [25_000, "worker comes and goes", (used) => run(used, used.endpoints.rare, {})],
-  [120_000, "worker killed by its job", (used) => run(used, used.endpoints.rare, { die: true })],
+  // Each kills three workers, and after eight within ten minutes new ones start a minute apart.
+  [600_000, "worker killed by its job", (used) => run(used, used.endpoints.rare, { die: true })],
   [1_000, "log of an endpoint followed", (used) => follow(used, `/v2/serverless/${used.endpoints.jobs}/logs`, 500)],
   [1_000, "events followed", followEvents],
   [30_000, "things made, changed and removed", makeThings],

@@ -1,5 +1,5 @@
 /** What a server holds on its machine, measured from outside: memory, descriptors, processes, files, mounts, links and control groups. */
-import { readdirSync, readFileSync, statSync } from "node:fs";
+import { readdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { keyOf } from "../../platform/src/adapters/host/host-options.ts";
 import type { Debugger } from "../../platform/tests/hostile/requests/memory.ts";
@@ -21,7 +21,8 @@ export const MEASURES = {
   rss: { name: "memory", unit: "MB", tolerance: 15 },
   heap: { name: "heap of the main thread after a collection", unit: "MB", tolerance: 3 },
   external: { name: "buffers outside the heap", unit: "MB", tolerance: 3 },
-  descriptors: { name: "descriptors", unit: "", tolerance: 5 },
+  descriptors: { name: "descriptors without sockets", unit: "", tolerance: 5 },
+  sockets: { name: "sockets", unit: "", tolerance: 5, meant: "as many as clients keep open" },
   threads: count("threads of the server"),
   processes: { name: "processes", unit: "", tolerance: 4 },
   mounts: count("mounts"),
@@ -51,11 +52,13 @@ const DISK_BLOCK = 512;
 
 export async function measure(pid: number, data: string, inside: Debugger): Promise<Values> {
   const { key } = keyOf(join(data, "instances"));
-  const { rssMb, heapMb, externalMb, descriptors } = await inside.vitals();
+  const { rssMb, heapMb, externalMb } = await inside.vitals();
+  const open = readdirSync(`/proc/${pid}/fd`).map((fd) => tolerant(() => readlinkSync(`/proc/${pid}/fd/${fd}`), ""));
+  const sockets = open.filter((target) => target.startsWith("socket:")).length;
   const groups = cgroups(CGROUPS, CGROUP_DEPTH).filter((path) => path.includes(`millrace-${key}`));
   const sizes = sizesIn(data);
   return {
-    ...{ rss: rssMb, heap: heapMb, external: externalMb, descriptors },
+    ...{ rss: rssMb, heap: heapMb, external: externalMb, descriptors: open.length - sockets, sockets },
     threads: readdirSync(`/proc/${pid}/task`).length,
     processes: new Set([...descendants(pid), ...groups.flatMap(processesIn)]).size,
     mounts: mountsBelow(data).length,

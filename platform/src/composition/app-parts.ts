@@ -88,6 +88,7 @@ export type AppSettings = Pick<Settings, "rateLimits" | "payloadLimits" | "logDa
       | "graphqlIntrospection"
       | "sshAddress"
       | "metricsEndpoints"
+      | "leaveS"
     >
   > & { connections: number };
 

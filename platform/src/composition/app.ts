@@ -13,6 +13,7 @@ import { openAccess } from "./access.ts";
 import type { AppParts, AppSettings } from "./app-parts.ts";
 import { openHistory } from "./history.ts";
 import { openInside } from "./inside.ts";
+import { untilNoticed } from "./leaving.ts";
 import { openMetrics } from "./metrics.ts";
 import type { Books, Services } from "./services.ts";
 import { openSurfaces } from "./surfaces.ts";
@@ -64,8 +65,9 @@ export async function createApp(parts: AppParts, books: Books, settings: AppSett
     metrics,
     async [Symbol.asyncDispose]() {
       const { readiness, proxy, http, https, workerLink } = surfaces;
-      // First no more jobs are handed out and nobody is kept waiting. Then workers end, then open requests, then everything else.
       readiness.close();
+      await untilNoticed({ clock: parts.clock, leaveS: settings.leaveS, peers: roll.peers });
+      // First no more jobs are handed out and nobody is kept waiting. Then workers end, then open requests, then everything else.
       jobs.desk.close();
       roll.balancer.close();
       proxy.close();

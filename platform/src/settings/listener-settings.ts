@@ -42,4 +42,13 @@ export const listenerSettings = {
       "proxies and load balancers whose X-Forwarded-For, -Proto and -Host are believed, such as 10.0.0.0/24; those of others are ignored",
     read: parseRanges,
   },
+  leaveS: {
+    flag: "leave-s",
+    variable: "MILLRACE_LEAVE_S",
+    value: "SECONDS",
+    default: "3",
+    about:
+      "one of several servers that was asked to end still answers new requests for this long after /readyz says 503, so that load balancers notice",
+    read: whole(0, 3_600),
+  },
 };
