@@ -68,21 +68,42 @@ export const dutiesWrong = (crowd: Crowd, urls: readonly string[]) =>
     return wrong;
   });
 
+/** Waits until machines have ended and removed what was deleted. */
+export const instancesLeft = (crowd: Crowd) =>
+  settled(async () => {
+    const { json } = await crowd.askOn("GET", "/v2/installation/machines");
+    const left: string[] = [];
+    for (const { id } of json.machines as { id: string }[]) {
+      const { json: there } = await crowd.askOn("GET", `/v2/installation/machines/${id}/instances`);
+      for (const instance of there.instances)
+        left.push(`machine ${id} still has ${JSON.stringify(instance).slice(0, 200)}`);
+    }
+    return left;
+  });
+
 export interface Bills {
   lines: number;
   spans: number;
   free: number;
+  /** Times of Pods that nobody is billed for: their machine was silent, or their program was dead. */
+  unbilled: number;
+  unbilledMs: number;
   wrong: string[];
 }
 
-/** The spans of each instance follow each other without a gap or an overlap, and the last has an end once nothing runs. */
+/**
+ * The spans of each instance follow each other without an overlap, and the last has an end once nothing runs. There is no gap either, except
+ * in the running time of a Pod: while its machine is silent it is not billed.
+ */
 export async function billsOf(url: string): Promise<Bills> {
   await using store = await PostgresStore.open(url);
   const found: { number: number; doc: KeptSpan }[] = [];
   for await (const { id, doc } of new Collection(store, spans).all())
     found.push({ number: Number(id.split(".").at(-1)), doc });
   const lines = Map.groupBy(found, ({ doc }) => `${doc.kind} ${doc.instance}`);
-  const wrong: string[] = [];
+  const bills: Bills = { lines: lines.size, spans: found.length, free: 0, unbilled: 0, unbilledMs: 0, wrong: [] };
+  const { wrong } = bills;
+  bills.free = found.filter(({ doc }) => doc.free).length;
   for (const [instance, line] of lines) {
     const inOrder = line.toSorted((a, b) => a.number - b.number);
     for (const [at, { number, doc }] of inOrder.entries()) {
@@ -91,11 +112,14 @@ export async function billsOf(url: string): Promise<Bills> {
       if (number !== at + 1) wrong.push(`${shown}: it should be number ${at + 1}`);
       if (doc.to === null) wrong.push(`${shown}: it has no end, though nothing runs`);
       else if (doc.to < doc.from) wrong.push(`${shown}: it ends ${doc.from - doc.to} ms before it begins`);
-      if (before && before.to !== doc.from)
-        wrong.push(`${shown}: begins at ${doc.from}, the one before ends at ${before.to}`);
+      const gapMs = before ? doc.from - (before.to ?? Number.POSITIVE_INFINITY) : 0;
+      if (gapMs > 0 && doc.kind === "pod" && doc.phase === "running") {
+        bills.unbilled++;
+        bills.unbilledMs += gapMs;
+      } else if (gapMs !== 0) wrong.push(`${shown}: begins ${gapMs} ms after the end of the one before`);
     }
   }
-  return { lines: lines.size, spans: found.length, free: found.filter(({ doc }) => doc.free).length, wrong };
+  return bills;
 }
 
 /** What the nodes left on the machine after they ended in order. */

@@ -6,7 +6,7 @@ import { stay } from "../../platform/src/kernel/clock.ts";
 import { apiKeyText, resourceId } from "../../platform/src/kernel/ids.ts";
 import { realRandom, SeededRandom } from "../../platform/src/kernel/random.ts";
 import { root, temporaryFolder } from "../../platform/tests/process.ts";
-import { billsOf, dutiesWrong, podsWrong, remainsWrong, secretsWrong, webhooksWrong } from "./audit.ts";
+import { billsOf, dutiesWrong, instancesLeft, podsWrong, remainsWrong, secretsWrong, webhooksWrong } from "./audit.ts";
 import { Crowd, WEBHOOK_HOST } from "./crowd.ts";
 import { ChaosNode, movesClocks } from "./node.ts";
 import { PostgresPair } from "./postgres-pair.ts";
@@ -66,6 +66,8 @@ const bodies = (apps: string, programs: Record<"worker" | "app" | "pod", string>
 /** Brings one trouble after the other. A node has one at a time. */
 async function bringTroubles(scene: Scene, troubles: readonly Trouble[], busy: Set<ChaosNode>, isOver: () => boolean) {
   const { chance, nodes } = scene;
+  // While the database is away nothing else happens, so it has longer pauses.
+  const pauseMs = troubles.some(([, name]) => name.startsWith("node")) ? 10_000 : 40_000;
   while (!isOver()) {
     const [, name, bring] = drawTrouble(chance, troubles);
     const free = nodes.filter((node) => !busy.has(node));
@@ -78,7 +80,7 @@ async function bringTroubles(scene: Scene, troubles: readonly Trouble[], busy: S
     if (isOfNode) await node.start();
     say(`over: ${name}${isOfNode ? `: ${node.name}` : ""}`);
     busy.delete(node);
-    await stay(1_000 + chance.below(9_000));
+    await stay(1_000 + chance.below(pauseMs));
   }
 }
 
@@ -159,6 +161,7 @@ async function audit(crowd: Crowd, { nodes, database, programs }: Scene, endpoin
   const [pods, secrets] = [crowd.pods.size + crowd.removedPods.length, crowd.secrets.size];
   for (const pod of [...crowd.pods.values()]) await crowd.removePod(pod);
   for (const id of endpoints) await crowd.askOn("DELETE", `/v2/serverless/${id}`);
+  wrong.push(...(await instancesLeft(crowd)));
   say("Pods and endpoints are deleted");
   for (const node of nodes) {
     const code = await node.end("SIGTERM");
@@ -174,7 +177,8 @@ async function audit(crowd: Crowd, { nodes, database, programs }: Scene, endpoin
     `jobs: ${ledger.acknowledged} acknowledged, ends ${JSON.stringify(ledger.ends)}, ${crowd.told.size} told by webhook`,
   );
   console.log(
-    `${pods} Pods, ${secrets} secrets, ${bills.lines} bills of ${bills.spans} spans, ${bills.free} of them free`,
+    `${pods} Pods, ${secrets} secrets, ${bills.lines} bills of ${bills.spans} spans, ${bills.free} of them free; ` +
+      `${bills.unbilled} times of Pods not billed, ${(bills.unbilledMs / 1000).toFixed(0)} s in all: silent machine or dead program`,
   );
   console.log("errors in the logs of nodes:");
   for (const [said, times] of [...errors].toSorted((a, b) => b[1].length - a[1].length).slice(0, 30))
