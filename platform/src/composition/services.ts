@@ -206,7 +206,10 @@ export async function openServices(books: Books, around: Around = nobodyAround):
   const volumes = new NetworkVolumeService(given);
   const templates = new TemplateService({ ...given, isOwners: (account) => accounts.isFirst(account) });
   const endpoints = new EndpointService({ ...given, templates, volumes });
-  const publicEndpoints = new PublicEndpointService({ ...given, endpoints });
+  const publicEndpoints = new PublicEndpointService({
+    ...{ ...given, endpoints },
+    limitedKey: (key) => books.spending.limited(key),
+  });
   const publicEndpointUses = new PublicEndpointUses(given);
   templates.followedBy(new EndpointFollowers({ ...given, endpoints }));
   const endings = new PodEndings(given);

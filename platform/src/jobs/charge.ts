@@ -1,11 +1,12 @@
 /** What an ended job costs its caller, where the endpoint is shared at a price. */
 import type { Charge, Fare, Job, Payload } from "../ports/queue/job.ts";
+import type { Queue } from "../ports/queue/queue.ts";
 
 const HOUR_MS = 3_600_000;
 /** Longer results are not searched for the tokens that they used. */
 const LONGEST_READ = 1024 * 1024;
 
-interface Tokens {
+export interface Tokens {
   inputTokens: number;
   outputTokens: number;
 }
@@ -13,11 +14,25 @@ interface Tokens {
 const NONE: Tokens = { inputTokens: 0, outputTokens: 0 };
 
 /** A completed job pays for the request, the time and the tokens. */
-export function chargeForResult(job: Job, result: Payload, now: number): Charge | undefined {
+export function chargeForResult(job: Job, result: Payload, now: number, streamed = NONE): Charge | undefined {
   const { fare } = job;
-  return (
-    fare && chargeOf(ranFor(job, now), fare, now, { requests: 1, ...(countsTokens(fare) ? tokensIn(result) : NONE) })
-  );
+  if (!fare) return undefined;
+  const used = countsTokens(fare) ? larger(tokensIn(result), streamed) : NONE;
+  return chargeOf(ranFor(job, now), fare, now, { requests: 1, ...used });
+}
+
+/** Whether the tokens in the job's stream count: they have a price. */
+export const paysForTokens = ({ fare }: Job) => fare !== undefined && countsTokens(fare);
+
+/** Workers report the tokens of a stream in its last chunks. Fewer than these may follow. */
+const LAST_CHUNKS = 20;
+
+/** Returns the tokens that the worker reported at the end of the job's stream, whether or not its result repeats them. */
+export async function tokensInStream(queue: Pick<Queue, "chunks">, job: Job, lastChunk: number): Promise<Tokens> {
+  const after = { attempt: job.attempt, sequence: Math.max(0, lastChunk - LAST_CHUNKS) };
+  const chunks = await queue.chunks(job.id, after, LAST_CHUNKS, LONGEST_READ);
+  const own = chunks.filter(({ attempt }) => attempt === job.attempt);
+  return own.reduce<Tokens>((most, { text }) => larger(most, tokensIn(text)), NONE);
 }
 
 /** A job that its caller cancelled, or that used up its time, pays for the time that it ran. A failed job pays nothing. */

@@ -2,7 +2,7 @@
 import { because, type Reason, type ReasonCode } from "../kernel/reason.ts";
 import { type Job, type JobMove, jobLifecycle, type LargeOutput, type Payload } from "../ports/queue/job.ts";
 import type { JobChange } from "../ports/queue/queue.ts";
-import { chargeForResult, chargeForTime } from "./charge.ts";
+import { chargeForResult, chargeForTime, type Tokens } from "./charge.ts";
 import { workerOf } from "./holder.ts";
 import type { Report } from "./report.ts";
 
@@ -33,7 +33,7 @@ const CLEAR_AT_SUCCESS: (keyof JobChange["set"])[] = [...CLEAR_AT_END, "reason"]
 const COMPLETED = { ...END, count: { completed: 1 } };
 
 /** Nearly every job passes here, so the parts that are the same for all of them are made once. */
-export function completing(job: Job, result: Payload, now: number, large?: LargeOutput): JobChange {
+export function completing(job: Job, result: Payload, now: number, large?: LargeOutput, streamed?: Tokens): JobChange {
   const set: JobChange["set"] = { state: jobLifecycle.to("complete"), endedAt: now };
   if (large) set.large = large;
   return {
@@ -43,7 +43,7 @@ export function completing(job: Job, result: Payload, now: number, large?: Large
     clear: CLEAR_AT_SUCCESS,
     result,
     progress: null,
-    also: job.fare ? { ...COMPLETED, charge: chargeForResult(job, result, now) } : COMPLETED,
+    also: job.fare ? { ...COMPLETED, charge: chargeForResult(job, result, now, streamed) } : COMPLETED,
   };
 }
 
@@ -214,11 +214,11 @@ export function shortening(job: Job, ttlMs: number, now: number): JobChange[] {
 
 const SHOWN_OF_ERROR = 500;
 
-/** Turns a worker's report into the change of its job. */
-export function changeReported(job: Job, report: Report, now: number): JobChange {
+/** Turns a worker's report into the change of its job. `streamed` are the tokens that its stream reported. */
+export function changeReported(job: Job, report: Report, now: number, streamed?: Tokens): JobChange {
   if (report.kind === "progress") return progressing(job, report.output);
   const { error, code, large } = report;
-  if (!report.failed) return completing(job, report.result, now, large);
+  if (!report.failed) return completing(job, report.result, now, large, streamed);
   const reason = `the handler failed: ${(error ?? "").slice(0, SHOWN_OF_ERROR)}`;
   return retryingError(job, now, reason) ?? failing(job, report.result, now, { error, code, large });
 }

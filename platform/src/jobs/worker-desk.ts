@@ -17,6 +17,7 @@ import { type Begun, isStuck, isWithheld, listsAreTrusted, omittedTwice, type Se
 import { LOST_AFTER_MS, OpenQuestion } from "./silence.ts";
 import { StopCalls } from "./stop-calls.ts";
 import { lastSequence } from "./stream.ts";
+import { streamedTokens } from "./streamed-tokens.ts";
 import type { Waiters } from "./waiters.ts";
 import { beginWarmUp, nobodyWarmsUp, noticeWarmUp, reportWarmUp, type WarmUps, warmUpId } from "./warm-up.ts";
 import { Withheld } from "./withheld.ts";
@@ -139,9 +140,13 @@ export class WorkerDesk {
     const session = this.#heard(call);
     const reports = session.isWarm ? given : await reportWarmUp(this.#warmUps, call, given);
     const known = reports.map((one) => this.#begun(session, call.worker, one));
+    // Jobs of the endpoint's own account pay nothing, and wait for nothing here.
+    const isPaid = known.some((job) => job?.fare !== undefined);
+    const streamed = isPaid ? await streamedTokens(this.#queue, session, known, reports) : undefined;
     const now = this.#clock.now();
     const changes: JobChange[] = [];
-    for (const [i, one] of reports.entries()) if (known[i]) changes.push(changeReported(known[i], one.report, now));
+    for (const [i, one] of reports.entries())
+      if (known[i]) changes.push(changeReported(known[i], one.report, now, streamed?.get(known[i])));
     const outcomes = changes.length > 0 ? await this.#queue.apply(changes) : [];
     let next = 0;
     const others: { one: Reported; refused: Outcome | undefined }[] = [];
@@ -322,7 +327,10 @@ export class WorkerDesk {
     for (let tries = 0; job && tries < TRIES; tries++) {
       const held = job.state === "IN_PROGRESS" && job.holder === call.worker;
       if (held && (mine || attempt === undefined || attempt === job.attempt)) {
-        const [outcome]: Outcome[] = await this.#queue.apply([changeReported(job, report, this.#clock.now())]);
+        const streamed = (await streamedTokens(this.#queue, session, [job], [{ report }])).get(job);
+        const [outcome]: Outcome[] = await this.#queue.apply([
+          changeReported(job, report, this.#clock.now(), streamed),
+        ]);
         if (outcome!.applied) return this.#tell(outcome!.job, report);
         job = outcome!.now;
       } else {

@@ -4,7 +4,7 @@ import type { JobState } from "../../ports/queue/job.ts";
 import type { Counter, JobChange } from "../../ports/queue/queue.ts";
 import { bigintArray, textArray } from "./arrays.ts";
 import type { Statement } from "./pool.ts";
-import { CHARGE_COLUMNS, chargesOf } from "./postgres-charges.ts";
+import { CHARGE_COLUMNS, chargesOf, keyChargesOf } from "./postgres-charges.ts";
 import { ADD_COUNTS, COLUMNS, type Columns, changedColumns, FIELDS, SETTABLE } from "./postgres-jobs.ts";
 import { TELL } from "./postgres-outbox.ts";
 import { DROP_OUTPUT } from "./postgres-outputs.ts";
@@ -140,7 +140,7 @@ function textOf(shape: Shape, given: readonly Given[]): string {
         : `done AS (${update} ${rows} WHERE ${fits} RETURNING n, ${returned})`
     }
     ${counted ? `, counted AS (${counted} ${ADD_COUNTS})` : ""}
-    ${charge ? `, charged AS (${chargesOf(slot)})` : ""}
+    ${charge ? `, charged AS (${chargesOf(slot)}), charged_keys AS (${keyChargesOf(slot)})` : ""}
     ${webhook ? `, told AS (${TELL})` : ""}
     ${dropChunks ? ", chunks AS (DELETE FROM job_chunks USING done WHERE job_chunks.job = done.id)" : ""}
     ${result === "removed" ? ", pieces AS (DELETE FROM job_payloads USING done WHERE job_payloads.job = done.id AND part = 'result')" : ""}

@@ -1,6 +1,6 @@
 /** What callers of shared endpoints owe, in PostgreSQL. It is written in the statement that ends the job. */
 import type { Charge } from "../../ports/queue/job.ts";
-import type { ChargeFilter, Charges } from "../../ports/queue/queue.ts";
+import type { ChargeFilter, Charges, NewCharges } from "../../ports/queue/queue.ts";
 import type { Patience } from "./connection.ts";
 import { endPool, openPool, query, type Sql } from "./pool.ts";
 
@@ -27,13 +27,33 @@ export function chargesOf(slot: string): string {
     ${ADDED}`;
 }
 
+const ADDED_TO_KEY = "ON CONFLICT (key, hour, slot) DO UPDATE SET amount = job_key_charges.amount + excluded.amount";
+
+/** The same for the keys that the fares of those jobs name. */
+export function keyChargesOf(slot: string): string {
+  return `INSERT INTO job_key_charges (key, hour, slot, amount)
+    SELECT fare ->> 'key', charged_hour, ${slot}, sum(charged_amount)
+    FROM done WHERE caller IS NOT NULL AND fare ->> 'key' IS NOT NULL GROUP BY 1, 2 ORDER BY 1, 2
+    ${ADDED_TO_KEY}`;
+}
+
 const ADD = `INSERT INTO job_charges (caller, hour, endpoint, share, slot, ${SUMMED.join(", ")})
   VALUES ($1, $2, $3, $4, $5, ${SUMMED.map((_, i) => `$${i + 6}`).join(", ")}) ${ADDED}`;
 
-export async function addCharges(sql: Sql, given: Charges, slot: number): Promise<void> {
-  const { caller, hour, endpoint, share } = given;
+/** Must run in a transaction. */
+export async function addCharges(sql: Sql, given: NewCharges, slot: number): Promise<void> {
+  const { caller, hour, endpoint, share, key } = given;
   const sums = CHARGE_COLUMNS.slice(1).map(([, field]) => given[field]);
   await sql({ name: "add_charges", text: ADD }, [caller, hour, endpoint, share, slot, ...sums]);
+  if (key === undefined) return;
+  const text = `INSERT INTO job_key_charges VALUES ($1, $2, $3, $4) ${ADDED_TO_KEY}`;
+  await sql({ name: "add_key_charge", text }, [key, hour, slot, given.amount]);
+}
+
+export async function chargedByKey(sql: Sql, key: string, fromHour: number): Promise<number> {
+  const text = "SELECT coalesce(sum(amount), 0)::bigint AS amount FROM job_key_charges WHERE key = $1 AND hour >= $2";
+  const [sum] = await sql<{ amount: number }>({ name: "charged_by_key", text }, [key, fromHour]);
+  return sum!.amount;
 }
 
 export function readCharges(sql: Sql, { caller, endpoints, from, to }: ChargeFilter): Promise<Charges[]> {

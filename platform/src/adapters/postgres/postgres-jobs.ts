@@ -96,6 +96,10 @@ export const migrations = [
      holder text COLLATE "C" PRIMARY KEY, endpoint text COLLATE "C" NOT NULL, caller text COLLATE "C" NOT NULL
    );
    CREATE INDEX job_bindings_of_endpoint ON job_bindings (endpoint);`,
+  // What API keys with a spend limit have caused of the charges, as the sum over the writers' slots.
+  `CREATE TABLE job_key_charges (
+     key text COLLATE "C", hour bigint, slot integer, amount bigint NOT NULL, PRIMARY KEY (key, hour, slot)
+   ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);`,
 ];
 
 /**

@@ -23,6 +23,7 @@ import type {
   JobChange,
   JobFilter,
   LargeOutputs,
+  NewCharges,
   Outcome,
   OutgoingAsk,
   OutgoingPage,
@@ -35,7 +36,7 @@ import type { Patience } from "./connection.ts";
 import { type Migrating, migrate } from "./migrate.ts";
 import { endPool, openPool, type Pool, query, type Sql, type Statement, transaction } from "./pool.ts";
 import { applyInRounds, FIND, lockJobs } from "./postgres-apply.ts";
-import { addCharges, readCharges } from "./postgres-charges.ts";
+import { addCharges, chargedByKey, readCharges } from "./postgres-charges.ts";
 import { type Begun, claimJobs } from "./postgres-claim.ts";
 import { demand } from "./postgres-demand.ts";
 import { findKnown, insertJobs, newlyQueued } from "./postgres-enqueue.ts";
@@ -262,8 +263,12 @@ export class PostgresQueue implements Queue {
     return countCallers(this.#sql, endpoint);
   }
 
-  charge(charges: Charges): Promise<void> {
-    return addCharges(this.#sql, charges, this.#slot("alone"));
+  charge(charges: NewCharges): Promise<void> {
+    return this.#transaction((sql) => addCharges(sql, charges, this.#slot("alone")));
+  }
+
+  chargedByKey(key: string, fromHour: number): Promise<number> {
+    return chargedByKey(this.#sql, key, fromHour);
   }
 
   charges(filter: ChargeFilter): Promise<Charges[]> {

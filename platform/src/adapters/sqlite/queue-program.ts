@@ -53,6 +53,10 @@ const migrations = [
    CREATE INDEX charges_of_endpoint ON charges (endpoint, hour);`,
   // Workers that serve one caller only.
   `CREATE TABLE bindings (holder TEXT PRIMARY KEY, endpoint TEXT NOT NULL, caller TEXT NOT NULL) WITHOUT ROWID;`,
+  // What API keys with a spend limit have caused of the charges.
+  `CREATE TABLE key_charges (
+     key TEXT NOT NULL, hour INTEGER NOT NULL, amount INTEGER NOT NULL, PRIMARY KEY (key, hour)
+   ) WITHOUT ROWID;`,
 ];
 
 /** The caller removes these files, to which nothing refers any more, after the commit. */

@@ -1,17 +1,26 @@
 /** What callers of shared endpoints owe, in the queue's SQLite file. */
 import { existsSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
-import type { ChargeFilter, Charges } from "../../ports/queue/queue.ts";
+import type { ChargeFilter, Charges, NewCharges } from "../../ports/queue/queue.ts";
 import { sql } from "./statement.ts";
 import { openForReading } from "./writer.ts";
 
-export function addCharges(db: DatabaseSync, given: Charges): void {
+export function addCharges(db: DatabaseSync, given: NewCharges): void {
   const { caller, endpoint, share, hour, requests, executionMs, inputTokens, outputTokens, amount } = given;
   sql(
     db,
     `INSERT INTO charges VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT DO UPDATE SET requests = requests + ?5,
      execution_ms = execution_ms + ?6, input_tokens = input_tokens + ?7, output_tokens = output_tokens + ?8, amount = amount + ?9`,
   ).run(caller, endpoint, share, hour, requests, executionMs, inputTokens, outputTokens, amount);
+  if (given.key === undefined) return;
+  sql(db, "INSERT INTO key_charges VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET amount = amount + ?3").run(
+    ...[given.key, hour, amount],
+  );
+}
+
+export function chargedByKey(db: DatabaseSync, key: string, fromHour: number): number {
+  const sum = sql(db, "SELECT coalesce(sum(amount), 0) AS amount FROM key_charges WHERE key = ? AND hour >= ?");
+  return (sum.get(key, fromHour) as { amount: number }).amount;
 }
 
 export function readCharges(db: DatabaseSync, { caller, endpoints, from, to }: ChargeFilter): Charges[] {

@@ -24,7 +24,7 @@ import type {
 import { PayloadFiles } from "./payload-files.ts";
 import type { Results } from "./queue-program.ts";
 import { Scrubber } from "./scrubber.ts";
-import { readCharges } from "./sqlite-charges.ts";
+import { chargedByKey, readCharges } from "./sqlite-charges.ts";
 import { type Listed, SqliteLists } from "./sqlite-lists.ts";
 import { sql } from "./statement.ts";
 import { type Flusher, GroupCommit, openForReading, refuseNew } from "./writer.ts";
@@ -239,6 +239,10 @@ export class SqliteJournal implements Journal {
   counters(endpoint: string): Record<Counter, number> {
     const row = this.#sql("SELECT completed, failed, retried FROM counters WHERE endpoint = ?").get(endpoint);
     return row ? (row as Record<Counter, number>) : { completed: 0, failed: 0, retried: 0 };
+  }
+
+  chargedByKey(key: string, fromHour: number): number {
+    return chargedByKey(this.#reader, key, fromHour);
   }
 
   bindings(): Binding[] {

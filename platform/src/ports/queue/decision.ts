@@ -40,7 +40,8 @@ export class Decision {
   }
 
   #charge({ caller, endpoint, fare }: LiveJob, charge: Charge): void {
-    this.#entries.push({ do: "charge", charges: { caller: caller!, endpoint, share: fare!.share, ...charge } });
+    const { share, key } = fare!;
+    this.#entries.push({ do: "charge", charges: { caller: caller!, endpoint, share, key, ...charge } });
   }
 
   /** Whether something must be written or awaited before the call may return. */

@@ -183,6 +183,7 @@ export class EmbeddedQueue implements Queue {
 
   callers: Queue["callers"] = async (endpoint) => this.#lanes.of(endpoint).callers();
   charge: Queue["charge"] = async (charges) => void (await this.#journal.write([{ do: "charge", charges }]));
+  chargedByKey: Queue["chargedByKey"] = async (...asked) => this.#journal.chargedByKey(...asked);
   charges: Queue["charges"] = async (filter) => this.#journal.charges(filter);
   demand: Queue["demand"] = async (most) => this.#lanes.demand(most);
   tellers: Queue["tellers"] = async (now) => this.#journal.tellers(now);

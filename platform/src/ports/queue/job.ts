@@ -100,6 +100,8 @@ export interface Job {
 export interface Fare {
   /** The name under which the endpoint was called. */
   share: string;
+  /** The API key that it is also counted for, if that key has a spend limit. */
+  key?: string;
   perRequest: number;
   perSecond: number;
   /** For a million tokens that the worker reports, in and out. */

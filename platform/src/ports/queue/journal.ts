@@ -9,6 +9,7 @@ import type {
   Counter,
   JobFilter,
   LargeOutputs,
+  NewCharges,
   Outgoing,
   OutgoingAsk,
   OutgoingPage,
@@ -56,7 +57,7 @@ export type Entry =
   /** Removes up to `limit` of its jobs and returns how many. A smaller number than the limit means that nothing is left. */
   | { do: "removeEndpoint"; endpoint: string; limit: number }
   | { do: "count"; endpoint: string; count: Partial<Record<Counter, number>> }
-  | { do: "charge"; charges: Charges }
+  | { do: "charge"; charges: NewCharges }
   | { do: "bind"; binding: Binding }
   | { do: "unbind"; holder: string }
   | { do: "message"; message: Outgoing }
@@ -115,6 +116,7 @@ export interface Journal {
   chunks(id: string, after: ChunkPlace, limit: number, bytes?: number): Chunk[];
   counters(endpoint: string): Record<Counter, number>;
   charges(filter: ChargeFilter): Charges[];
+  chargedByKey(key: string, fromHour: number): number;
   bindings(): Binding[];
   tellers(now: number): string[];
   outgoing(ask: OutgoingAsk): OutgoingPage;

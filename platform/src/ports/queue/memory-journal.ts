@@ -21,6 +21,7 @@ import type {
   Counter,
   JobFilter,
   LargeOutputs,
+  NewCharges,
   Outgoing,
   OutgoingAsk,
   OutgoingPage,
@@ -55,6 +56,7 @@ export class MemoryJournal implements Journal {
   readonly #chunks = new Map<string, Chunk[]>();
   readonly #charges: Charges[] = [];
   readonly #bindings = new Map<string, Binding>();
+  readonly #keyCharges: { key: string; hour: number; amount: number }[] = [];
   readonly #outputs = new Map<string, Uint8Array>();
   #staged = 0;
   readonly outputs: LargeOutputs = {
@@ -258,7 +260,13 @@ export class MemoryJournal implements Journal {
     kept.output = output ?? undefined;
   }
 
-  #charge(charges: Charges): void {
+  chargedByKey(key: string, fromHour: number): number {
+    const its = this.#keyCharges.filter((one) => one.key === key && one.hour >= fromHour);
+    return its.reduce((sum, { amount }) => sum + amount, 0);
+  }
+
+  #charge({ key, ...charges }: NewCharges): void {
+    if (key !== undefined) this.#keyCharges.push({ key, hour: charges.hour, amount: charges.amount });
     const known = this.#charges.find((one) => CHARGE_KEY.every((name) => one[name] === charges[name]));
     if (known) for (const name of CHARGE_SUMS) known[name] += charges[name];
     else this.#charges.push({ ...charges });

@@ -139,6 +139,11 @@ export interface Charges extends Charge {
   share: string;
 }
 
+/** What is added to the charges, with the API key that it is also counted for. */
+export interface NewCharges extends Charges {
+  key?: string | undefined;
+}
+
 /** Charges of a caller, of endpoints, or of both. */
 export interface ChargeFilter {
   caller?: string;
@@ -283,9 +288,11 @@ export interface Queue extends Holders, Outbox, AsyncDisposable {
   /** Returns the callers with waiting or running jobs, sorted by name. */
   callers(endpoint: string): Promise<CallerCounts[]>;
   /** Adds to what a caller owes for something that is no job. Durable once resolved. */
-  charge(charges: Charges): Promise<void>;
+  charge(charges: NewCharges): Promise<void>;
   /** Returns what was charged, sorted by hour. Charges stay when their endpoint is removed. */
   charges(filter: ChargeFilter): Promise<Charges[]>;
+  /** Returns what was charged for an API key, in 1e-9 USD, in hours from this one on. Only keys that a fare names are counted. */
+  chargedByKey(key: string, fromHour: number): Promise<number>;
   /** Returns the demand of every endpoint with waiting or running jobs, with up to `most` entries of `waitingSince` each. */
   demand(most: number): Promise<Demand[]>;
 }

@@ -309,6 +309,22 @@ export function turnsConformance(open: OpenQueue): void {
       expect(await queue.charges({ caller: "b", ...all })).toMatchObject([{ requests: 1, amount: 9 }]);
     });
 
+    test("are also counted for the API key that the fare names", async () => {
+      await using opened = await open();
+      const { queue } = opened;
+      const later = { ...CHARGE, hour: CHARGE.hour + HOUR, amount: 100 };
+      await queue.enqueue(["1", "2"].map((id) => of("a", id, { fare: { ...FARE, key: "k1" } })));
+      await queue.enqueue([of("a", "3", { fare: FARE })]);
+      await claim(queue, { limit: 3 });
+      await apply(queue, ended("1"), ended("3"));
+      await apply(queue, ended("2", later));
+      await queue.charge({ caller: "a", endpoint: ENDPOINT, share: "model", key: "k1", ...CHARGE });
+      expect(await queue.chargedByKey("k1", CHARGE.hour)).toBe(118);
+      expect(await queue.chargedByKey("k1", later.hour)).toBe(100);
+      expect(await queue.chargedByKey("k2", 0)).toBe(0);
+      expect(await queue.charges({ caller: "a", ...all })).toMatchObject([{ amount: 27 }, { amount: 100 }]);
+    });
+
     test("stay when the endpoint is removed", async () => {
       await using opened = await open();
       const { queue } = opened;

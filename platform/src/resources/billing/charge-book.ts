@@ -15,6 +15,8 @@ export class ChargeBook {
   readonly #sums: Remembered<Promise<bigint>>;
   #read: (filter: ChargeFilter) => Promise<Charges[]> = async () => [];
 
+  #readKey: Queue["chargedByKey"] = async () => 0;
+
   constructor({ clock }: { clock: Clock }) {
     this.#clock = clock;
     this.#sums = new Remembered(clock, REMEMBERED_MS);
@@ -24,8 +26,9 @@ export class ChargeBook {
   async prepare(): Promise<void> {}
 
   /** Sets the queue to read from. A command without a queue sees no charges. */
-  readFrom(queue: Pick<Queue, "charges">): void {
+  readFrom(queue: Pick<Queue, "charges"> & Partial<Pick<Queue, "chargedByKey">>): void {
     this.#read = (filter) => queue.charges(filter);
+    this.#readKey = async (key, fromHour) => (await queue.chargedByKey?.(key, fromHour)) ?? 0;
   }
 
   within(filter: ChargeFilter): Promise<Charges[]> {
@@ -35,10 +38,19 @@ export class ChargeBook {
   /** The sum of an account in 1e-9 USD, from the hour of a moment on, at most a second old. */
   since(account: string, moment: number): Promise<bigint> {
     const from = hourOf(moment);
-    const name = `${account} ${from}`;
+    return this.#remembered(`${account} ${from}`, () => this.between(account, from, Number.MAX_SAFE_INTEGER));
+  }
+
+  /** The same for an API key that has a spend limit. */
+  ofKeySince(key: string, moment: number): Promise<bigint> {
+    const from = hourOf(moment);
+    return this.#remembered(`key ${key} ${from}`, async () => BigInt(await this.#readKey(key, from)));
+  }
+
+  #remembered(name: string, read: () => Promise<bigint>): Promise<bigint> {
     const known = this.#sums.get(name);
     if (known) return known;
-    const sum = this.between(account, from, Number.MAX_SAFE_INTEGER);
+    const sum = read();
     this.#sums.set(name, sum);
     sum.catch(() => this.#sums.delete(name));
     return sum;

@@ -52,8 +52,12 @@ export class PublicEndpointService {
   readonly #endpoints: EndpointService;
   readonly #clock: Clock;
   readonly #remembered: Remembered<PublicEndpointItem>;
+  readonly #limitedKey: (key: string) => Promise<string | undefined>;
 
-  constructor(parts: RecordParts & { endpoints: EndpointService }) {
+  constructor(
+    parts: RecordParts & { endpoints: EndpointService; limitedKey: (key: string) => Promise<string | undefined> },
+  ) {
+    this.#limitedKey = parts.limitedKey;
     this.#store = parts.store;
     this.#shared = new Collection(parts.store, publicEndpoints);
     this.#records = new Collection(parts.store, endpoints);
@@ -174,7 +178,14 @@ export class PublicEndpointService {
       });
     const item = await this.#endpoints.find(shared.doc.endpointId);
     if (!item) throw problem("not-found", "endpoint not found");
-    return shared.account === caller.account ? { item } : { item, guest: guestOf(shared) };
+    return shared.account === caller.account ? { item } : { item, guest: await this.#guestOf(caller, shared) };
+  }
+
+  /** A key with a limit is part of the fare, so that what its jobs cost is counted for it. */
+  async #guestOf({ key }: Caller, shared: PublicEndpointItem): Promise<Guest> {
+    const guest = guestOf(shared);
+    const limited = await this.#limitedKey(key);
+    return limited === undefined ? guest : { ...guest, fare: { ...guest.fare, key: limited } };
   }
 
   async #find(name: string): Promise<PublicEndpointItem | undefined> {

@@ -139,6 +139,11 @@ export class SpendBook {
     return undefined;
   }
 
+  /** The key, if what it spends is counted for it because it has a limit. */
+  async limited(key: string): Promise<string | undefined> {
+    return (await this.#limitOf(key)).limit > 0 ? key : undefined;
+  }
+
   async standing(account: string): Promise<Standing> {
     const item = await this.#accounts.get(account);
     if (!item) throw problem("not-found", "account not found");
@@ -312,8 +317,9 @@ export class SpendBook {
 
   async #spent(account: string, key?: string, read: ReadCost = this.#patiently): Promise<number> {
     const since = bucketStart("month", this.#clock.now());
-    // What public endpoints cost belongs to the account as a whole.
-    const charged = key === undefined ? await this.#charges.since(account, since) : 0n;
+    const charged = await (key === undefined
+      ? this.#charges.since(account, since)
+      : this.#charges.ofKeySince(key, since));
     return Number((await read({ account, key, since })) + charged);
   }
 

@@ -295,6 +295,36 @@ describe("money", () => {
     expect((await world.call("GET", `${PATH}/a-model/use?lastN=1`)).json.use).toHaveLength(1);
   });
 
+  test("the spend limit of a key counts what that key's jobs cost, and no other key's", async () => {
+    await using world = await setup({ price: { perRequest: 2 } });
+    const body = { scopes: ["all"], spendLimit: 3 };
+    const made = await world.call("POST", "/v2/account/api-keys", { key: world.keys.guest, body });
+    const limited: string = made.json.key;
+    const worker = await world.worker();
+    for (const key of [world.keys.guest, limited, limited]) {
+      expect((await world.by(key, "POST", "/run", { input: {} })).status).toBe(200);
+      await finish(worker);
+      await world.clock.advance(1500);
+    }
+    const refused = await world.by(limited, "POST", "/run", { input: {} });
+    expect([refused.status, refused.text]).toEqual([402, expect.stringContaining("API key")]);
+    expect((await world.by(world.keys.guest, "POST", "/run", { input: {} })).status).toBe(200);
+  });
+
+  test("tokens count that only the stream reports, in its last chunk", async () => {
+    await using world = await setup({ price: { perMillionInputTokens: 100, perMillionOutputTokens: 200 } });
+    const worker = await world.worker();
+    const id = await submit(world, world.keys.guest);
+    await worker.take();
+    const chunk = (choices: object[], usage?: object) => `data: ${JSON.stringify({ choices, usage })}\n\n`;
+    await worker.chunk(id, chunk([{ delta: { content: "a" } }]));
+    await worker.chunk(id, chunk([], { prompt_tokens: 30, completion_tokens: 12 }));
+    await worker.chunk(id, "data: [DONE]\n\n");
+    await worker.done(id, { output: [] });
+    const [charge] = await world.queue.charges({ caller: world.accounts.guest, from: 0, to: Number.MAX_SAFE_INTEGER });
+    expect(charge).toMatchObject({ inputTokens: 30, outputTokens: 12, amount: 3_000_000 + 2_400_000 });
+  });
+
   test("a spend limit holds: what is owed counts, and the next job is refused", async () => {
     await using world = await setup({ price: { perRequest: 2 } });
     const { guest: key } = world.keys;

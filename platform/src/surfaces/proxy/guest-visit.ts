@@ -45,7 +45,7 @@ export class GuestVisit {
     if (this.#begunMs === undefined) return;
     const charge = chargeForRequest(guest.fare, clock.monotonic() - this.#begunMs, isAnswered, clock.now());
     this.#begunMs = undefined;
-    await queue.charge({ caller, endpoint, share: guest.name, ...charge });
+    await queue.charge({ caller, endpoint, share: guest.name, key: guest.fare.key, ...charge });
   }
 }
 

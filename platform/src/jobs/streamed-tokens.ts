@@ -1,0 +1,26 @@
+/** Finds the tokens that workers reported in the streams of jobs which end now and pay for them. */
+import type { Job } from "../ports/queue/job.ts";
+import type { Queue } from "../ports/queue/queue.ts";
+import { paysForTokens, type Tokens, tokensInStream } from "./charge.ts";
+import type { Report } from "./report.ts";
+import type { Session } from "./sessions.ts";
+import { lastSequence } from "./stream.ts";
+
+type StreamedTokens = Map<Job, Tokens>;
+
+/** `jobs` and `reports` belong together by their places. */
+export async function streamedTokens(
+  queue: Pick<Queue, "chunks">,
+  { begun }: Pick<Session, "begun">,
+  jobs: readonly (Job | undefined)[],
+  reports: readonly { report: Report }[],
+): Promise<StreamedTokens> {
+  const found: StreamedTokens = new Map();
+  for (const [i, job] of jobs.entries()) {
+    if (!job || reports[i]!.report.kind !== "end" || !paysForTokens(job)) continue;
+    const next = begun.get(job.id)?.nextChunk;
+    const last = next === undefined ? await lastSequence(queue, job.id, job.attempt) : next - 1;
+    if (last > 0) found.set(job, await tokensInStream(queue, job, last));
+  }
+  return found;
+}
