@@ -15,6 +15,8 @@ if [ "${1:-}" = --all ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; 
   command -v sftp >/dev/null || wanted="$wanted openssh-client"
   command -v chromium >/dev/null || wanted="$wanted chromium"
   command -v promtool >/dev/null || wanted="$wanted prometheus"
+  command -v pg_dump >/dev/null || wanted="$wanted postgresql"
+  command -v nginx >/dev/null || wanted="$wanted nginx-light"
   command -v wg >/dev/null || wanted="$wanted wireguard-tools"
   command -v wireguard-go >/dev/null || wanted="$wanted wireguard-go"
   if [ -n "$wanted" ]; then
@@ -22,7 +24,8 @@ if [ "${1:-}" = --all ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; 
     apt-get $patient update -qq
     # A system without one of them goes on without it, and its tests say why they do not run.
     for package in $wanted; do
-      DEBIAN_FRONTEND=noninteractive apt-get $patient install -qq -y --no-install-recommends "$package" >/dev/null ||
+      # Without a run level no package starts its service.
+      RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive apt-get $patient install -qq -y --no-install-recommends "$package" >/dev/null ||
         echo "$package could not be installed: tests that need it do not run" >&2
     done
   fi

@@ -1,26 +1,18 @@
 /** Runs the blocks of the documents on a real server, and compares each answer with the one that the document shows. */
-import { execFileSync } from "node:child_process";
-import { mkdir, readFile, symlink } from "node:fs/promises";
+import { mkdir, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Step, stepsIn } from "../../scripts/documents/blocks.ts";
 import { pages } from "../../scripts/documents/pages.ts";
-import { differences } from "../../scripts/documents/pattern.ts";
 import { openBash } from "./documents/bash.ts";
+import { isRun, type Page, readPage, runSteps } from "./documents/page.ts";
 import { type Folder, ownerKey, root, type Server, startServer, temporaryFolder } from "./process.ts";
 
-interface Page {
-  path: string;
-  text: string;
-  steps: Step[];
-}
-
-const read = async (path: string): Promise<Page> => {
-  const text = await readFile(join(root, path), "utf8");
-  return { path, text, steps: stepsIn(text) };
-};
+/** It starts servers of its own: operating.real.test.ts runs it. */
+const GUIDE = "docs/operating.md";
 /** A page of words alone has nothing to run. */
-const documents = (await Promise.all(pages.map(read))).filter(({ steps }) => steps.some(isRun));
+const documents = (await Promise.all(pages.map(readPage))).filter(
+  ({ path, steps }) => path !== GUIDE && steps.some(isRun),
+);
 /** This one drains the machine that the others use. */
 const ALONE = "docs/installation.md";
 
@@ -69,12 +61,7 @@ async function check(page: Page): Promise<void> {
   const config = join(home.path, ".config", page.path.replaceAll("/", "-"));
   await using bash = await openBash(root, { PATH, HOME: home.path, XDG_CONFIG_HOME: config });
   await bash.run(onServer(prelude(page)));
-  for (const step of page.steps.filter(isRun)) {
-    const place = `${page.path}:${step.line}`;
-    const { output, failed } = await bash.run(onServer(step.code), step["ends after"]);
-    expect(failed && `${place}: ${failed}${output}`).toBe("");
-    expect(wrongIn(step, output).map((wrong) => `${place}: ${wrong}\n${output}`)).toEqual([]);
-  }
+  await runSteps(page, bash, onServer);
 }
 
 /** Documents speak of the port that a reader's server has. */
@@ -83,40 +70,8 @@ const onServer = (code: string) =>
     .replaceAll("127.0.0.1:7420", new URL(server.url).host)
     .replaceAll("localhost:7420", new URL(server.url).host.replace("127.0.0.1", "localhost"));
 
-function isRun(step: Step): boolean {
-  return step["not run"] === undefined && (step.needs === undefined || isThere(step.needs));
-}
-
-function isThere(program: string): boolean {
-  try {
-    execFileSync("sh", ["-c", `command -v ${program} && ${program} --version`], { stdio: "ignore" });
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-/** GraphQL answers a refused query with 200. */
-const REFUSED = '"errors":[{"message"';
-
-function wrongIn({ answer }: Step, output: string): string[] {
-  if (output.includes(REFUSED)) return ["GraphQL refuses it"];
-  if (!answer) return [];
-  const last = output.split("\n").at(-1)!;
-  const text = [output, last].find((one) => parsed(one) !== undefined);
-  return text === undefined ? ["the answer is not JSON"] : differences(answer.code, parsed(text));
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
 test("most blocks run; of the others each says why not", async () => {
-  const all = (await Promise.all(pages.map(read))).flatMap(({ path, steps }) =>
+  const all = (await Promise.all(pages.map(readPage))).flatMap(({ path, steps }) =>
     steps.map((step) => ({ path, ...step })),
   );
   const notRun = all.filter((step) => !isRun(step));

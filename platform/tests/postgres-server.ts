@@ -35,8 +35,11 @@ export interface PostgresServer extends AsyncDisposable {
   restart(): Promise<void>;
 }
 
-export async function startPostgres(): Promise<PostgresServer> {
-  const installation = await installPostgres();
+/** `bin` has the programs of another PostgreSQL, in place of those that npm brings. */
+export async function startPostgres(bin?: string): Promise<PostgresServer> {
+  const brought = await installPostgres();
+  const own = bin === undefined ? {} : { initdb: join(bin, "initdb"), postgres: join(bin, "postgres") };
+  const installation = { ...brought, ...own };
   const { folder, password } = installation;
   try {
     await makeCluster(installation);

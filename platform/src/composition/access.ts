@@ -93,7 +93,7 @@ export function openAccess(
     fileLinks,
     volumeFiles: new VolumeFileService({ ...services, storage, fileLinks }),
     s3: new S3Surface({
-      ...{ ...ground, doorkeeper, domain },
+      ...{ ...ground, doorkeeper, domain, uploadDays: settings.s3UploadDays },
       keys: services.s3Keys,
       buckets: bucketsOf(ground, services, storage),
     }),

@@ -84,6 +84,7 @@ export type AppSettings = Pick<Settings, "rateLimits" | "payloadLimits" | "logDa
       | "restV1"
       | "auditDays"
       | "logReaders"
+      | "s3UploadDays"
       | "anonymousLimits"
       | "graphqlIntrospection"
       | "sshAddress"

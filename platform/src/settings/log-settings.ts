@@ -44,6 +44,14 @@ export const logSettings = {
     about: "logs of Pods and workers that an account may follow at once on this node; one more gets 429",
     read: whole(1, 10_000),
   },
+  s3UploadDays: {
+    flag: "s3-upload-days",
+    variable: "MILLRACE_S3_UPLOAD_DAYS",
+    value: "DAYS",
+    default: "7",
+    about: "parts of an S3 upload that nobody finishes are removed after this long without a new part",
+    read: whole(1, 3650),
+  },
   auditDays: {
     flag: "audit-days",
     variable: "MILLRACE_AUDIT_DAYS",

@@ -14,6 +14,8 @@ export interface S3Parts {
   clock: Clock;
   random: Random;
   buckets: Buckets;
+  /** An upload without new parts for this long is removed; 7 by default. */
+  uploadDays?: number | undefined;
 }
 
 /** What the caller of an operation should send. If an operation returns nothing, it has sent the answer itself. */

@@ -15,8 +15,7 @@ const ABOUT = "about.json";
 const MOST_PARTS = 10_000;
 const MOST_SHOWN = 1000;
 const DAY_MS = 86_400_000;
-/** An upload without new parts for this long is removed. */
-const KEPT_MS = 7 * DAY_MS;
+const KEPT_DAYS = 7;
 const ID = /^[a-z0-9]{28}$/;
 
 const LONGEST_ABOUT = 32 * 1024;
@@ -33,7 +32,7 @@ export async function createUpload(call: S3Call, files: Files): Promise<Answer> 
   const { random, clock } = call.parts;
   const { key, bucket } = call.address;
   if (pathOf(key).isFolder) throw new S3Refused("InvalidArgument", "A folder has no contents to upload.");
-  await sweep(files, clock.now());
+  await sweep(files, call.parts);
   const id = `${resourceId(random)}${resourceId(random)}`;
   await using draft = await files.draft();
   const metadata = metadataIn(call);
@@ -129,7 +128,7 @@ export async function abortUpload(call: S3Call, files: Files): Promise<Answer> {
 }
 
 export async function listUploads(call: S3Call, files: Files): Promise<Answer> {
-  await sweep(files, call.parts.clock.now());
+  await sweep(files, call.parts);
   const most = numberIn(call, "max-uploads", MOST_SHOWN, [1, MOST_SHOWN]);
   const prefix = call.word("prefix") ?? "";
   const ids = (await files.hidden.list([UPLOADS], { after: marked(call), most: most + 1 })) ?? [];
@@ -221,8 +220,9 @@ async function removeUpload(files: Files, id: string): Promise<number> {
 }
 
 /** Removes what clients and crashes left behind. */
-async function sweep(files: Files, now: number): Promise<void> {
+async function sweep(files: Files, { clock, uploadDays = KEPT_DAYS }: S3Call["parts"]): Promise<void> {
   const { hidden } = files;
+  const now = clock.now();
   for (const { name, kind } of (await hidden.list([], { most: MOST_SHOWN })) ?? []) {
     const facts = kind === "file" ? await hidden.find([name]) : undefined;
     if (facts && facts.modifiedAt < now - DAY_MS) await hidden.remove([name]);
@@ -230,7 +230,7 @@ async function sweep(files: Files, now: number): Promise<void> {
   let left = MOST_SWEPT;
   for (const { name: id } of (await hidden.list([UPLOADS], { most: MOST_SHOWN })) ?? []) {
     const facts = await hidden.find([UPLOADS, id]);
-    if (facts && facts.modifiedAt < now - KEPT_MS) left -= await removeUpload(files, id);
+    if (facts && facts.modifiedAt < now - uploadDays * DAY_MS) left -= await removeUpload(files, id);
     if (left <= 0) return;
   }
 }
