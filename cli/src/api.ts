@@ -53,7 +53,7 @@ export class ApiClient {
     const { url, key } = this.target;
     const answer = await request(new URL(url + path), {
       ...sent,
-      headers: { ...headers, authorization: `Bearer ${key}` },
+      headers: { ...headers, ...(key !== "" && { authorization: `Bearer ${key}` }) },
     });
     if (answer.status < 200 || answer.status > 299) throw await this.#refusal(answer);
     return answer;
@@ -96,7 +96,7 @@ export class ApiClient {
   }
 
   async #refusal(answer: Received): Promise<Refusal> {
-    const { url, from } = this.target;
+    const { url, from, key } = this.target;
     const { status } = answer;
     const said = problemIn(await textOf(answer).catch(() => ""));
     const code = answer.headers["x-reason-code"] as string | undefined;
@@ -106,7 +106,7 @@ export class ApiClient {
         status,
         code,
       });
-    const why = status === 401 ? `${url} refused the key of ${from}: ${detail}` : detail;
+    const why = status === 401 && key !== "" ? `${url} refused the key of ${from}: ${detail}` : detail;
     const remedy = status === 401 ? `Sign in again: millrace login ${url}` : await remedyOf(code);
     return new Refusal(why, { status, code, errors: [...(said.errors ?? []), ...(remedy ? [remedy] : [])] });
   }

@@ -1,8 +1,9 @@
 /** Profiles: how a person signs in to servers, which server and key a verb takes, and what it says when there is none. */
 import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, test } from "vitest";
-import { shellFor } from "../../platform/tests/cli-shell.ts";
+import { describe, expect, test } from "vitest";
+import { shellFor, written } from "../../platform/tests/cli-shell.ts";
+import { invited } from "../../platform/tests/people.ts";
 import { temporaryFolder } from "../../platform/tests/process.ts";
 import { setup, type World } from "../../platform/tests/world.ts";
 import { ApiClient } from "./api.ts";
@@ -69,12 +70,14 @@ test("on a terminal the key is asked for and not shown", async () => {
   const modes: boolean[] = [];
   Object.assign(stdin, { isTTY: true, setRawMode: (isRaw: boolean) => modes.push(isRaw) });
   stdin.write(`${home.world.key}x\u007f\r`);
-  await run(loginCommand, shell, home.world.url);
+  await run(loginCommand, shell, home.world.url, "--key");
   expect([modes, err()]).toEqual([[true, false], `API key for ${home.world.url}: \n`]);
   stdin.write("\u0003");
-  await expect(run(loginCommand, shell, home.world.url)).rejects.toMatchObject({ exitCode: EXIT.interrupted });
+  await expect(run(loginCommand, shell, home.world.url, "--key")).rejects.toMatchObject({
+    exitCode: EXIT.interrupted,
+  });
   const piped = shellFor(home.env);
-  await expect(run(loginCommand, piped.shell, home.world.url)).rejects.toThrow("pipe the key in with --key-stdin");
+  await expect(run(loginCommand, piped.shell, home.world.url, "--key")).rejects.toThrow("pipe the key in with --key-stdin");
 });
 
 test("profiles are listed, changed and forgotten", async () => {
@@ -160,3 +163,59 @@ test("a damaged file of profiles is named, with what to do", async () => {
   await writeFile(home.config, "{");
   await expect(findTarget({}, home.env)).rejects.toThrow(`${home.config} is damaged`);
 });
+
+describe("a code", () => {
+  test("is shown, approved in the console, and gives a session with the person's role, which logout ends", async () => {
+    await using home = await setupHome();
+    const { world, env } = home;
+    const browser = await invited(world, { role: "viewer" });
+    const { shell, out, err } = shellFor(env);
+    const ended = run(loginCommand, { ...shell, clock: world.clock }, world.url);
+    const code = await codeIn(err);
+    expect(err()).toContain(`https://millrace.test/code#${code}`);
+    const body = { userCode: code.toLowerCase(), approve: true };
+    expect((await browser.call("POST", "/v2/account/codes/answer", { body })).status).toBe(204);
+    await written(out, "signed in", () => world.clock.advance(1000));
+    await ended;
+    expect(out()).toContain(`signed in to ${world.url} as viewer@example.com (viewer, until `);
+    const api = new ApiClient(await findTarget({}, env));
+    expect(await api.call(GET_PODS)).toMatchObject({ pods: [] });
+    const secret = { method: "POST", path: "/v2/account/secrets" } as const;
+    await expect(api.call(secret, { body: { name: "s", value: "v" } })).rejects.toMatchObject({ status: 403 });
+    await run(logoutCommand, shell);
+    expect(out()).toContain("its session has ended");
+    await world.clock.advance(1000);
+    await expect(api.call(GET_PODS)).rejects.toMatchObject({ status: 401, code: "session-ended" });
+  });
+
+  test("that is refused in the console ends the command", async () => {
+    await using home = await setupHome();
+    const browser = await invited(home.world);
+    const { world } = home;
+    const { shell, err } = shellFor(home.env);
+    const failed = { text: "" };
+    const ended = run(loginCommand, { ...shell, clock: world.clock }, world.url).catch((error: Error) => {
+      failed.text = error.message;
+      return error;
+    });
+    const body = { userCode: await codeIn(err), approve: false };
+    await browser.call("POST", "/v2/account/codes/answer", { body });
+    await written(() => failed.text, "refused", () => world.clock.advance(1000));
+    expect(await ended).toMatchObject({ code: "code-over", message: expect.stringContaining("This code was used or refused") });
+    await expect(readFile(home.config)).rejects.toThrow("ENOENT");
+  });
+
+  test("that nobody has approved is given up with Ctrl-C", async () => {
+    await using home = await setupHome();
+    const { shell, err, interrupt } = shellFor(home.env);
+    const ended = run(loginCommand, shell, home.world.url).catch((error: unknown) => error);
+    await codeIn(err);
+    interrupt();
+    expect(await ended).toMatchObject({ exitCode: EXIT.interrupted });
+  });
+});
+
+async function codeIn(err: () => string): Promise<string> {
+  await written(err, "Waiting");
+  return /[A-Z]{4}-[A-Z]{4}/.exec(err())![0];
+}

@@ -27,12 +27,12 @@ export const verbs: readonly Verb[] = [
   },
   {
     name: "login",
-    about: "keep the address of a server and a key for it, as a profile",
+    about: "sign in to a server, and keep its address and a key for it as a profile",
     load: async (shell) => (await import("./login.ts")).loginCommand(shell),
   },
   {
     name: "logout",
-    about: "forget a profile and its key",
+    about: "forget a profile and its key, and end its session",
     load: async (shell) => (await import("./login.ts")).logoutCommand(shell),
   },
   {

@@ -25,7 +25,7 @@ try {
   // Pages with an address of their own come before those with an id in its place.
   const page = PAGES.find(isHere);
   const token = localStorage.getItem("millrace.page");
-  if (token !== null && !/^\/(sign-in|invitation)$/.test(location.pathname)) {
+  if (token !== null && !/^\/(sign-in(\/provider)?|invitation)$/.test(location.pathname)) {
     const ask = (address, accept) => {
       const stop = new AbortController();
       const headers = { "X-Millrace-Page": token, ...(accept && { Accept: accept }) };

@@ -17,9 +17,11 @@ import { routes } from "./routes.ts";
 import { Failed } from "./shell/failed.tsx";
 import { takeLinkToken } from "./shell/link-token.ts";
 import { watchMissingFiles } from "./shell/missing-file.ts";
+import { takeProviderAnswer } from "./shell/provider-answer.ts";
 import { parseSearch, stringifySearch } from "./shell/view.ts";
 
 takeLinkToken();
+takeProviderAnswer();
 
 const router = createRouter({
   routeTree: routes,

@@ -75,6 +75,7 @@ const pages = [
   page("/account/keys", () => import("./pages/account/api-keys.tsx"), "ApiKeys"),
   page("/account/ssh-keys", () => import("./pages/account/ssh-keys.tsx"), "SshKeys"),
   page("/account/s3-keys", () => import("./pages/account/s3-keys.tsx"), "S3Keys"),
+  page("/code", () => import("./pages/account/code.tsx"), "Code"),
   page("/account/limits", () => import("./pages/account/limits.tsx"), "Limits"),
   page("/installation", () => import("./pages/installation/health.tsx"), "InstallationHealth"),
   page("/installation/accounts", () => import("./pages/installation/accounts.tsx"), "Accounts"),
@@ -86,5 +87,6 @@ const pages = [
 export const routes = root.addChildren([
   inside.addChildren(pages),
   outside("/sign-in", () => import("./pages/sign-in/page.tsx"), "SignIn"),
+  outside("/sign-in/provider", () => import("./pages/sign-in/provider.tsx"), "ProviderReturn"),
   outside("/invitation", () => import("./pages/sign-in/invitation.tsx"), "Invitation"),
 ]);

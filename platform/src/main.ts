@@ -26,6 +26,7 @@ import { openMetricsPort } from "./composition/metrics-port.ts";
 import { announce, nodeUrlOf, urlOf } from "./composition/server-address.ts";
 import type { Surroundings } from "./composition/services.ts";
 import { makeSignInLink } from "./composition/sign-in-link.ts";
+import { openSignOn } from "./composition/sign-on.ts";
 import { openSsh } from "./composition/ssh-port.ts";
 import { enter, findDamage, openLimits, openLogs, openQueue } from "./composition/storage.ts";
 import { lastingId, openHost, openMachine } from "./composition/this-machine.ts";
@@ -98,6 +99,7 @@ export async function serve(
   const duties = new Duties(around);
   const { failed } = duties;
   const parts = { ...around, duties, failed };
+  const signOn = openSignOn(settings, parts);
   await using opened = new AsyncDisposableStack();
   opened.use(await readCatalog(settings));
   const tlsFiles = certificateFiles(settings);
@@ -162,6 +164,7 @@ export async function serve(
     store,
     vault,
     passwords,
+    signOn,
     limits,
     queue,
     signals,

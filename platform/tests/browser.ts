@@ -4,7 +4,8 @@ import { type Answer, type CallOptions, call } from "./world.ts";
 export class TestBrowser {
   readonly url: string;
   readonly origin: string;
-  cookie: string | undefined;
+  /** By name. */
+  readonly cookies = new Map<string, string>();
   pageToken: string | undefined;
 
   constructor(url: string, origin = url) {
@@ -20,10 +21,17 @@ export class TestBrowser {
     });
     for (const set of answer.headers.getSetCookie()) {
       const [pair = "", ...attributes] = set.split("; ");
-      this.cookie = attributes.includes("Max-Age=0") ? undefined : pair;
+      const name = pair.slice(0, pair.indexOf("="));
+      if (attributes.includes("Max-Age=0")) this.cookies.delete(name);
+      else this.cookies.set(name, pair);
     }
     if (answer.json?.pageToken) this.pageToken = answer.json.pageToken;
     return answer;
+  }
+
+  /** The cookies that it sends. */
+  get cookie(): string | undefined {
+    return this.cookies.size === 0 ? undefined : [...this.cookies.values()].join("; ");
   }
 
   headers(): Record<string, string> {

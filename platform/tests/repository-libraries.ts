@@ -17,6 +17,7 @@ export const libraries = {
   ws: ["surfaces/terminals/", "cli/src/terminal.ts", "adapters/kubernetes/"],
   "@kubernetes/client-node": ["adapters/kubernetes/kube-access.ts"],
   yaml: ["cli/src/deploy/config.ts"],
+  oauth4webapi: ["adapters/oidc/"],
   pino: ["main.ts"],
   ssh2: ["surfaces/ssh/"],
 };

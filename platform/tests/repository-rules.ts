@@ -55,6 +55,7 @@ const CHOOSING = [
     "emulator-state",
     "traces",
     "audit-lines",
+    "sign-on",
   ].map((name) => `composition/${name}`),
   ...["backup", "restore", "check", "reading"].map((name) => `composition/backup/${name}`),
 ].map((name) => `${PLATFORM}${name}.ts`);

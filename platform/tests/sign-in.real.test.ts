@@ -21,9 +21,9 @@ async function byLink(server: Server, link: string): Promise<TestBrowser> {
 }
 
 /** The same browser, at the address that the next server has. */
-function movedTo({ url }: Server, { cookie, pageToken }: TestBrowser): TestBrowser {
+function movedTo({ url }: Server, { cookies, pageToken }: TestBrowser): TestBrowser {
   const browser = new TestBrowser(url);
-  browser.cookie = cookie;
+  for (const [name, pair] of cookies) browser.cookies.set(name, pair);
   browser.pageToken = pageToken;
   return browser;
 }

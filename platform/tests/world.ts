@@ -30,6 +30,7 @@ import type { Listing, Store, StoredRecord, UniqueKey, Write } from "../src/port
 import type { Owner } from "../src/resources/account/accounts.ts";
 import type { Quotas } from "../src/resources/account/quotas.ts";
 import type { RefusesImage } from "../src/resources/endpoints/images.ts";
+import type { SignOn } from "../src/resources/people/provider-sign-in.ts";
 import type { BucketFinder } from "../src/surfaces/s3/buckets.ts";
 import { counted, noteCalls } from "./idle.ts";
 import { WatchedClock } from "./watched-clock.ts";
@@ -95,6 +96,9 @@ export interface WorldOptions {
   payloadLimits?: string;
   stream?: AppSettings["stream"];
   publicUrl?: string;
+  /** The identity provider by which people sign in. */
+  signOn?: SignOn;
+  passwordSignIn?: AppSettings["passwordSignIn"];
   domain?: string;
   podPorts?: AppSettings["podPorts"];
   restV1?: AppSettings["restV1"];
@@ -173,6 +177,8 @@ export async function setup({
   startsAt,
   consoleFolder,
   refusesImage,
+  signOn,
+  passwordSignIn,
 }: WorldOptions = {}): Promise<World> {
   const clock = found?.clock ?? new WatchedClock(startsAt);
   const random = found?.random ?? new SeededRandom(1);
@@ -210,6 +216,7 @@ export async function setup({
     tracing,
     buckets,
     consoleFolder,
+    signOn,
     ...(refusesImage && { refusesImage }),
     resources: resources?.({ store, clock, random }),
     node: { id: nodeName ?? id, version: "0.0.0-test", url: () => url, workerUrl: () => url },
@@ -219,6 +226,7 @@ export async function setup({
     rateLimits: parsePolicy(rateLimits),
     anonymousLimits: parsePolicy(anonymousLimits),
     graphqlIntrospection,
+    passwordSignIn,
     payloadLimits: parsePayloadLimits(payloadLimits),
     connections,
     logDays: 7,

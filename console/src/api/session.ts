@@ -33,9 +33,16 @@ export function leave(why: WhyHere): void {
   keepPageToken(null);
   if (location.pathname === "/sign-in") return;
   const search = new URLSearchParams({ why });
-  const here = location.pathname + location.search;
+  const here = location.pathname + location.search + location.hash;
   if (why !== "signed-out" && here !== "/") search.set("next", here);
   location.replace(`/sign-in?${search}`);
+}
+
+/** After a sign-out. Somebody whom the identity provider signed in is signed out there too. */
+export function leaveAfter(signedOut: { url: string } | undefined): void {
+  if (signedOut === undefined) return leave("signed-out");
+  keepPageToken(null);
+  location.replace(signedOut.url);
 }
 
 /** A sign-out in another tab counts here too, and so does another person who signed in there. */

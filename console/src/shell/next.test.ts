@@ -18,6 +18,7 @@ test.each([
   "/./\\/evil.example",
   "/..//evil.example",
   "/sign-in?next=/sign-in",
+  "/sign-in/provider?code=x&state=y",
   "",
   undefined,
 ])("%s leads to the overview", (path) => {

@@ -4,7 +4,7 @@ export function nextOf(wanted: string | null | undefined, origin: string): strin
   if (!wanted?.startsWith("/")) return "/";
   try {
     const { origin: there, pathname, search, hash } = new URL(wanted, origin);
-    const isInside = there === origin && !pathname.startsWith("//") && pathname !== "/sign-in";
+    const isInside = there === origin && !pathname.startsWith("//") && !/^\/sign-in(\/|$)/.test(pathname);
     return isInside ? pathname + search + hash : "/";
   } catch {
     return "/";

@@ -10,7 +10,7 @@ const LATER = "millrace.password-later";
 export function NoPassword({ me }: { me: Me }) {
   const [isLater, setLater] = useState(() => sessionStorage.getItem(LATER) !== null);
   const { pathname } = useLocation();
-  if (me.person?.passwordSet !== false || isLater || pathname === "/account") return null;
+  if (me.person?.passwordSet !== false || me.person.byProvider || isLater || pathname === "/account") return null;
   const later = () => {
     sessionStorage.setItem(LATER, "yes");
     setLater(true);

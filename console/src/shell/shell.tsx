@@ -8,7 +8,7 @@ import { connectionNow, followEvents, watchConnection } from "../api/events.ts";
 import type { Connection } from "../api/follow.ts";
 import { type Me, useMe } from "../api/me.ts";
 import { useWrite } from "../api/queries.ts";
-import { leave } from "../api/session.ts";
+import { leaveAfter } from "../api/session.ts";
 import { IconButton } from "../design/button.tsx";
 import { onTheme } from "../design/colors.ts";
 import { When } from "../design/facts.tsx";
@@ -40,7 +40,7 @@ export function Shell() {
 function ToSignIn() {
   const router = useRouter();
   useEffect(() => {
-    const here = location.pathname + location.search;
+    const here = location.pathname + location.search + location.hash;
     router.history.replace(`/sign-in${stringifySearch({ next: here === "/" ? undefined : here })}`);
   }, [router]);
   return null;
@@ -181,7 +181,7 @@ function Lost({ connection: { isOpen, since, refusal } }: { connection: Connecti
 }
 
 function SignOutButton() {
-  const signOut = useWrite("signOut", { onSuccess: () => leave("signed-out") });
+  const signOut = useWrite("signOut", { onSuccess: leaveAfter });
   return (
     <IconButton
       label="Sign out"

@@ -8,6 +8,7 @@ import { QuotaBook, type Quotas } from "../resources/account/quotas.ts";
 import { AccountRules } from "../resources/account/rules.ts";
 import { AccountService } from "../resources/account/service.ts";
 import { AuditLog } from "../resources/audit/service.ts";
+import { CodeLogins } from "../resources/people/code-logins.ts";
 import { Invitations } from "../resources/people/invitations.ts";
 import { SignInLinks } from "../resources/people/links.ts";
 import { People } from "../resources/people/people.ts";
@@ -36,6 +37,7 @@ export interface AccountServices {
   invitations: Invitations;
   people: People;
   signInLinks: SignInLinks;
+  codeLogins: CodeLogins;
 }
 
 export function makeAccountServices(parts: ServiceParts): AccountServices {
@@ -48,8 +50,10 @@ export function makeAccountServices(parts: ServiceParts): AccountServices {
   const invitations = new Invitations(parts);
   const people = new People({ ...parts, sessions, invitations });
   const signInLinks = new SignInLinks(parts);
+  const codeLogins = new CodeLogins({ ...parts, accounts, sessions });
   const account = new AccountService({ ...parts, quotas });
-  return { accounts, account, audit, quotas, accountRules, removals, sessions, invitations, people, signInLinks };
+  const signing = { sessions, invitations, people, signInLinks, codeLogins };
+  return { accounts, account, audit, quotas, accountRules, removals, ...signing };
 }
 
 export async function openAccountServices(parts: ServiceParts): Promise<AccountServices> {

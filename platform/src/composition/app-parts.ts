@@ -18,6 +18,7 @@ import type { Signals } from "../ports/signals/signals.ts";
 import type { Store } from "../ports/store/store.ts";
 import type { Vault } from "../ports/vault/vault.ts";
 import type { RefusesImage } from "../resources/endpoints/images.ts";
+import type { SignOn } from "../resources/people/provider-sign-in.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { Certificate } from "../surfaces/http/secure-server.ts";
 import type { Ahead } from "../surfaces/http/server.ts";
@@ -35,6 +36,8 @@ export interface AppParts extends Surroundings {
   alone: boolean;
   /** What is kept of people's passwords. */
   passwords: Passwords;
+  /** The identity provider by which people sign in, if there is one. */
+  signOn?: SignOn | undefined;
   /** Sends a webhook. */
   post: Post;
   /** Memory for bodies and results. The default comes from the settings. */
@@ -90,6 +93,7 @@ export type AppSettings = Pick<Settings, "rateLimits" | "payloadLimits" | "logDa
       | "sshAddress"
       | "metricsEndpoints"
       | "leaveS"
+      | "passwordSignIn"
     >
   > & { connections: number };
 

@@ -9,6 +9,8 @@ import { AdministrationService } from "../resources/administration/service.ts";
 import { CatalogService } from "../resources/catalog/service.ts";
 import type { HistoryService } from "../resources/history/service.ts";
 import { InstallationService } from "../resources/installation/service.ts";
+import { ProviderPeople } from "../resources/people/provider-people.ts";
+import { ProviderSignIn } from "../resources/people/provider-sign-in.ts";
 import { SelfService } from "../resources/people/self.ts";
 import { SignInService } from "../resources/people/sign-in.ts";
 import { ReleaseService } from "../resources/releases/service.ts";
@@ -189,11 +191,26 @@ function restOf({
 }
 
 /** Opens sign-in. It writes through the services' own store, so that audit entries are in the same commit. */
-function openSignIn({ passwords, limits }: Ground, services: Services) {
+function openSignIn({ passwords, limits, signOn, settings }: Ground, services: Services) {
   const { store, clock, random } = services.parts;
-  const parts = { ...services, store, clock, random, passwords, limits };
+  const takesPasswords = settings.passwordSignIn !== "off";
+  const parts = {
+    ...services,
+    store,
+    clock,
+    random,
+    passwords,
+    limits,
+    takesPasswords,
+    hasProvider: signOn !== undefined,
+  };
   const signIn = new SignInService(parts);
-  return { signIn, self: new SelfService({ ...parts, attempts: signIn.attempts }) };
+  const refuseUnlessPasswords = () => signIn.refuseUnlessPasswords();
+  const self = new SelfService({ ...parts, attempts: signIn.attempts, refuseUnlessPasswords });
+  const people = signOn && new ProviderPeople({ ...parts, newPeople: signOn.newPeople });
+  const { publicUrl } = settings;
+  const providerSignIn = people && new ProviderSignIn({ ...parts, ...signOn, people, signIn, publicUrl });
+  return { signIn, self, providerSignIn, takesPasswords };
 }
 
 function invokeLimiter({ clock, queue, settings: { invokeLimits: policy } }: Ground): InvokeLimiter | undefined {

@@ -38,9 +38,9 @@ export function openUpkeep(
   const expiring = every(clock, EXPIRING, expire, failed);
   const removing = every(clock, REMOVING, () => removals.finishAll(), failed);
   floating(removing.soon(), named(failed, REMOVING.name));
-  const { sessions, invitations, signInLinks } = services;
+  const { sessions, invitations, signInLinks, codeLogins } = services;
   const expirePeople = async () => {
-    for (const kept of [sessions, invitations, signInLinks]) await kept.sweep();
+    for (const kept of [sessions, invitations, signInLinks, codeLogins]) await kept.sweep();
   };
   const leaving = every(clock, SIGNED_IN, expirePeople, failed);
   const repricing = new Repricing({ ...ground, ...services, mine: ground.leases.of("prices") });

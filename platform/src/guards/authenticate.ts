@@ -14,6 +14,7 @@ import { apiKeys, type KeptApiKey, type KeyUse, keyUses } from "../resources/acc
 import type { AccountRules } from "../resources/account/rules.ts";
 import type { WorkerKeys } from "../resources/endpoints/worker-keys.ts";
 import { callerOf, type Sessions } from "../resources/people/sessions.ts";
+import { isBearer } from "../resources/people/tokens.ts";
 import type { PodKeys } from "../resources/pods/keys.ts";
 import { type Asking, requireOwnPage, sessionIn } from "./own-page.ts";
 
@@ -87,17 +88,15 @@ export class Authenticator implements AsyncDisposable {
   async #bySession({ secret, page }: { secret: string; page: string | undefined }, request: Asking): Promise<Caller> {
     requireOwnPage(request, this.#publicUrl);
     const standing = await this.#sessions.bySecret(secret);
-    if (!standing)
-      throw problem("unauthenticated", "This session has ended: sign in again.", { reason: "session-ended" });
+    if (!standing) throw sessionEnded();
     if (page === undefined || keyDigest(page) !== standing.session.doc.pageDigest)
       throw problem("unauthenticated", "A session needs its page token beside the cookie, as 'X-Millrace-Page'.", {
         reason: "page-token-missing",
       });
     const caller = callerOf(standing);
-    const { requestLimits } = await this.#rules.assertOpen(caller.account);
+    const person = await this.#withRules(caller);
     this.#sessionsUsed.set(caller.key, this.#clock.now());
-    const ownsInstallation = caller.grants.includes("all") && (await this.#accounts.isFirst(caller.account));
-    return { ...caller, ownsInstallation, ...(requestLimits && { requestLimits }) };
+    return person;
   }
 
   /** Reads `Authorization: Bearer <key>`, the only form of a key that the REST surfaces accept. */
@@ -123,7 +122,8 @@ export class Authenticator implements AsyncDisposable {
     const { expiresAt } = caller;
     if (expiresAt !== undefined && expiresAt <= now)
       throw problem("unauthenticated", "expired API key", { reason: "key-expired" });
-    if (caller.workerOf === undefined && caller.pod === undefined) this.#noteUsed(caller, now);
+    if (caller.person) this.#sessionsUsed.set(caller.key, now);
+    else if (caller.workerOf === undefined && caller.pod === undefined) this.#noteUsed(caller, now);
     return caller;
   }
 
@@ -163,6 +163,7 @@ export class Authenticator implements AsyncDisposable {
   }
 
   async #lookUp(key: string): Promise<Caller | undefined> {
+    if (isBearer(key)) return this.#byBearer(key);
     if (!KEY_SHAPE.test(key)) return undefined;
     const item = await this.#keys.findEverywhere("digest", keyDigest(key));
     if (!item) return this.#findProgram(key);
@@ -175,6 +176,22 @@ export class Authenticator implements AsyncDisposable {
     const caller: Caller = { ...whose, grants, endpoints, exempt, expiresAt, ownsInstallation, requestLimits };
     this.#known.set(key, caller);
     return caller;
+  }
+
+  /** A person on the command line, who signed in by a code. */
+  async #byBearer(secret: string): Promise<Caller | undefined> {
+    const standing = await this.#sessions.byBearer(secret);
+    const caller = standing && (await this.#withRules(callerOf(standing)));
+    if (!caller) throw sessionEnded();
+    this.#known.set(secret, caller);
+    return caller;
+  }
+
+  /** Adds what the account's own rules and the installation say about a person. */
+  async #withRules(caller: Caller): Promise<Caller> {
+    const { requestLimits } = await this.#rules.assertOpen(caller.account);
+    const ownsInstallation = caller.grants.includes("all") && (await this.#accounts.isFirst(caller.account));
+    return { ...caller, ownsInstallation, ...(requestLimits && { requestLimits }) };
   }
 
   #knownProgram(key: string): Caller | undefined {
@@ -193,3 +210,6 @@ export class Authenticator implements AsyncDisposable {
     return undefined;
   }
 }
+
+const sessionEnded = () =>
+  problem("unauthenticated", "This session has ended: sign in again.", { reason: "session-ended" });

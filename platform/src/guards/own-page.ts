@@ -4,6 +4,8 @@ import { problem } from "../kernel/problem.ts";
 
 /** Because of the prefix, browsers accept this cookie only from this very host over a secure connection. */
 const SESSION_COOKIE = "__Host-millrace-session";
+/** Kept while the browser is at the identity provider. */
+const PENDING_COOKIE = "__Host-millrace-sign-in";
 /** Browsers send cookies to every port of a host, but a page's own storage stays with its origin. */
 const PAGE_HEADER = "x-millrace-page";
 
@@ -13,22 +15,32 @@ export interface Asking {
 }
 
 /** Reads the two secrets of a session from a request. */
-export function sessionIn({
-  cookie,
-  [PAGE_HEADER]: page,
-}: IncomingHttpHeaders): { secret: string; page: string | undefined } | undefined {
-  // By far most requests have no cookie, and programs send none.
-  if (cookie === undefined) return undefined;
-  const pair = cookie.split(";").find((one) => one.trim().startsWith(`${SESSION_COOKIE}=`));
-  if (pair === undefined) return undefined;
-  return { secret: pair.slice(pair.indexOf("=") + 1).trim(), page: page?.toString() };
+export function sessionIn(headers: IncomingHttpHeaders): { secret: string; page: string | undefined } | undefined {
+  const secret = cookieIn(headers, SESSION_COOKIE);
+  return secret === undefined ? undefined : { secret, page: headers[PAGE_HEADER]?.toString() };
 }
 
-/** Strict costs nothing: loading the page needs no cookie, and the page's own requests always carry it. */
-export function sessionCookie(session: { secret: string; forS: number } | undefined): string {
-  const [secret, forS] = session ? [session.secret, session.forS] : ["", 0];
-  return `${SESSION_COOKIE}=${secret}; Path=/; Max-Age=${forS}; HttpOnly; Secure; SameSite=Strict`;
+/** Reads the secret of a sign-in that the browser began at the identity provider. */
+export const pendingIn = (headers: IncomingHttpHeaders) => cookieIn(headers, PENDING_COOKIE);
+
+function cookieIn({ cookie }: IncomingHttpHeaders, name: string): string | undefined {
+  // By far most requests have no cookie, and programs send none.
+  const pair = cookie?.split(";").find((one) => one.trim().startsWith(`${name}=`));
+  return pair?.slice(pair.indexOf("=") + 1).trim();
 }
+
+interface KeptSecret {
+  secret: string;
+  forS: number;
+}
+
+export const sessionCookie = (session: KeptSecret | undefined) =>
+  cookieOf(SESSION_COOKIE, session ?? { secret: "", forS: 0 });
+export const pendingCookie = (pending: KeptSecret) => cookieOf(PENDING_COOKIE, pending);
+
+/** Strict costs nothing: loading the page needs no cookie, and the page's own requests always carry it. */
+const cookieOf = (name: string, { secret, forS }: KeptSecret) =>
+  `${name}=${secret}; Path=/; Max-Age=${forS}; HttpOnly; Secure; SameSite=Strict`;
 
 const SAFE = ["GET", "HEAD"];
 const OWN = ["same-origin", "none"];

@@ -3,7 +3,7 @@ import type { Grant } from "./scope.ts";
 
 export interface SignedInPerson {
   email: string;
-  /** How the person signed in: by a link, a password or an invitation. */
+  /** How the person signed in: by a link, a password, an invitation, the identity provider, or a code on the command line. */
   signedInBy: string;
   signedInAt: number;
 }
@@ -24,7 +24,7 @@ export interface Caller {
   keyName?: string;
   /** The endpoint whose worker is calling. Absent for keys that people hold. */
   workerOf?: string;
-  /** The person who calls from a browser. `key` is then the id of their session. */
+  /** The person who calls, from a browser or after `millrace login`. `key` is then the id of their session. */
   person?: SignedInPerson;
   /** The Pod that is calling. It may only ask about itself. */
   pod?: string;

@@ -90,6 +90,12 @@ export interface Browser {
   session: string | undefined;
   /** Why it would not keep a session cookie; undefined if it would. */
   hindrance: string | undefined;
+  /** The origin of the page that asks, if the request says so. */
+  origin: string | undefined;
+  /** The secret that it got when it began to sign in at the identity provider. */
+  pending: string | undefined;
+  /** Tells it to keep such a secret for this long. */
+  await(pending: { secret: string; forS: number }): void;
   /** Tells it to keep this secret for this long, or to forget the one that it has. */
   keep(session: { secret: string; forS: number } | undefined): void;
 }

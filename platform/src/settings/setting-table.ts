@@ -22,6 +22,7 @@ import {
   text,
   whole,
 } from "./setting-values.ts";
+import { signOnSettings } from "./sign-on-settings.ts";
 
 export interface Setting<T = unknown> {
   variable: string;
@@ -114,6 +115,7 @@ export const settingTable = {
     about: "on copies a SQLite file of an older release, inside the data folder, before it is upgraded; off does not",
     read: oneOf(["on", "off"]),
   },
+  ...signOnSettings,
   ...limitSettings,
   graphqlIntrospection: {
     flag: "graphql-introspection",

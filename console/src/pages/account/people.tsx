@@ -42,7 +42,7 @@ const columns: Column<Person>[] = [
     title: "State",
     value: stateOf,
     cell: (person) => (
-      <Status value={stateOf(person)} tone={person.disabled ? "bad" : person.passwordSet ? "good" : "wait"} />
+      <Status value={stateOf(person)} tone={person.disabled ? "bad" : person.passwordSet || person.byProvider ? "good" : "wait"} />
     ),
   },
   {
@@ -60,8 +60,9 @@ const columns: Column<Person>[] = [
   { id: "id", title: "ID", value: ({ id }) => id, cell: ({ id }) => <Id value={id} />, isExtra: true },
 ];
 
-function stateOf({ disabled, passwordSet }: Person): string {
+function stateOf({ disabled, passwordSet, byProvider }: Person): string {
   if (disabled) return "DISABLED";
+  if (byProvider) return "SINGLE_SIGN_ON";
   return passwordSet ? "ACTIVE" : "NO_PASSWORD";
 }
 

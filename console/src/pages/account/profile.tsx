@@ -4,7 +4,7 @@ import type { Ask } from "../../api/client.ts";
 import { curlOf } from "../../api/curl.ts";
 import { type Me, needsPassword, useMe } from "../../api/me.ts";
 import { useWrite } from "../../api/queries.ts";
-import { leave } from "../../api/session.ts";
+import { leaveAfter } from "../../api/session.ts";
 import { Button } from "../../design/button.tsx";
 import { Id, useNow } from "../../design/facts.tsx";
 import { TextField } from "../../design/field.tsx";
@@ -21,7 +21,7 @@ const PLACEHOLDER = "owner@localhost";
 
 export function Profile() {
   const me = useMe();
-  const signOut = useWrite("signOut", { onSuccess: () => leave("signed-out") });
+  const signOut = useWrite("signOut", { onSuccess: leaveAfter });
   return (
     <AccountPage
       name="Profile"
@@ -55,18 +55,19 @@ function Shown({ me }: { me: Me }) {
   }
   return (
     <>
-      {!person.passwordSet && <PasswordForm me={me} />}
+      {!person.passwordSet && !person.byProvider && <PasswordForm me={me} />}
       <Panel title="You">
         <Facts
           rows={[
             ["Email", person.email === PLACEHOLDER ? "Not set yet" : person.email],
             ["Role", `${person.role}. ${roleWords[person.role]}`],
+            ...(person.byProvider ? [["Signs in by", "the identity provider"] as [string, string]] : []),
             ["Account", <Id key="account" value={me.account.id} />],
           ]}
         />
         <NameForm name={person.name} />
       </Panel>
-      {person.passwordSet && (
+      {person.passwordSet && !person.byProvider && (
         <div className={css.two}>
           <EmailForm me={me} email={person.email} />
           <PasswordForm me={me} />

@@ -56,7 +56,7 @@ export function Sessions() {
   return (
     <Panel
       title="Sessions"
-      about="A session ends after 30 days, and after 7 days without use."
+      about="A session in a browser or of millrace login ends after 30 days, or sooner with single sign-on, and after 7 days without use."
       isFlush
       actions={
         <>

@@ -102,14 +102,14 @@ export function LinkCommand() {
 }
 
 /** Keeps the session and goes to where the person wanted to be. */
-export function useEnter(): (signedIn: Answer<"signIn">) => void {
+export function useEnter(next?: string | null): (signedIn: Answer<"signIn">) => void {
   const cache = useQueryClient();
   const router = useRouter();
   return ({ pageToken, me }) => {
     keepPageToken(pageToken);
     cache.clear();
     cache.setQueryData(keyOf("getMe", {}), me);
-    const wanted = new URLSearchParams(location.search).get("next");
+    const wanted = next ?? new URLSearchParams(location.search).get("next");
     router.history.replace(nextOf(wanted, location.origin));
   };
 }

@@ -8,6 +8,7 @@ import { Button } from "../../design/button.tsx";
 import { Refused } from "../../design/layout.tsx";
 import { linkToken } from "../../shell/link-token.ts";
 import { nextOf } from "../../shell/next.ts";
+import { ProviderButton } from "./provider.tsx";
 import { Credentials, Frame, LinkCommand, Looked, useEnter } from "./frame.tsx";
 import css from "./sign-in.module.css";
 
@@ -72,7 +73,7 @@ function LinkRefused({ refusal }: { refusal: Refusal }) {
         <strong>Make another</strong> on the machine where Millrace runs:
       </p>
       <LinkCommand />
-      {state.data?.passwordSet && (
+      {state.data?.passwordSet && state.data.passwords && (
         <>
           <div className={css.or}>or</div>
           <PasswordForm />
@@ -94,11 +95,26 @@ function ByHand() {
 }
 
 function Ways({ ways, word }: { ways: Answer<"getSignIn">; word: string | undefined }) {
-  const { possible, reason, passwordSet } = ways;
+  const { possible, reason, provider, passwords } = ways;
+  const passwordSet = ways.passwordSet && passwords;
   if (!possible) {
     return (
       <Frame title="A browser cannot sign in here yet">
         <p>{reason}</p>
+      </Frame>
+    );
+  }
+  if (provider) {
+    return (
+      <Frame title="Sign in" below={<OtherWays />}>
+        {word && <p className={css.word}>{word}</p>}
+        <ProviderButton label={provider.label} />
+        {passwordSet && (
+          <>
+            <div className={css.or}>or</div>
+            <PasswordForm />
+          </>
+        )}
       </Frame>
     );
   }
@@ -132,6 +148,18 @@ function Ways({ ways, word }: { ways: Answer<"getSignIn">; word: string | undefi
       {word && <p className={css.word}>{word}</p>}
       <PasswordForm />
     </Frame>
+  );
+}
+
+function OtherWays() {
+  return (
+    <details className={css.help}>
+      <summary>Does it not work?</summary>
+      <div>
+        <p>An owner signs in by link. Run this on the machine where Millrace runs:</p>
+        <LinkCommand />
+      </div>
+    </details>
   );
 }
 

@@ -69,6 +69,8 @@ export type User = {
   password?: string;
   /** A disabled person cannot sign in. */
   disabled?: boolean;
+  /** Who the person is at the identity provider by which they sign in. */
+  provider?: { issuer: string; subject: string };
   /** The notices that this user turned on or off. A notice that the user never set is absent. */
   notices?: Partial<Record<Notice, boolean>>;
 };
@@ -76,13 +78,21 @@ export type User = {
 export const notices = ["podsStale", "podsGeneral", "lowBalance", "other"] as const;
 export type Notice = (typeof notices)[number];
 
+/** What a person who signs in by an identity provider is found by. */
+export const identityKey = ({ issuer, subject }: NonNullable<User["provider"]>): string =>
+  JSON.stringify([issuer, subject]);
+
 export const users: Kept<User> = {
   kind: "user",
   called: "person",
   v: 1,
   // An email address must belong to one person only, so that it can be used to sign in.
   uniqueEverywhere: ({ email, password }) => ({ signIn: password === undefined ? undefined : email.toLowerCase() }),
-  listed: ({ password }) => ({ signIn: password === undefined ? undefined : "password" }),
+  unique: ({ provider }) => ({ provider: provider && identityKey(provider) }),
+  listed: ({ password, provider }) => ({
+    signIn: password === undefined ? undefined : "password",
+    provider: provider && identityKey(provider),
+  }),
 };
 
 export const roleOf = ({ role = "owner" }: Pick<User, "role">): Role => role;

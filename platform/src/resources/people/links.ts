@@ -12,6 +12,7 @@ export const LINK_MS = 10 * 60_000;
 
 /** The token is in the fragment, which browsers do not send. A link preview therefore cannot use the link up. */
 export const signInUrl = (base: string, token: string) => `${base}/sign-in#${token}`;
+export const codeUrl = (base: string, code: string) => `${base}/code#${code}`;
 export const invitationUrl = (base: string, token: string) => `${base}/invitation#${token}`;
 
 export class SignInLinks {

@@ -43,7 +43,10 @@ export const Person = resource("Person", {
     id: t.String({ description: "Unique identifier of the person." }),
     email: t.String({ description: "Email address, by which the person signs in." }),
     passwordSet: t.Boolean({
-      description: "Whether the person has a password. Without one a link is the only way in.",
+      description: "Whether the person has a password. Without one a link or the identity provider is the way in.",
+    }),
+    byProvider: t.Boolean({
+      description: "Whether the person signs in by the identity provider, where their groups decide about the role.",
     }),
     createdAt: dateTime("When the person came into the account."),
     lastSeenAt: nullable(
@@ -100,7 +103,7 @@ export const CreatedInvitation = t.Object(
 );
 
 /** How a person proved who they are. */
-const waysIn = ["link", "password", "invitation"] as const;
+const waysIn = ["link", "password", "invitation", "provider", "code"] as const;
 export type WayIn = (typeof waysIn)[number];
 
 export const Session = t.Object(
@@ -128,6 +131,7 @@ export const Me = t.Object(
         name: nullable(t.String()),
         role: oneOf(roles),
         passwordSet: t.Boolean({ description: "False until the person has set a password." }),
+        byProvider: t.Boolean({ description: "Whether the person signs in by the identity provider." }),
       }),
     ),
     session: nullable(
@@ -221,11 +225,122 @@ export const SignedIn = t.Object(
 export const SignInState = t.Object(
   {
     passwordSet: t.Boolean({ description: "Whether anybody of this installation has a password yet." }),
+    passwords: t.Boolean({ description: "Whether this server takes passwords and invitations." }),
+    provider: nullable(
+      t.Object({ label: t.String({ description: "What the sign-in page calls the identity provider." }) }),
+    ),
     possible: t.Boolean({ description: "Whether a browser that comes to this address can keep a session." }),
     reason: nullable(t.String({ description: "Why it cannot, and what to do." })),
   },
   { $id: "SignInState" },
 );
+
+export const ProviderAsked = t.Object(
+  {
+    url: t.String({ description: "Where the browser goes." }),
+    state: t.String({
+      description: "Comes back in the address. The page keeps it, and takes no answer with another one.",
+    }),
+  },
+  { $id: "ProviderAsked" },
+);
+
+export const SignInByProvider = closed(
+  {
+    answer: t.String({
+      minLength: 1,
+      maxLength: 8192,
+      description: "The query of the address to which the provider sent the browser back.",
+    }),
+    account: t.Optional(
+      t.String({
+        minLength: 1,
+        maxLength: 191,
+        description:
+          "Id or name of the account, for people whose groups lead to several. By default the first rule decides.",
+      }),
+    ),
+  },
+  { $id: "SignInByProviderRequest" },
+);
+
+export const SignedOut = t.Object(
+  { url: t.String({ description: "Where the browser signs out at the identity provider too." }) },
+  { $id: "SignedOut" },
+);
+
+export const BeginCodeLogin = t.Partial(
+  closed({
+    device: t.String({
+      minLength: 1,
+      maxLength: 100,
+      description: "Name of the machine, for the person who approves.",
+    }),
+  }),
+  { additionalProperties: false, $id: "BeginCodeLoginRequest" },
+);
+
+const deviceCode = tokenField("The secret with which the command line asks for its session. Shown this once.");
+const userCode = t.String({ minLength: 8, maxLength: 20, description: "The code that the command line shows." });
+
+export const CodeLogin = t.Object(
+  {
+    deviceCode,
+    userCode,
+    url: t.String({ description: "The page on which a person approves the code." }),
+    expiresInS: t.Integer({ description: "Seconds for which the code is good." }),
+    intervalS: t.Integer({ description: "Seconds to wait between two questions." }),
+  },
+  { $id: "CodeLogin" },
+);
+
+export const CollectCodeLogin = closed({ deviceCode }, { $id: "CollectCodeLoginRequest" });
+
+export const CodeSession = t.Object(
+  {
+    key: t.String({ description: "Sent as an API key is. It may do what the person's role may do. Shown this once." }),
+    me: Me,
+  },
+  { $id: "CodeSession" },
+);
+
+export const LookAtCodeLogin = closed({ userCode }, { $id: "LookAtCodeLoginRequest" });
+
+export const CodeLoginSeen = t.Object(
+  {
+    device: nullable(t.String({ description: "What the machine calls itself." })),
+    address: nullable(t.String({ description: "Where the command line asked from." })),
+    createdAt: dateTime("When the command line asked."),
+    expiresAt: dateTime("From this time on the code is refused."),
+  },
+  { $id: "CodeLoginSeen" },
+);
+
+export const AnswerCodeLogin = closed(
+  { userCode, approve: t.Boolean({ description: "Whether the command line may act for the person." }) },
+  { $id: "AnswerCodeLoginRequest" },
+);
+
+/** A command line that waits for somebody to approve its code. */
+export type KeptCodeLogin = {
+  deviceDigest: string;
+  userDigest: string;
+  expiresAt: number;
+  device?: string;
+  address?: string;
+  userAgent?: string;
+  /** The person who approved it. */
+  approvedBy?: string;
+  /** The session lasts no longer than this. */
+  until?: number;
+  refused?: boolean;
+};
+
+export const codeLogins: Kept<KeptCodeLogin> = {
+  kind: "code-login",
+  v: 1,
+  uniqueEverywhere: ({ deviceDigest, userDigest }) => ({ device: deviceDigest, user: userDigest }),
+};
 
 /** A session of a person. The store keeps digests of its two secrets. */
 export type KeptSession = {

@@ -3,17 +3,27 @@ import type { Operations } from "../../kernel/operation.ts";
 import { operationsOn } from "../../kernel/operations-on.ts";
 import { t } from "../../kernel/schema.ts";
 import {
+  AnswerCodeLogin,
+  BeginCodeLogin,
+  CodeLogin,
+  CodeLoginSeen,
+  CodeSession,
+  CollectCodeLogin,
   CreatedInvitation,
   Invitation,
   InvitationSeen,
+  LookAtCodeLogin,
   LookAtInvitation,
   Me,
   Person,
+  ProviderAsked,
   Session,
   SignedIn,
+  SignedOut,
   SignIn,
   SignInByInvitation,
   SignInByLink,
+  SignInByProvider,
   SignInState,
   UpdateMe,
 } from "./model.ts";
@@ -90,6 +100,17 @@ export const ownOperations = {
     ...{ method: "DELETE", path: "/v2/account/sessions/{id}", status: 204, tag, who: "person", narrowed: "refused" },
     summary: "End one of one's own sessions",
   },
+  lookAtCodeLogin: {
+    ...{ method: "POST", path: "/v2/account/codes/look", status: 200, tag, who: "person", narrowed: "refused" },
+    ...{ in: LookAtCodeLogin, out: CodeLoginSeen, resource: "sessions" },
+    summary: "Show which command line asks by a code, without answering",
+  },
+  answerCodeLogin: {
+    ...{ method: "POST", path: "/v2/account/codes/answer", status: 204, tag, who: "person", narrowed: "refused" },
+    ...{ in: AnswerCodeLogin, resource: "sessions" },
+    summary: "Let a command line act for oneself, or refuse it",
+    description: "For people in the console. The command line then gets a session of its own, listed with the others.",
+  },
 } as const satisfies Operations;
 
 const open = { tag, who: "anybody", narrowed: "own", isOfBrowser: true } as const;
@@ -116,13 +137,35 @@ export const signInOperations = {
     summary: "Accept an invitation: become a person of the account, and sign in",
     refuses: ["unauthenticated", "name-taken", "over-quota"],
   },
+  beginSignInByProvider: {
+    ...{ ...entering, path: "/v2/account/sign-in/provider/begin", out: ProviderAsked },
+    summary: "Begin to sign in by the identity provider",
+    description: "The page then goes to `url`. The provider sends the browser back to `/sign-in/provider`.",
+    refuses: ["rule-broken", "unavailable"],
+  },
+  signInByProvider: {
+    ...{ ...entering, path: "/v2/account/sign-in/provider", in: SignInByProvider },
+    summary: "Sign in by the answer of the identity provider",
+    description: "Groups are read each time. Somebody whose groups lead nowhere is refused, and their sessions end.",
+    refuses: ["unauthenticated", "over-quota", "unavailable"],
+  },
+  beginCodeLogin: {
+    ...{ ...entering, path: "/v2/account/sign-in/codes", in: BeginCodeLogin, out: CodeLogin },
+    summary: "Begin to sign in on the command line, by a code that a person approves in the console",
+    refuses: [],
+  },
+  collectCodeLogin: {
+    ...{ ...entering, path: "/v2/account/sign-in/codes/collect", in: CollectCodeLogin, out: CodeSession },
+    ...{ emptyStatus: 204, summary: "Get the session of an approved code, once; 204 while nobody has answered" },
+  },
   lookAtInvitation: {
     ...{ ...entering, path: "/v2/account/invitations/look", in: LookAtInvitation, out: InvitationSeen },
     summary: "Show what an invitation is for, without using it",
   },
   signOut: {
-    ...{ method: "POST", path: "/v2/account/sign-out", status: 204, ...open },
+    ...{ method: "POST", path: "/v2/account/sign-out", status: 200, emptyStatus: 204, ...open, out: SignedOut },
     summary: "Sign out: end the session of this browser",
-    description: "Without a session it does nothing, and succeeds.",
+    description:
+      "Without a session it does nothing, and succeeds. A sign-in by the provider may end there too, at `url`.",
   },
 } as const satisfies Operations;

@@ -2,7 +2,7 @@
 import type { Caller } from "../../kernel/caller.ts";
 import { problem } from "../../kernel/problem.ts";
 import { isSame } from "../../kernel/same.ts";
-import { Collection, type Item, type RecordParts } from "../../ports/store/collection.ts";
+import { Collection, type Decision, type Item, type RecordParts } from "../../ports/store/collection.ts";
 import type { Write } from "../../ports/store/store.ts";
 import { ownerKeyId } from "../account/accounts.ts";
 import {
@@ -67,13 +67,22 @@ export class People {
     return this.#users.changeOwned(caller, id, async (item) => {
       await this.#refuseToManage(caller, item);
       if (set.role) refuseBeyond(caller, set.role);
-      const after = { ...item.doc, ...set };
-      if (isSame(after, item.doc)) return undefined;
-      const also = await this.#leavingAnOwner(item, after);
-      // What is open, such as a terminal, must not outlive the right to it.
-      const losesRights = after.disabled || !mayGive(grantsOf[roleOf(after)], roleOf(item.doc));
-      return { set, also: [...also, ...(losesRights ? await this.#sessions.ending(id) : [])] };
+      return this.#changing(item, set);
     });
+  }
+
+  /** Takes over what the identity provider says about a person. */
+  async follow({ id, account }: PersonItem, set: User): Promise<PersonItem> {
+    return this.#users.changeOwned({ account }, id, (item) => this.#changing(item, set));
+  }
+
+  async #changing(item: PersonItem, set: Partial<User>): Promise<Decision<User> | undefined> {
+    const after = { ...item.doc, ...set };
+    if (isSame(after, item.doc)) return undefined;
+    const also = await this.#leavingAnOwner(item, after);
+    // What is open, such as a terminal, must not outlive the right to it.
+    const losesRights = after.disabled || !mayGive(grantsOf[roleOf(after)], roleOf(item.doc));
+    return { set, also: [...also, ...(losesRights ? await this.#sessions.ending(item.id) : [])] };
   }
 
   /** Removes the person together with all their sessions and open invitations. */

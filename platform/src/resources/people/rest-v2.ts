@@ -7,14 +7,19 @@ import { recordFrom } from "../../kernel/resource.ts";
 import type { Item } from "../../ports/store/collection.ts";
 import type { Accounts } from "../account/accounts.ts";
 import { roleOf } from "../account/model.ts";
+import type { CodeLogins } from "./code-logins.ts";
 import type { InvitationItem, Invitations } from "./invitations.ts";
-import { invitationUrl } from "./links.ts";
+import { codeUrl, invitationUrl } from "./links.ts";
 import { Invitation, type KeptSession, type Me, Person, type Session } from "./model.ts";
 import type { ownOperations, peopleOperations, signInOperations } from "./operations.ts";
 import type { People, PersonItem } from "./people.ts";
+import type { ProviderSignIn } from "./provider-sign-in.ts";
 import type { SelfService } from "./self.ts";
-import { SESSION_MS, type Sessions } from "./sessions.ts";
+import type { Sessions } from "./sessions.ts";
 import type { Begun, SignInService } from "./sign-in.ts";
+
+/** How long the command line waits between two questions. */
+const INTERVAL_S = 2;
 
 export interface PeopleServices {
   people: People;
@@ -23,6 +28,9 @@ export interface PeopleServices {
   accounts: Accounts;
   self: SelfService;
   signIn: SignInService;
+  codeLogins: CodeLogins;
+  providerSignIn: ProviderSignIn | undefined;
+  takesPasswords: boolean;
   publicUrl: () => string;
 }
 
@@ -57,7 +65,7 @@ export function peopleHandlers(
 }
 
 export function ownHandlers(services: PeopleServices): Handlers<typeof ownOperations> {
-  const { sessions, self } = services;
+  const { sessions, self, signIn, codeLogins } = services;
   return {
     getMe: ({ caller }) => meOf(services, caller),
     async updateMe({ caller, body }) {
@@ -73,25 +81,61 @@ export function ownHandlers(services: PeopleServices): Handlers<typeof ownOperat
       if (!others) browser.keep(undefined);
     },
     endSession: ({ caller, params }) => sessions.end(caller, params.id!),
+    async lookAtCodeLogin({ caller, body }) {
+      await signIn.attempts.countCodeTried(caller.user);
+      const { createdAt, doc } = await codeLogins.look(body.userCode);
+      const { device = null, address = null, expiresAt } = doc;
+      return { device, address, createdAt: timestamp(createdAt), expiresAt: timestamp(expiresAt) };
+    },
+    async answerCodeLogin({ caller, body }) {
+      await signIn.attempts.countCodeTried(caller.user);
+      await codeLogins.answer(caller, body);
+    },
   };
 }
 
 export function signInHandlers(services: PeopleServices): Handlers<typeof signInOperations> {
-  const { signIn, invitations, people } = services;
+  const { signIn, invitations, people, codeLogins, providerSignIn, takesPasswords } = services;
+  const provider = () => {
+    if (!providerSignIn)
+      throw problem("rule-broken", "No identity provider is set: see MILLRACE_OIDC_ISSUER.", {
+        reason: "provider-off",
+      });
+    return providerSignIn;
+  };
   const entered = async (browser: Browser, begin: () => Promise<Begun>) => {
-    if (browser.hindrance !== undefined) throw problem("rule-broken", browser.hindrance, { reason: "needs-https" });
-    const { secret, pageToken, caller } = await begin();
-    browser.keep({ secret, forS: SESSION_MS / 1000 });
+    refuseHindered(browser);
+    const { secret, forMs, pageToken, caller } = await begin();
+    browser.keep({ secret, forS: Math.floor(forMs / 1000) });
     return { pageToken, me: await meOf(services, caller) };
   };
   return {
     async getSignIn({ browser: { hindrance } }) {
       const passwordSet = await signIn.isPasswordSet();
-      return { passwordSet, possible: hindrance === undefined, reason: hindrance ?? null };
+      const ways = { passwordSet, passwords: takesPasswords };
+      const shownProvider = providerSignIn ? { label: providerSignIn.label } : null;
+      return { ...ways, provider: shownProvider, possible: hindrance === undefined, reason: hindrance ?? null };
     },
     signIn: ({ body, browser }) => entered(browser, () => signIn.byPassword(body, browser)),
     signInByLink: ({ body, browser }) => entered(browser, () => signIn.byLink(body.token, browser)),
     signInByInvitation: ({ body, browser }) => entered(browser, () => signIn.byInvitation(body, browser)),
+    async beginSignInByProvider({ browser }) {
+      refuseHindered(browser);
+      return provider().begin(browser);
+    },
+    signInByProvider: ({ body, browser }) => entered(browser, () => provider().finish(body, browser)),
+    async beginCodeLogin({ body, browser }) {
+      await signIn.attempts.countCode(browser.address);
+      const codes = await codeLogins.begin(body.device, browser);
+      const url = codeUrl(services.publicUrl(), codes.userCode);
+      return { ...codes, url, intervalS: INTERVAL_S };
+    },
+    async collectCodeLogin({ body, browser }) {
+      const begun = await signIn.byCode(body.deviceCode, browser);
+      if (!begun) return undefined;
+      const me = await meOf(services, begun.caller);
+      return { key: begun.secret, me };
+    },
     async lookAtInvitation({ body }) {
       const item = await invitations.find(body.token);
       const { doc } = await people.accountOf(item);
@@ -99,10 +143,16 @@ export function signInHandlers(services: PeopleServices): Handlers<typeof signIn
       return { account: { id: item.account, name: doc.name }, role, email, invitedBy, expiresAt };
     },
     async signOut({ browser }) {
-      await signIn.signOut(browser.session, browser);
+      const by = await signIn.signOut(browser.session, browser);
       browser.keep(undefined);
+      const url = by === "provider" ? await providerSignIn?.signOutUrl(browser) : undefined;
+      return url === undefined ? undefined : { url };
     },
   };
+}
+
+function refuseHindered({ hindrance }: Browser): void {
+  if (hindrance !== undefined) throw problem("rule-broken", hindrance, { reason: "needs-https" });
 }
 
 async function meOf({ people, sessions, self, accounts }: PeopleServices, caller: Caller): Promise<Me> {
@@ -124,7 +174,7 @@ async function meOf({ people, sessions, self, accounts }: PeopleServices, caller
 
 function shownSelf({ id, doc }: PersonItem): Me["person"] {
   const { email, name = null } = doc;
-  return { id, email, name, role: roleOf(doc), passwordSet: doc.password !== undefined };
+  return { id, email, name, role: roleOf(doc), passwordSet: doc.password !== undefined, byProvider: doc.provider !== undefined };
 }
 
 function shownStanding(session: Item<KeptSession> | undefined): Me["session"] {
@@ -134,10 +184,11 @@ function shownStanding(session: Item<KeptSession> | undefined): Me["session"] {
 }
 
 function shown({ id, createdAt, doc }: PersonItem, seen: ReadonlyMap<string, number>): Person {
-  const { email, name = null, disabled = false, password } = doc;
+  const { email, name = null, disabled = false, password, provider } = doc;
   const seenAt = seen.get(id);
   return recordFrom(Person, {
     ...{ id, email, name, disabled, role: roleOf(doc), passwordSet: password !== undefined },
+    byProvider: provider !== undefined,
     createdAt: timestamp(createdAt),
     lastSeenAt: seenAt === undefined ? null : timestamp(seenAt),
   });

@@ -11,12 +11,15 @@ import { LINK_MS } from "./links.ts";
 import type { UpdateMe } from "./model.ts";
 import { plain, refuseWeak } from "./password-rules.ts";
 import type { Sessions } from "./sessions.ts";
-import { emailTaken } from "./sign-in.ts";
+import { emailTaken, refuseFollower } from "./sign-in.ts";
 
 export interface SelfParts extends RecordParts {
   passwords: Passwords;
   sessions: Sessions;
   attempts: PasswordAttempts;
+  /** Refuses if this server takes no passwords. */
+  refuseUnlessPasswords(): void;
+  hasProvider: boolean;
 }
 
 /** The first account's owner has such an address until a person sets a real one. */
@@ -41,6 +44,8 @@ export class SelfService {
     const { name, email, newPassword, currentPassword } = said;
     const before = await this.get(caller);
     const isOtherEmail = email !== undefined && email !== before.doc.email;
+    if (newPassword !== undefined) this.#parts.refuseUnlessPasswords();
+    if (isOtherEmail || newPassword !== undefined) refuseFollower(before.doc, this.#parts.hasProvider);
     if (isOtherEmail || newPassword !== undefined) await this.#prove(caller, before, currentPassword);
     if (newPassword !== undefined) refuseFor(newPassword, email ?? before.doc.email);
     const password = newPassword === undefined ? undefined : await this.#parts.passwords.hash(plain(newPassword));

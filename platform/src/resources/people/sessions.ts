@@ -8,7 +8,7 @@ import { Collection, type Item, type RecordParts } from "../../ports/store/colle
 import type { Write } from "../../ports/store/store.ts";
 import { roleOf, type User, users } from "../account/model.ts";
 import { grantsOf, type KeptSession, sessions, type WayIn } from "./model.ts";
-import { digestOf, newToken } from "./tokens.ts";
+import { digestOf, newBearer, newToken } from "./tokens.ts";
 
 const DAY_MS = 86_400_000;
 /** A session ends after this time even if it is used. */
@@ -19,7 +19,7 @@ const IDLE_MS = 7 * DAY_MS;
 const MOST_SESSIONS = 50;
 const LISTED_AT_MOST = 10_000;
 const ADDRESS_LENGTH = 64;
-const USER_AGENT_LENGTH = 200;
+export const USER_AGENT_LENGTH = 200;
 
 /** A valid session and its person. */
 export interface Standing {
@@ -57,8 +57,13 @@ export class Sessions {
     return this.#sessions.prepare();
   }
 
-  begin(person: Pick<Item<User>, "id" | "account">, signedInBy: WayIn, { address, userAgent }: From): Beginning {
-    const secret = newToken(this.#random);
+  begin(
+    person: Pick<Item<User>, "id" | "account">,
+    signedInBy: WayIn,
+    { address, userAgent }: From,
+    forMs = SESSION_MS,
+  ): Beginning {
+    const secret = signedInBy === "code" ? newBearer(this.#random) : newToken(this.#random);
     const pageToken = newToken(this.#random);
     const record = newRecord({ clock: this.#clock, random: this.#random }, person.account);
     const doc: KeptSession = present({
@@ -67,7 +72,7 @@ export class Sessions {
       pageDigest: keyDigest(pageToken),
       signedInBy,
       lastUsedAt: record.createdAt,
-      expiresAt: record.createdAt + SESSION_MS,
+      expiresAt: record.createdAt + forMs,
       address: address?.slice(0, ADDRESS_LENGTH),
       userAgent: userAgent?.slice(0, USER_AGENT_LENGTH),
     } as KeptSession);
@@ -79,6 +84,11 @@ export class Sessions {
   async bySecret(secret: string): Promise<Standing | undefined> {
     const digest = digestOf(secret);
     return digest === undefined ? undefined : this.#standing(await this.#sessions.findEverywhere("digest", digest));
+  }
+
+  /** Finds the session of a program, which sends its secret as an API key is sent. A browser's secret is none. */
+  async byBearer(secret: string): Promise<Standing | undefined> {
+    return this.#standing(await this.#sessions.findEverywhere("digest", keyDigest(secret)));
   }
 
   async byId(id: string): Promise<Standing | undefined> {

@@ -1,4 +1,4 @@
-/** Signs people in by a one-time link, a password or an invitation, and signs them out. */
+/** Signs people in by a one-time link, a password, an invitation, the identity provider or a code, and signs them out. */
 import type { Caller } from "../../kernel/caller.ts";
 import { newRecord } from "../../kernel/ids.ts";
 import { present } from "../../kernel/present.ts";
@@ -10,12 +10,13 @@ import { type Write, WriteRefused } from "../../ports/store/store.ts";
 import { type User, users } from "../account/model.ts";
 import type { AuditLog, Deed } from "../audit/service.ts";
 import { PasswordAttempts } from "./attempts.ts";
+import { type CodeLogins, codeOver } from "./code-logins.ts";
 import { type Invitations, used } from "./invitations.ts";
 import type { SignInLinks } from "./links.ts";
 import type { SignInByInvitation, WayIn } from "./model.ts";
 import { plain, refuseWeak } from "./password-rules.ts";
 import { MOST_PEOPLE } from "./people.ts";
-import { callerOf, type From, type Sessions } from "./sessions.ts";
+import { callerOf, type From, SESSION_MS, type Sessions } from "./sessions.ts";
 
 export interface SignInParts extends RecordParts {
   audit: AuditLog;
@@ -24,11 +25,17 @@ export interface SignInParts extends RecordParts {
   sessions: Sessions;
   invitations: Invitations;
   signInLinks: SignInLinks;
+  codeLogins: CodeLogins;
+  /** Whether people who belong to an identity provider sign in there alone. */
+  hasProvider: boolean;
+  /** Whether passwords and invitations are taken. */
+  takesPasswords: boolean;
 }
 
 /** A session that has just started. */
 export interface Begun {
   secret: string;
+  forMs: number;
   pageToken: string;
   caller: Caller;
 }
@@ -39,6 +46,8 @@ const OPERATIONS: Record<WayIn, string> = {
   link: "signInByLink",
   password: "signIn",
   invitation: "signInByInvitation",
+  provider: "signInByProvider",
+  code: "signInByCode",
 };
 
 export class SignInService {
@@ -62,15 +71,20 @@ export class SignInService {
 
   /** Every refusal gets the same answer after the same work, so that nobody learns which addresses exist. */
   async byPassword({ email, password }: { email: string; password: string }, from: From): Promise<Begun> {
+    this.refuseUnlessPasswords();
     await this.attempts.count({ email, address: from.address });
     const person = await this.#users.findEverywhere("signIn", email.toLowerCase());
     const isIt = await this.#parts.passwords.fits(plain(password), person?.doc.password);
-    if (person && isIt && !person.doc.disabled) return this.#begin(person, "password", from, [], failed);
+    if (person && isIt && !person.doc.disabled) {
+      refuseFollower(person.doc, this.#parts.hasProvider);
+      return this.#begin(person, "password", from, [], failed);
+    }
     if (person) await this.#parts.audit.refused(deedOf(person, "password", from), "unauthenticated");
     throw failed();
   }
 
   async byInvitation(said: SignInByInvitation, from: From): Promise<Begun> {
+    this.refuseUnlessPasswords();
     const { token, email, password, name } = said;
     const { invitations, passwords } = this.#parts;
     const invitation = await invitations.find(token);
@@ -85,16 +99,41 @@ export class SignInService {
     return this.#begin(person, "invitation", from, writes, used);
   }
 
+  /** For somebody whom the identity provider has named, and whose role is as their groups say. */
+  byProvider(person: Person, from: From, forMs: number): Promise<Begun> {
+    return this.#begin(person, "provider", from, [], failed, forMs);
+  }
+
+  /** For a command line. Returns undefined while nobody has answered its code. */
+  async byCode(deviceCode: string, { address, userAgent }: From): Promise<Begun | undefined> {
+    const { codeLogins, clock } = this.#parts;
+    const login = await codeLogins.find(deviceCode);
+    const { approvedBy, device, until = Number.POSITIVE_INFINITY } = login.doc;
+    if (approvedBy === undefined) return undefined;
+    const person = await this.#users.get(approvedBy);
+    const forMs = Math.min(SESSION_MS, until - clock.now());
+    if (!person || person.doc.disabled || forMs <= 0) throw codeOver();
+    const from = { address, userAgent: device === undefined ? userAgent : `millrace login on ${device}` };
+    return this.#begin(person, "code", from, [codeLogins.taking(login)], codeOver, forMs);
+  }
+
+  refuseUnlessPasswords(): void {
+    if (!this.#parts.takesPasswords)
+      throw problem("not-allowed", "This server takes no passwords: sign in by the identity provider.", {
+        reason: "passwords-off",
+      });
+  }
+
   /** Whether anyone has a password yet. Before that, only links work. */
   async isPasswordSet(): Promise<boolean> {
     return (await this.#users.count({ key: { name: "signIn", value: "password" } })) > 0;
   }
 
-  /** Does nothing if the session has already ended. */
-  async signOut(secret: string | undefined, from: From): Promise<void> {
+  /** Does nothing if the session has already ended. Returns how it had begun. */
+  async signOut(secret: string | undefined, from: From): Promise<WayIn | undefined> {
     const { sessions, audit } = this.#parts;
     const standing = secret === undefined ? undefined : await sessions.bySecret(secret);
-    if (!standing) return;
+    if (!standing) return undefined;
     const { session, person } = standing;
     const deed = {
       ...deedOf(person, "password", from),
@@ -102,16 +141,29 @@ export class SignInService {
       resource: { type: "sessions", id: session.id },
     };
     await audit.record(deed, () => sessions.endIfThere(session.id));
+    return session.doc.signedInBy;
   }
 
   /** Starts the session in the same commit that uses up the link or invitation, so that it lets in one browser only. */
-  async #begin(person: Person, by: WayIn, from: From, writes: Write[], gone: () => Error): Promise<Begun> {
+  async #begin(
+    person: Person,
+    by: WayIn,
+    from: From,
+    writes: Write[],
+    gone: () => Error,
+    forMs?: number,
+  ): Promise<Begun> {
     const { sessions, store, audit } = this.#parts;
     await sessions.makeRoom(person.id);
-    const { session, write, secret, pageToken } = sessions.begin(person, by, from);
+    const { session, write, secret, pageToken } = sessions.begin(person, by, from, forMs);
     const deed = { ...deedOf(person, by, from), resource: { type: "sessions", id: session.id } };
     await audit.record(deed, () => store.commit([...writes, write]).catch((error: unknown) => refused(error, gone)));
-    return { secret, pageToken, caller: callerOf({ session, person: { ...person, version: 1 } }) };
+    return {
+      secret,
+      forMs: forMs ?? SESSION_MS,
+      pageToken,
+      caller: callerOf({ session, person: { ...person, version: 1 } }),
+    };
   }
 }
 
@@ -133,7 +185,15 @@ const linkUsed = () =>
     reason: "link-used",
   });
 
-function deedOf({ id, account, doc }: Person, by: WayIn, { address, userAgent }: From): Deed {
+/** The provider says who may come in. A password from before must not go on working after it said no. */
+export function refuseFollower({ provider }: User, hasProvider: boolean): void {
+  if (provider && hasProvider)
+    throw problem("not-allowed", "You sign in by the identity provider, which keeps your email address and password.", {
+      reason: "provider-only",
+    });
+}
+
+export function deedOf({ id, account, doc }: Person, by: WayIn, { address, userAgent }: From): Deed {
   const actor = { type: "person", id, name: doc.email } as const;
   return { account, actor, operation: OPERATIONS[by], resource: { type: "sessions" }, address, userAgent };
 }

@@ -1,5 +1,12 @@
 /** Tells handlers about the browser behind a request, and sets its session cookie. */
-import { hindranceOf, requireOwnPage, sessionCookie, sessionIn } from "../../guards/own-page.ts";
+import {
+  hindranceOf,
+  pendingCookie,
+  pendingIn,
+  requireOwnPage,
+  sessionCookie,
+  sessionIn,
+} from "../../guards/own-page.ts";
 import type { Caller } from "../../kernel/caller.ts";
 import type { Browser } from "../../kernel/operation.ts";
 import { partyOf } from "../../kernel/party.ts";
@@ -14,6 +21,11 @@ export function browserOf(request: Request, reply: Reply, publicUrl: string | un
     userAgent: headers["user-agent"],
     session: sessionIn(headers)?.secret,
     hindrance: hindranceOf(request, isSecure(request), publicUrl),
+    origin: headers.origin,
+    pending: pendingIn(headers),
+    await(pending) {
+      reply.header("Set-Cookie", pendingCookie(pending));
+    },
     keep(session) {
       reply.header("Set-Cookie", sessionCookie(session));
     },
