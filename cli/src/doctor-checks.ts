@@ -34,6 +34,7 @@ export function machineChecks(patient: Patient): Check[] {
     { name: "service", look: service },
     { name: "port", look: () => port(data) },
     { name: "clock", look: () => clockOf(patient) },
+    { name: "single sign-on", look: () => signOn(patient) },
     { name: "containers", look: containers },
     { name: "sandbox", look: () => sandbox(patient.env.PATH ?? "") },
     { name: "GPUs", look: () => gpus(patient.env.PATH ?? "") },
@@ -125,6 +126,19 @@ async function clockOf({ env, target, clock }: Patient): Promise<Finding> {
     `${dateText(clock.now())} here, ${theirs} at the server`,
     "Set both clocks by NTP: timedatectl set-ntp true",
   );
+}
+
+/** Looked at only where this shell has the server's settings. */
+async function signOn({ env, clock }: Patient): Promise<Finding> {
+  const variables = env as Record<string, string | undefined>;
+  if (!variables.MILLRACE_OIDC_ISSUER) return ok("no identity provider is set (MILLRACE_OIDC_ISSUER)");
+  const { lookAtProvider } = await import("@millrace/platform/composition/sign-on.ts");
+  const { settingsFrom } = await import("@millrace/platform/settings/settings.ts");
+  try {
+    return await lookAtProvider(settingsFrom(variables), clock);
+  } catch (error) {
+    return fail((error as Error).message, "Correct the setting, then start the server again.");
+  }
 }
 
 const SOCKETS = ["/var/run/docker.sock", "/run/podman/podman.sock"];

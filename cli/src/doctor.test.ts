@@ -30,6 +30,7 @@ test("doctor says of each thing whether it is well, and how to mend what is not"
       "service",
       "port",
       "clock",
+      "single sign-on",
       "containers",
       "sandbox",
       "GPUs",

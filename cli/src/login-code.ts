@@ -26,7 +26,9 @@ export const isSessionKey = (key: string) => key.startsWith(PREFIX);
 export async function keyByCode(shell: Shell, url: string): Promise<string> {
   const { stderr, clock } = shell;
   const api = new ApiClient({ url, key: "", from: "this login" });
-  const asked = (await post(api, CODES, { device: hostname().slice(0, 100) || "unknown" }).catch(withoutCodes)) as Asked;
+  const asked = (await post(api, CODES, { device: hostname().slice(0, 100) || "unknown" }).catch(
+    withoutCodes,
+  )) as Asked;
   writeLine(stderr, `Open this page in a browser, on any machine, and approve the code ${asked.userCode}:`);
   writeLine(stderr, `  ${asked.url}`);
   writeLine(stderr, `Waiting for it; the code is good for ${Math.floor(asked.expiresInS / 60)} minutes.`);

@@ -77,7 +77,9 @@ test("on a terminal the key is asked for and not shown", async () => {
     exitCode: EXIT.interrupted,
   });
   const piped = shellFor(home.env);
-  await expect(run(loginCommand, piped.shell, home.world.url, "--key")).rejects.toThrow("pipe the key in with --key-stdin");
+  await expect(run(loginCommand, piped.shell, home.world.url, "--key")).rejects.toThrow(
+    "pipe the key in with --key-stdin",
+  );
 });
 
 test("profiles are listed, changed and forgotten", async () => {
@@ -200,8 +202,15 @@ describe("a code", () => {
     });
     const body = { userCode: await codeIn(err), approve: false };
     await browser.call("POST", "/v2/account/codes/answer", { body });
-    await written(() => failed.text, "refused", () => world.clock.advance(1000));
-    expect(await ended).toMatchObject({ code: "code-over", message: expect.stringContaining("This code was used or refused") });
+    await written(
+      () => failed.text,
+      "refused",
+      () => world.clock.advance(1000),
+    );
+    expect(await ended).toMatchObject({
+      code: "code-over",
+      message: expect.stringContaining("This code was used or refused"),
+    });
     await expect(readFile(home.config)).rejects.toThrow("ENOENT");
   });
 

@@ -3,7 +3,16 @@ import { Command } from "commander";
 import { ApiClient } from "./api.ts";
 import { askHidden, readAll } from "./ask.ts";
 import { Failure, Refusal, wrongUse } from "./failure.ts";
-import { baseUrl, type Config, checkedKey, DEFAULT_URL, localServer, type Profile, readConfig, writeConfig } from "./profiles.ts";
+import {
+  baseUrl,
+  type Config,
+  checkedKey,
+  DEFAULT_URL,
+  localServer,
+  type Profile,
+  readConfig,
+  writeConfig,
+} from "./profiles.ts";
 import { type Shell, writeLine } from "./shell.ts";
 
 const GET_ME = { method: "GET", path: "/v2/account/me" } as const;

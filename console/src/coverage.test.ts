@@ -18,6 +18,8 @@ const EXCEPTIONS: Record<string, string> = {
   getJobOutput: "The page of a job follows the signed URL that the record of a long output has.",
   waitForJob: "The page of a job is live by events, and holds no request open.",
   getEndpointMetrics: "It is for programs that balance by themselves; the page of an endpoint lists its workers.",
+  beginCodeLogin: "It is for 'millrace login', whose code the page of codes approves.",
+  collectCodeLogin: "It is for 'millrace login', whose code the page of codes approves.",
   callOpenAi: "The page to try an endpoint calls it by its address, as an OpenAI client does: use-call.ts.",
 };
 

@@ -38,6 +38,11 @@ async function viewer(world: World): Promise<string> {
 const invitation = async (world: World) => (await world.call("POST", INVITATIONS, { body: { role: "viewer" } })).json;
 const invitationToken = async (world: World) => tokenIn((await invitation(world)).url);
 
+/** The provider sends browsers to the public address, so they begin there too. */
+const publicBrowser = ({ url }: World) => new TestBrowser(url, "https://millrace.test");
+const codeOf = async (world: World) =>
+  (await new TestBrowser(world.url).call("POST", "/v2/account/sign-in/codes", { body: {} })).json;
+
 export const goodPeopleCalls = {
   listPeople: async (world: World) => ({ id: await viewer(world) }),
   getPerson: async (world: World) => ({ id: await viewer(world) }),
@@ -65,6 +70,21 @@ export const goodPeopleCalls = {
     body: { token: await invitationToken(world), email: EMAIL, password: PASSWORD, name: "Ada" },
   }),
   lookAtInvitation: async (world: World) => ({ body: { token: await invitationToken(world) } }),
+  beginSignInByProvider: async (world: World) => ({ headers: publicBrowser(world).headers() }),
+  signInByProvider: async (world: World) => {
+    const browser = publicBrowser(world);
+    const { state } = (await browser.call("POST", "/v2/account/sign-in/provider/begin")).json;
+    return { body: { answer: `state=${state}&code=c` }, headers: browser.headers() };
+  },
+  beginCodeLogin: async () => ({ body: { device: "laptop" } }),
+  collectCodeLogin: async (world: World) => {
+    const { deviceCode, userCode } = await codeOf(world);
+    const body = { userCode, approve: true };
+    await (await signedInOwner(world)).call("POST", "/v2/account/codes/answer", { body });
+    return { body: { deviceCode } };
+  },
+  lookAtCodeLogin: async (world: World) => ({ body: { userCode: (await codeOf(world)).userCode } }),
+  answerCodeLogin: async (world: World) => ({ body: { userCode: (await codeOf(world)).userCode, approve: true } }),
   signOut: async () => ({}),
 };
 
@@ -105,6 +125,9 @@ export const ownPeopleRefusals = {
     ],
   ],
   lookAtInvitation: [[401, { body: { token: NO_TOKEN } }]],
+  collectCodeLogin: [[401, { body: { deviceCode: NO_TOKEN } }]],
+  beginSignInByProvider: [[400, {}]],
+  signInByProvider: [[400, { body: { answer: "state=x" } }]],
 } as const;
 
 export const fittingPeopleBodies = { updatePerson: { name: "n" } };

@@ -40,7 +40,10 @@ export function leave(why: WhyHere): void {
 
 /** After a sign-out. Somebody whom the identity provider signed in is signed out there too. */
 export function leaveAfter(signedOut: { url: string } | undefined): void {
-  if (signedOut === undefined) return leave("signed-out");
+  if (signedOut === undefined) {
+    leave("signed-out");
+    return;
+  }
   keepPageToken(null);
   location.replace(signedOut.url);
 }

@@ -62,6 +62,7 @@ export class RealProvider implements AsyncDisposable {
       claims: { openid: ["sub"], email: ["email", "email_verified"], profile: ["name"], groups: ["groups"] },
       cookies: { keys: ["a key of a test"] },
       ttl: { Session: 3600, Interaction: 3600, Grant: 3600, AccessToken: 3600, IdToken: 3600 },
+      features: { rpInitiatedLogout: { enabled: true, logoutSource } },
       findAccount: (_: unknown, id: string) => ({
         accountId: id,
         claims: () => ({ sub: id, ...this.people.get(id) }),
@@ -96,6 +97,11 @@ export class RealProvider implements AsyncDisposable {
     this.#server.closeAllConnections();
     await new Promise((resolve) => this.#server.close(resolve));
   }
+}
+
+/** The question whether to sign out, as bare as can be. */
+function logoutSource(context: { body: string }, form: string): void {
+  context.body = `<!doctype html><title>Sign out</title>${form}<button form="op.logoutForm" name="logout" value="yes">Yes</button>`;
 }
 
 function nextOf(answer: Response, from: URL, text: string, login: string) {

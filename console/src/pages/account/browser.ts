@@ -20,6 +20,8 @@ const SYSTEMS: [pattern: RegExp, name: string][] = [
 
 export function browserOf(userAgent: string | null): string {
   if (!userAgent) return "Unknown browser";
+  // A session of the command line names its machine.
+  if (userAgent.startsWith("millrace login")) return userAgent;
   const nameIn = (names: typeof BROWSERS) => names.find(([pattern]) => pattern.test(userAgent))?.[1];
   const browser = nameIn(BROWSERS) ?? userAgent.split(/[\s/]/)[0]!;
   const system = nameIn(SYSTEMS);

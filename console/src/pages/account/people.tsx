@@ -42,7 +42,10 @@ const columns: Column<Person>[] = [
     title: "State",
     value: stateOf,
     cell: (person) => (
-      <Status value={stateOf(person)} tone={person.disabled ? "bad" : person.passwordSet || person.byProvider ? "good" : "wait"} />
+      <Status
+        value={stateOf(person)}
+        tone={person.disabled ? "bad" : person.passwordSet || person.byProvider ? "good" : "wait"}
+      />
     ),
   },
   {

@@ -8,8 +8,8 @@ import { Button } from "../../design/button.tsx";
 import { Refused } from "../../design/layout.tsx";
 import { linkToken } from "../../shell/link-token.ts";
 import { nextOf } from "../../shell/next.ts";
-import { ProviderButton } from "./provider.tsx";
 import { Credentials, Frame, LinkCommand, Looked, useEnter } from "./frame.tsx";
+import { ProviderButton } from "./provider.tsx";
 import css from "./sign-in.module.css";
 
 const WORDS: Record<WhyHere, string> = {

@@ -43,7 +43,11 @@ test.each([
   ["without a nonce", { claims: { nonce: undefined } }, "nonce"],
   ["of another issuer", { claims: { iss: "https://evil.test" } }, "iss"],
   ["for another client", { claims: { aud: "somebody-else" } }, "aud"],
-  ["for several clients, without the one that it was made for", { claims: { aud: [CLIENT.clientId, "b"] } }, "untrusted audiences"],
+  [
+    "for several clients, without the one that it was made for",
+    { claims: { aud: [CLIENT.clientId, "b"] } },
+    "untrusted audiences",
+  ],
   ["that has expired", { claims: { exp: Math.floor(Date.now() / 1000) - 120 } }, "exp"],
   ["that is from the future", { claims: { nbf: Math.floor(Date.now() / 1000) + 600 } }, "nbf"],
   ["without a subject", { claims: { sub: undefined } }, "sub"],

@@ -20,7 +20,7 @@ const load = () => import("oauth4webapi");
 type Library = Awaited<ReturnType<typeof load>>;
 
 /** One sign-in waits for the provider at most this long, over all its requests. */
-const WITHIN_MS = 10_000;
+const WITHIN_MS = 20_000;
 /** The provider's addresses are read again after this time. */
 const KNOWN_MS = 10 * 60_000;
 /** The most sign-ins that wait for the provider at the same time. */

@@ -42,7 +42,10 @@ test("gives a session with the person's role, listed with the others, named in t
   expect(sessions[0]).toMatchObject({ userAgent: "millrace login on laptop", signedInBy: "code", current: false });
   const { entries } = (await world.call("GET", "/v2/account/audit")).json;
   expect(entries).toContainEqual(
-    expect.objectContaining({ operation: "signInByCode", actor: expect.objectContaining({ name: "member@example.com" }) }),
+    expect.objectContaining({
+      operation: "signInByCode",
+      actor: expect.objectContaining({ name: "member@example.com" }),
+    }),
   );
   await browser.call("DELETE", `/v2/account/sessions/${sessions[0].id}`);
   await world.clock.advance(1000);
@@ -76,7 +79,10 @@ test("is approved by a person in the console alone: by no key, and by no session
   await using world = await setup();
   const browser = await signedInOwner(world);
   const first = await ask(world);
-  expect(reasonOf(await world.call("POST", ANSWER, { body: { userCode: first.userCode, approve: true } }))).toEqual([403, "person-only"]);
+  expect(reasonOf(await world.call("POST", ANSWER, { body: { userCode: first.userCode, approve: true } }))).toEqual([
+    403,
+    "person-only",
+  ]);
   await answer(browser, first.userCode);
   const { key } = (await collect(world, first.deviceCode)).json;
   const second = await ask(world);
@@ -94,7 +100,8 @@ test("a key of a command line is no cookie, and the secret of a cookie is no key
   thief.cookies.set("__Host-millrace-session", `__Host-millrace-session=${key}`);
   expect((await thief.call("GET", ME)).status).toBe(401);
   const secret = browser.cookie!.split("=")[1]!;
-  for (const stolen of [secret, `mls_${secret}`]) expect((await world.call("GET", ME, { key: stolen })).status).toBe(401);
+  for (const stolen of [secret, `mls_${secret}`])
+    expect((await world.call("GET", ME, { key: stolen })).status).toBe(401);
 });
 
 test("ends with the person: removed, disabled, or with a lesser role", async () => {
@@ -113,12 +120,16 @@ test("ends with the person: removed, disabled, or with a lesser role", async () 
   const waiting = await ask(world);
   const again = await invited(world, { role: "viewer", email: "again@example.com" });
   await answer(again, waiting.userCode);
-  await world.call("PATCH", `/v2/account/people/${(await again.call("GET", ME)).json.person.id}`, { body: { disabled: true } });
+  await world.call("PATCH", `/v2/account/people/${(await again.call("GET", ME)).json.person.id}`, {
+    body: { disabled: true },
+  });
   expect(reasonOf(await collect(world, waiting.deviceCode))).toEqual(OVER);
 });
 
 test("lasts no longer than the sign-in by the provider that approved it", async () => {
-  await using there = await setupSigningOn({ people: { ada: { email: "a@b.c", email_verified: true, groups: ["ml"] } } });
+  await using there = await setupSigningOn({
+    people: { ada: { email: "a@b.c", email_verified: true, groups: ["ml"] } },
+  });
   const { world } = there;
   const { browser } = await there.enter("ada");
   await world.clock.advance(11 * 3_600_000);
@@ -133,8 +144,7 @@ test("lasts no longer than the sign-in by the provider that approved it", async 
 test("codes are limited for each address, and tries for each person", async () => {
   await using world = await setup();
   const browser = await signedInOwner(world);
-  for (let i = 0; i < CODES_OF_A_PERSON; i++)
-    expect(reasonOf(await answer(browser, "BBBB-BBBB"))).toEqual(OVER);
+  for (let i = 0; i < CODES_OF_A_PERSON; i++) expect(reasonOf(await answer(browser, "BBBB-BBBB"))).toEqual(OVER);
   expect(reasonOf(await answer(browser, "BBBB-BBBB"))).toEqual([429, "too-many-attempts"]);
   for (let i = 0; i < CODES_OF_AN_ADDRESS; i++) await ask(world);
   const refused = await new TestBrowser(world.url).call("POST", CODES, { body: {} });

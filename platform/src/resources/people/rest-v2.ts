@@ -174,7 +174,14 @@ async function meOf({ people, sessions, self, accounts }: PeopleServices, caller
 
 function shownSelf({ id, doc }: PersonItem): Me["person"] {
   const { email, name = null } = doc;
-  return { id, email, name, role: roleOf(doc), passwordSet: doc.password !== undefined, byProvider: doc.provider !== undefined };
+  return {
+    id,
+    email,
+    name,
+    role: roleOf(doc),
+    passwordSet: doc.password !== undefined,
+    byProvider: doc.provider !== undefined,
+  };
 }
 
 function shownStanding(session: Item<KeptSession> | undefined): Me["session"] {
