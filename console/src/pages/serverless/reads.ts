@@ -11,7 +11,8 @@ const PRICES_MS = 300_000;
 
 /** Counts of jobs and why they wait. Only a queue has them: on a load balancing endpoint the same address is the worker's. */
 function useHealth({ id, type }: Pick<Endpoint, "id" | "type">) {
-  const read = useRead(
+  // Named, because the compiler would otherwise look at the answers of all operations.
+  const read = useRead<"getEndpointHealth">(
     "getEndpointHealth",
     { params: { endpoint_id: id } },
     {
@@ -26,7 +27,7 @@ function useHealth({ id, type }: Pick<Endpoint, "id" | "type">) {
 }
 
 export function useWorkers(id: string, { isWanted = true } = {}) {
-  return useRead(
+  return useRead<"listEndpointWorkers">(
     "listEndpointWorkers",
     { params: { id } },
     {
