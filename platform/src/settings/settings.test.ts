@@ -90,6 +90,9 @@ test.each([
   ["MILLRACE_PUBLIC_URL", "millrace.example.com", "must be a URL such as https://millrace.example.com, not"],
   ["MILLRACE_WEBHOOK_PRIVATE", "yes", "must be one of allow, not 'yes'"],
   ["MILLRACE_LOG_LEVEL", "loud", "must be one of debug, info, warn, error, silent, not 'loud'"],
+  ["MILLRACE_OIDC_ISSUER", "http://id.example.com", "must be the https URL of an OpenID Connect issuer such as"],
+  ["MILLRACE_OIDC_SCOPES", "email", "must be scopes with spaces between, one of them openid, not 'email'"],
+  ["MILLRACE_OIDC_GROUPS", "ml=research:king", "must be up to 500 rules such as 'ml=research:member; admins=operator'"],
   ["MILLRACE_OUTPUT_MB", "9,3", "must be two whole numbers such as 12,1024, the larger one last, not '9,3'"],
 ])("%s=%s is refused with its name and what it must be", (variable, given, reason) => {
   expect(() => settingsFrom({ [variable]: given })).toThrow(`${variable} ${reason}`);
@@ -98,4 +101,15 @@ test.each([
 test("a secret that is refused is not in the refusal", () => {
   const refused = () => settingsFrom({ MILLRACE_API_KEY: "short" });
   expect(refused).toThrow(/^MILLRACE_API_KEY must have 16 or more visible ASCII characters$/);
+});
+
+test("rules of groups may have the characters that directories put into names", () => {
+  const { oidcGroups } = settingsFrom({
+    MILLRACE_OIDC_GROUPS: "CN=ml,OU=x=research:member; /a/b c=operator;\n*=lab:viewer",
+  });
+  expect(oidcGroups).toEqual([
+    { group: "CN=ml,OU=x", account: "research", role: "member" },
+    { group: "/a/b c", role: "owner" },
+    { group: "*", account: "lab", role: "viewer" },
+  ]);
 });

@@ -5,7 +5,7 @@ import { folder, oneOf, text, whole } from "./setting-values.ts";
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 
 /** Tokens and the client's secret go there, so it must be encrypted unless it stays on this machine. */
-export function issuer(given: string): string {
+function issuer(given: string): string {
   const url = URL.parse(given);
   const isSafe = url?.protocol === "https:" || (url?.protocol === "http:" && LOOPBACK.test(url.hostname));
   if (!isSafe || url.username !== "" || url.search !== "" || url.hash !== "")
