@@ -99,7 +99,7 @@ export async function serve(
   const duties = new Duties(around);
   const { failed } = duties;
   const parts = { ...around, duties, failed };
-  const signOn = openSignOn(settings, parts);
+  const signOn = await openSignOn(settings, parts);
   await using opened = new AsyncDisposableStack();
   opened.use(await readCatalog(settings));
   const tlsFiles = certificateFiles(settings);

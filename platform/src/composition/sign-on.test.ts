@@ -10,7 +10,7 @@ import { openSignOn } from "./sign-on.ts";
 const ISSUER = { MILLRACE_OIDC_ISSUER: "https://id.example.com" };
 const WHOLE = { ...ISSUER, MILLRACE_OIDC_CLIENT_ID: "millrace", MILLRACE_OIDC_GROUPS: "a=operator" };
 const parts = { clock: realClock, log: { warn() {} } };
-const open = (env: Record<string, string>) => openSignOn(settingsFrom(env), parts);
+const open = async (env: Record<string, string>) => openSignOn(settingsFrom(env), parts);
 
 test.each([
   [{ MILLRACE_OIDC_CLIENT_ID: "x" }, "MILLRACE_OIDC_CLIENT_ID is set, but MILLRACE_OIDC_ISSUER is not"],
@@ -22,16 +22,16 @@ test.each([
     { ...WHOLE, MILLRACE_OIDC_CLIENT_SECRET_FILE: "/nonexistent", MILLRACE_OIDC_CLIENT_SECRET: "s" },
     "are both set: set one of them",
   ],
-] as [Record<string, string>, string][])("%o is refused", (env, why) => {
-  expect(() => open(env)).toThrow(why);
+] as [Record<string, string>, string][])("%o is refused", async (env, why) => {
+  await expect(open(env)).rejects.toThrow(why);
 });
 
 test("without an issuer there is none, and with all that it needs there is one, also with the secret in a file", async () => {
   await using folder = await temporaryFolder();
   const file = join(folder.path, "secret");
   await writeFile(file, "a secret\n");
-  expect(open({})).toBeUndefined();
-  expect(open({ ...WHOLE, MILLRACE_OIDC_CLIENT_SECRET_FILE: file })).toMatchObject({
+  expect(await open({})).toBeUndefined();
+  expect(await open({ ...WHOLE, MILLRACE_OIDC_CLIENT_SECRET_FILE: file })).toMatchObject({
     ...{ rules: [{ group: "a", role: "owner" }], hours: 12, newPeople: true, label: "single sign-on" },
   });
 });

@@ -1,14 +1,14 @@
 /** Opens the identity provider that the settings name. Settings that contradict each other are refused at the start. */
 import { readFileSync } from "node:fs";
-import { type OpenIdParts, OpenIdProvider } from "../adapters/oidc/openid-provider.ts";
+import type { OpenIdParts, OpenIdProvider } from "../adapters/oidc/openid-provider.ts";
 import { type Finding, fail, ok } from "../kernel/finding.ts";
 import { isProblem } from "../kernel/problem.ts";
 import type { SignOn } from "../resources/people/provider-sign-in.ts";
 import type { Settings } from "../settings/settings.ts";
 
 /** Returns undefined if no provider is set. The provider is not asked, so that one that is away does not stop the server. */
-export function openSignOn(settings: Settings, parts: OpenIdParts): SignOn | undefined {
-  const provider = providerOf(settings, parts);
+export async function openSignOn(settings: Settings, parts: OpenIdParts): Promise<SignOn | undefined> {
+  const provider = await providerOf(settings, parts);
   if (!provider) return undefined;
   const { oidcGroups: rules = [], oidcHours: hours, oidcNewPeople, oidcLabel: label } = settings;
   return { provider, rules, hours, label, newPeople: oidcNewPeople === "on" };
@@ -16,7 +16,7 @@ export function openSignOn(settings: Settings, parts: OpenIdParts): SignOn | und
 
 /** Says whether the provider can be used. */
 export async function lookAtProvider(settings: Settings, clock: OpenIdParts["clock"]): Promise<Finding> {
-  const provider = providerOf(settings, { clock, log: { warn() {} } });
+  const provider = await providerOf(settings, { clock, log: { warn() {} } });
   if (!provider) return ok("no identity provider is set (MILLRACE_OIDC_ISSUER)");
   try {
     const { issuer, code_challenge_methods_supported: ways } = await provider.look();
@@ -28,7 +28,8 @@ export async function lookAtProvider(settings: Settings, clock: OpenIdParts["clo
   }
 }
 
-function providerOf(settings: Settings, parts: OpenIdParts): OpenIdProvider | undefined {
+/** Only a server with a provider loads what speaks to one. */
+async function providerOf(settings: Settings, parts: OpenIdParts): Promise<OpenIdProvider | undefined> {
   const { oidcIssuer: issuer, oidcClientId: clientId, oidcGroups, passwordSignIn } = settings;
   if (issuer === undefined) {
     const alone = ["oidcClientId", "oidcClientSecret", "oidcClientSecretFile", "oidcGroups"] as const;
@@ -43,7 +44,9 @@ function providerOf(settings: Settings, parts: OpenIdParts): OpenIdProvider | un
     throw new Error("MILLRACE_OIDC_ISSUER needs MILLRACE_OIDC_GROUPS beside it: it says who may do what");
   const { oidcScopes: scopes, oidcGroupsClaim: groupsClaim, oidcTrustEmail } = settings;
   const about = { issuer, clientId, scopes, groupsClaim, trustEmail: oidcTrustEmail === "on" };
-  return new OpenIdProvider({ ...about, clientSecret: secretIn(settings) }, parts);
+  const clientSecret = secretIn(settings);
+  const { OpenIdProvider } = await import("../adapters/oidc/openid-provider.ts");
+  return new OpenIdProvider({ ...about, clientSecret }, parts);
 }
 
 const VARIABLES = {
