@@ -37,7 +37,7 @@ describe("a command loads what it needs, and nothing of a server:", () => {
     [112, ["accounts", "create", "team"]],
     [112, ["prices", "list"]],
     [114, ["worker-env", "nothing"]],
-    [95, ["serve", "--help"]],
+    [97, ["serve", "--help"]],
   ])("at most %i files for %j", async (most, args) => {
     await using folder = await temporaryFolder();
     await millrace(folder.path, "keys", "create", "--scopes", "all");
