@@ -26,7 +26,9 @@ type WithQuery<O> = O extends { query: infer Q extends TObject }
   : { query?: undefined };
 type WithBody<O> = O extends { in: infer B extends TSchema } ? { body: Static<B> } : { body?: unknown };
 
-export type Ask<Name extends OperationName> = WithParams<All[Name]> & WithQuery<All[Name]> & WithBody<All[Name]>;
+/** One type for each operation. An intersection over all names at once would be every combination of their parts, too many to compile. */
+type Asks = { [Name in OperationName]: WithParams<All[Name]> & WithQuery<All[Name]> & WithBody<All[Name]> };
+export type Ask<Name extends OperationName> = Asks[Name];
 export type Answer<Name extends OperationName> = All[Name] extends { out: infer Out extends TSchema }
   ? Static<Out>
   : undefined;
