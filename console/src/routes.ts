@@ -41,6 +41,13 @@ const pages = [
   page("/public-endpoints", () => import("./pages/public-endpoints/list.tsx"), "PublicEndpointList"),
   page("/public-endpoints/new", () => import("./pages/public-endpoints/form.tsx"), "SharePage"),
   page("/public-endpoints/$id", () => import("./pages/public-endpoints/page.tsx"), "PublicEndpointPage"),
+  page("/public-endpoints/$id/try", () => import("./pages/public-endpoints/try.tsx"), "PublicEndpointTry"),
+  page("/public-endpoints/$id/jobs", () => import("./pages/public-endpoints/jobs.tsx"), "PublicEndpointJobs"),
+  page(
+    "/public-endpoints/$id/settings",
+    () => import("./pages/public-endpoints/settings.tsx"),
+    "PublicEndpointSettings",
+  ),
   page("/pods", () => import("./pages/pods/list.tsx"), "PodList"),
   page("/pods/new", () => import("./pages/pods/create.tsx"), "CreatePod"),
   page("/pods/$id", () => import("./pages/pods/overview.tsx"), "PodOverview"),

@@ -15,6 +15,7 @@ beforeEach(({ skip }) => skip(missing !== undefined, missing));
 const PAGES = [
   ...["/", "/serverless", "/serverless/new", "/pods", "/pods/new", "/clusters", "/clusters/new", "/templates"],
   ...["/templates/new", "/volumes", "/volumes/new", "/secrets", "/secrets/new", "/registries", "/registries/new"],
+  ...["/public-endpoints", "/public-endpoints/new"],
   ...["/catalog", "/catalog?show=cpus", "/catalog?show=data-centers", "/billing", "/audit"],
   ...["/account", "/account/people", "/account/keys", "/account/keys?do=create", "/account/ssh-keys"],
   ...["/account/s3-keys", "/account/limits", "/machines", "/installation", "/installation/accounts"],
@@ -22,6 +23,7 @@ const PAGES = [
 ];
 
 const OF_ENDPOINT = ["", "/jobs", "/workers", "/logs", "/releases", "/batches", "/settings", "/try"];
+const OF_SHARED = ["", "/try", "/jobs", "/settings"];
 const OF_POD = ["", "/logs", "/terminal", "/ports", "/settings"];
 const OF_VOLUME = ["", "/files", "/s3"];
 
@@ -34,6 +36,7 @@ async function ownPages({ at, folder }: ConsolePlace): Promise<string[]> {
   };
   const program = { image: `host:${folder}`, cmd: ["sleep", "3600"] };
   const endpoint = await at.endpoint({ name: "pages" });
+  const shared = await make("/v2/public-endpoints", { name: "lent-pages", endpointId: endpoint, everyone: true });
   const job = await make(`/v2/${endpoint}/run`, { input: {} });
   const cpu = { id: "cpu3c", vcpuCount: 2 };
   const pod = await make("/v2/pods", { name: "pod", ...program, cpu, ports: ["8000/http", "22/tcp"] });
@@ -47,6 +50,7 @@ async function ownPages({ at, folder }: ConsolePlace): Promise<string[]> {
   return [
     ...OF_ENDPOINT.map((tab) => `/serverless/${endpoint}${tab}`),
     `/serverless/${endpoint}/jobs/${job}`,
+    ...OF_SHARED.map((tab) => `/public-endpoints/${shared}${tab}`),
     ...OF_POD.map((tab) => `/pods/${pod}${tab}`),
     ...OF_VOLUME.map((tab) => `/volumes/${volume}${tab}`),
     ...[`/clusters/${cluster}`, `/templates/${template}`, `/secrets/${secret}`, `/registries/${registry}`],

@@ -14,6 +14,7 @@ import {
 import { priceAndRestore, renameBatch } from "./walk-operator.ts";
 import { firstLink, inviteViewer, makeKey, setPassword, signOutAndIn } from "./walk-people.ts";
 import { createPod, deletePodAndVolume, fillVolume, followLog, readBill, stopPod, useTerminal } from "./walk-pods.ts";
+import { shareAndCall } from "./walk-shared.ts";
 
 const missing = missingBrowser ?? (await missingForTests());
 beforeEach(({ skip }) => skip(missing !== undefined, missing));
@@ -32,6 +33,7 @@ test("from the first link to an empty account", async ({ onTestFailed }) => {
   await step("a job runs, with the rotated secret", () => runJob(walk));
   await step("a crash loop explains itself and is repaired", () => repairCrashLoop(walk));
   await step("a batch gets another name", () => renameBatch(walk));
+  await step("an endpoint is shared, and another account calls it", () => shareAndCall(walk, troubles));
   await step("a price is set, and the catalog's restored", () => priceAndRestore(walk));
   await step("a volume takes a file", () => fillVolume(walk));
   await step("a Pod is created with that volume", () => createPod(walk));

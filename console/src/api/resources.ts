@@ -7,6 +7,8 @@ export interface Resource {
   /** For one and for many, in sentences and titles. */
   one: string;
   many: string;
+  /** What to create one is called, where it is not "Create" with its name. */
+  creating?: string;
   /** Where its list is; a record is below it by its id. */
   path: string;
   model: (typeof models)[keyof typeof models];
@@ -38,6 +40,7 @@ export const resources = {
   publicEndpoints: {
     one: "public endpoint",
     many: "public endpoints",
+    creating: "Share an endpoint",
     path: "/public-endpoints",
     model: models.publicEndpoints,
     key: "publicEndpoints",

@@ -88,7 +88,10 @@ export function Duration({ ms }: { ms: number | null | undefined }) {
 export function moneyText(usd: number): string {
   if (usd === 0) return "$0";
   const digits = Math.abs(usd) < 0.01 ? 5 : Math.abs(usd) < 1 ? 3 : 2;
-  return `$${usd.toFixed(digits).replace(/(\.\d\d\d*?)0+$/, "$1")}`;
+  const sign = usd < 0 ? "\u2212" : "";
+  return `${sign}$${Math.abs(usd)
+    .toFixed(digits)
+    .replace(/(\.\d\d\d*?)0+$/, "$1")}`;
 }
 
 export function Money({ usd, per }: { usd: number | null | undefined; per?: string }) {

@@ -109,7 +109,7 @@ function CreateForm({
               {create.error && <Refused refusal={create.error} />}
               <div className={css.buttons}>
                 <Button type="submit" kind="primary" isBusy={create.isPending}>
-                  Create {resource.one}
+                  {resource.creating ?? `Create ${resource.one}`}
                 </Button>
                 <ButtonLink to={resource.path as "/"}>Cancel</ButtonLink>
               </div>

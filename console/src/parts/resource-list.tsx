@@ -90,7 +90,7 @@ export function ResourceList<Row extends { id: string }>(props: ResourceListProp
   const mayNot = useMayNot(create?.scope ?? "account:read");
   const button = create && !mayNot && (
     <ButtonLink to={`${resource.path}/new` as "/"} kind="primary" icon={<Plus />}>
-      Create {resource.one}
+      {resource.creating ?? `Create ${resource.one}`}
     </ButtonLink>
   );
   return (

@@ -1,6 +1,7 @@
 /** Shares an endpoint with other accounts. */
 import { resources } from "../../api/resources.ts";
 import { CreatePage } from "../../parts/resource-form.tsx";
+import { pickEndpoint } from "./endpoint-field.tsx";
 
 export function SharePage() {
   return (
@@ -19,6 +20,8 @@ export function SharePage() {
         "limits",
         "workerPerAccount",
       ]}
+      specials={{ endpointId: pickEndpoint }}
+      initial={{ price: {} }}
       summary={({ name }) => (
         <>
           <p>

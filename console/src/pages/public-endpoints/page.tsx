@@ -1,105 +1,84 @@
-/** One public endpoint: how to call it, what it costs and, for the account that shares it, who uses it. */
+/** One public endpoint: what it is, how to call it, what it costs and, for the account that shares it, who uses it. */
 import type { PublicEndpoint, PublicEndpointUse } from "@millrace/platform/resources/public-endpoints/model.ts";
-import { useParams } from "@tanstack/react-router";
-import { useState } from "react";
-import { curlOf } from "../../api/curl.ts";
-import { useMayNot } from "../../api/me.ts";
 import { useRead } from "../../api/queries.ts";
-import { resources } from "../../api/resources.ts";
-import { Button, ButtonLink } from "../../design/button.tsx";
-import { Code } from "../../design/code.tsx";
+import { ButtonLink } from "../../design/button.tsx";
+import { CodeTabs } from "../../design/code.tsx";
 import type { Column } from "../../design/column.ts";
-import { Duration, Id, Money, When } from "../../design/facts.tsx";
-import { Facts, Loaded, Page, Panel } from "../../design/layout.tsx";
+import { Duration, Money, When } from "../../design/facts.tsx";
+import { Facts, Loaded, Panel } from "../../design/layout.tsx";
 import { DataTable } from "../../design/table.tsx";
-import { DeleteDialog } from "../../parts/delete-dialog.tsx";
-import { EditForm } from "../../parts/resource-form.tsx";
+import { samplesOf } from "../serverless/samples.ts";
+import { PublicEndpointFrame } from "./frame.tsx";
 import { priceText } from "./price.ts";
+import css from "./public-endpoints.module.css";
 
 export function PublicEndpointPage() {
-  const { id } = useParams({ strict: false }) as { id: string };
-  const read = useRead("getPublicEndpoint", { params: { id } });
-  return <Loaded read={read}>{(shared) => <Shown shared={shared} />}</Loaded>;
+  return <PublicEndpointFrame>{(shared) => <Shown shared={shared} />}</PublicEndpointFrame>;
 }
 
-const limitText = (limit: number, per: string) => (limit === 0 ? "Any number" : `${limit} ${per}`);
+const limitText = (limit: number, per: string) => (limit === 0 ? "Any number" : `${limit.toLocaleString()} ${per}`);
+/** A first call, as on the page of an endpoint. */
+const EXAMPLE = '{"input":{"prompt":"Hello"}}';
 
 function Shown({ shared }: { shared: PublicEndpoint }) {
-  const [isEnding, setEnding] = useState(false);
-  const mayNot = useMayNot("serverless:write");
-  const { limits } = shared;
+  const { limits, description, name, own } = shared;
+  const called = { origin: location.origin, endpointId: name };
+  const samples = samplesOf(
+    shared.type === "QUEUE"
+      ? { ...called, body: EXAMPLE, mode: "wait" }
+      : { ...called, body: "", mode: "http", http: { method: "GET", path: "/" } },
+  );
   return (
-    <Page
-      title={shared.title || shared.name}
-      about={shared.description || "Public endpoint"}
-      curl={curlOf("getPublicEndpoint", { params: { id: shared.id } })}
-      actions={
-        shared.own && (
-          <>
-            <ButtonLink to="/serverless/$id" params={{ id: shared.endpointId ?? "" }}>
-              Open the endpoint
+    <>
+      {description && <p>{description}</p>}
+      {own && <Use name={shared.id} />}
+      <div className={css.columns}>
+        <Panel
+          title="Call it"
+          about="With a key of your own account. The job and its result are yours alone."
+          actions={
+            <ButtonLink size="small" to="/public-endpoints/$id/try" params={{ id: name }}>
+              Try it here
             </ButtonLink>
-            <Button kind="danger" refused={mayNot} onClick={() => setEnding(true)}>
-              Stop sharing
-            </Button>
-          </>
-        )
-      }
-    >
-      <Panel>
-        <Facts
-          rows={[
-            ["Name", <Id key="name" value={shared.name} />],
-            ["Price", priceText(shared)],
-            ["Requests", limitText(limits.requestsPerMinute, "a minute for each account")],
-            ["Jobs", limitText(limits.jobsAtOnce, "at once for each account")],
-            ["Workers", shared.workerPerAccount ? "each serves one account only" : "all accounts share them"],
-            ["Shared", <When key="shared" at={shared.createdAt} />],
-          ]}
-        />
-      </Panel>
-      <Panel title="Call it" about="With a key of your own account. The job and its result are yours alone.">
-        <Code
-          text={
-            shared.type === "LOAD_BALANCER"
-              ? `curl ${shared.requestUrl}/ -H "Authorization: Bearer $MILLRACE_API_KEY"`
-              : `curl -X POST ${shared.requestUrl}/runsync -H "Authorization: Bearer $MILLRACE_API_KEY" -H 'Content-Type: application/json' -d '{"input":{}}'`
           }
-        />
-      </Panel>
-      {shared.own && <Use name={shared.id} />}
-      {shared.own && !mayNot && (
-        <EditForm
-          resource={resources.publicEndpoints}
-          record={shared}
-          first={["title", "description", "everyone", "accounts", "price", "limits", "workerPerAccount"]}
-        />
-      )}
-      <DeleteDialog
-        resource={resources.publicEndpoints}
-        record={shared}
-        isOpen={isEnding}
-        onClose={() => setEnding(false)}
-      >
-        Other accounts can no longer call <strong>{shared.name}</strong>, and no longer read their jobs there. The
-        endpoint stays.
-      </DeleteDialog>
-    </Page>
+        >
+          <CodeTabs samples={samples} />
+        </Panel>
+        <Panel title="What holds">
+          <Facts
+            rows={[
+              ["Price", priceText(shared)],
+              ["Requests", limitText(limits.requestsPerMinute, "a minute for each account")],
+              ["Jobs", limitText(limits.jobsAtOnce, "at once for each account")],
+              ["Workers", shared.workerPerAccount ? "Each serves one account only" : "All accounts share them"],
+              ["Shared", <When key="shared" at={shared.createdAt} />],
+            ]}
+          />
+        </Panel>
+      </div>
+    </>
   );
 }
 
 const columns: Column<PublicEndpointUse>[] = [
   { id: "account", title: "Account", value: ({ accountName, accountId }) => accountName || accountId },
-  { id: "requests", title: "Requests", value: ({ requests }) => requests },
+  { id: "requests", title: "Requests", value: ({ requests }) => requests, isNumber: true },
   {
     id: "time",
     title: "Workers busy",
     value: ({ executionMs }) => executionMs,
     cell: ({ executionMs }) => <Duration ms={executionMs} />,
+    isNumber: true,
   },
-  { id: "in", title: "Input tokens", value: ({ inputTokens }) => inputTokens },
-  { id: "out", title: "Output tokens", value: ({ outputTokens }) => outputTokens },
-  { id: "amount", title: "Owes", value: ({ amount }) => amount, cell: ({ amount }) => <Money usd={amount} /> },
+  { id: "in", title: "Input tokens", value: ({ inputTokens }) => inputTokens, isNumber: true },
+  { id: "out", title: "Output tokens", value: ({ outputTokens }) => outputTokens, isNumber: true },
+  {
+    id: "amount",
+    title: "Owes",
+    value: ({ amount }) => amount,
+    cell: ({ amount }) => <Money usd={amount} />,
+    isNumber: true,
+  },
 ];
 
 /** Of this month. */
@@ -110,22 +89,32 @@ function Use({ name }: { name: string }) {
       <Loaded read={read}>
         {({ use, income, cost }) => (
           <>
-            <Facts
-              rows={[
-                ["It brought", <Money key="income" usd={income} />],
-                ["Its workers cost", <Money key="cost" usd={cost} />],
-              ]}
-            />
+            <dl className={css.sums}>
+              <Sum title="It brought" usd={income} />
+              <Sum title="Its workers cost" usd={cost} />
+              <Sum title="What is left" usd={income - cost} />
+            </dl>
             <DataTable
               name="public-endpoint-use"
               rows={use}
               columns={columns}
               idOf={({ accountId }) => accountId}
-              empty="Nobody has used it this month."
+              empty={<p className={css.nobody}>No other account has used it this month.</p>}
             />
           </>
         )}
       </Loaded>
     </Panel>
+  );
+}
+
+function Sum({ title, usd }: { title: string; usd: number }) {
+  return (
+    <div>
+      <dt>{title}</dt>
+      <dd>
+        <Money usd={usd} />
+      </dd>
+    </div>
   );
 }

@@ -17,8 +17,14 @@ import { WaitRemedy } from "./wait-remedy.tsx";
 
 type Call = ReturnType<typeof useCall>;
 
+/** What is called: an endpoint of the account, or one that another account shares, by its name. */
+export interface Called extends Pick<Endpoint, "id" | "type"> {
+  /** Its workers, logs and settings are not the caller's to see. */
+  isOfOthers?: boolean;
+}
+
 interface JobResultProps {
-  endpoint: Endpoint;
+  endpoint: Called;
   call: Call;
   job: Job | undefined;
   isOver: boolean;
@@ -47,7 +53,18 @@ export function JobResult({ endpoint, call, job, isOver }: JobResultProps) {
   );
 }
 
-function JobLink({ endpoint, jobId }: { endpoint: Endpoint; jobId: string }) {
+function JobLink({ endpoint, jobId }: { endpoint: Called; jobId: string }) {
+  if (endpoint.isOfOthers)
+    return (
+      <ButtonLink
+        size="small"
+        to="/public-endpoints/$id/jobs"
+        params={{ id: endpoint.id }}
+        search={{ job: jobId } as never}
+      >
+        See the job
+      </ButtonLink>
+    );
   return (
     <ButtonLink size="small" to="/serverless/$id/jobs/$jobId" params={{ id: endpoint.id, jobId }}>
       See the job
@@ -65,7 +82,7 @@ function Times({ job: { delayTime, executionTime } }: { job: Job }) {
 }
 
 /** Where the job is, why it waits, or why it failed. */
-function Standing({ endpoint, job }: { endpoint: Endpoint; job: Job }) {
+function Standing({ endpoint, job }: { endpoint: Called; job: Job }) {
   return (
     <>
       <p>
@@ -73,7 +90,7 @@ function Standing({ endpoint, job }: { endpoint: Endpoint; job: Job }) {
       </p>
       {job.waitReason !== undefined && (
         <Reason text={job.waitReason} code={job.waitReasonCode}>
-          <WaitRemedy code={job.waitReasonCode} endpoint={endpoint} />
+          {!endpoint.isOfOthers && <WaitRemedy code={job.waitReasonCode} endpoint={endpoint} />}
         </Reason>
       )}
       {job.error !== undefined && <Reason text={errorText(job.error)} code={job.errorCode} tone="bad" />}
@@ -81,7 +98,7 @@ function Standing({ endpoint, job }: { endpoint: Endpoint; job: Job }) {
   );
 }
 
-export function ChatResult({ endpoint, call, job }: { endpoint: Endpoint; call: Call; job: Job | undefined }) {
+export function ChatResult({ endpoint, call, job }: { endpoint: Called; call: Call; job: Job | undefined }) {
   const said = chatText(call.text);
   const [began] = useState(Date.now);
   const now = useNow();
