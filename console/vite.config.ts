@@ -5,14 +5,18 @@ import { pathToFileURL } from "node:url";
 import react from "@vitejs/plugin-react";
 import type { CodeSplittingGroup } from "rolldown";
 import { defineConfig, type Plugin } from "vite";
+import { requestPath } from "../platform/src/kernel/request-path.ts";
+import { calls } from "./src/api/calls.data.ts";
+import { FIRST_READS } from "./src/api/first-reads.ts";
 
 const MAIN = join(import.meta.dirname, "src/main.tsx");
 /** A file that so many pages use comes with the others of its kind. */
-const MANY_PAGES = 8;
+const MANY_PAGES = 6;
+const OF_PAGES = /console\/src\/pages\/([^/]+)\//;
 
-/** Small parts of most pages, which the overview has too. It needs none of the controls. */
+/** Small parts of most pages, and the tables of states. The overview needs none of the controls. */
 const SMALL =
-  /console\/src\/(api\/curl|parts\/time-range|design\/(reason|code|segments))|@tanstack\/.*useQueries|icons\/circle-check\./;
+  /console\/src\/(api\/curl|parts\/time-range|design\/(reason|code|segments))|@tanstack\/.*useQueries|icons\/circle-check\.|platform\/src\/(.*lifecycle|ports\/queue\/job|kernel\/problem)\.ts/;
 
 /** Few files: each costs a browser about a millisecond, and without these groups a list has forty. Pages and large parts stay apart. */
 const GROUPS: CodeSplittingGroup[] = [
@@ -23,9 +27,12 @@ const GROUPS: CodeSplittingGroup[] = [
   },
   {
     name: "controls",
-    test: /\/(@base-ui|@floating-ui|@tanstack|lucide-react|console\/src\/(design|parts|forms))\//,
+    test: /\/(@base-ui|@floating-ui|@tanstack|lucide-react|console\/src\/(api|design|parts|forms))\//,
     minShareCount: MANY_PAGES,
+    priority: 1,
   },
+  // What pages of one folder share, such as the frame of all pages of an endpoint, with the tables of the contract that they use.
+  { name: (id) => OF_PAGES.exec(id)?.[1] ?? null, debugName: "pages", minShareCount: 4 },
 ];
 
 type Graph = Parameters<Extract<CodeSplittingGroup["name"], (...args: never[]) => unknown>>[1];
@@ -55,6 +62,8 @@ export default defineConfig({
     emptyOutDir: true,
     // The security policy of the page allows no scripts or fonts in `data:` addresses.
     assetsInlineLimit: 0,
+    // One small file for all pages: each further one costs a first visit more than its rules.
+    cssCodeSplit: false,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
     rolldownOptions: { output: { codeSplitting: { includeDependenciesRecursively: false, groups: GROUPS } } },
@@ -96,6 +105,9 @@ function lateFormats(): Plugin {
   };
 }
 
+/** Most of their functions run at once. */
+const EARLY = ["start", "controls", "chart"];
+
 /** Asks the browser to compile all functions of what every page needs while it loads, beside the main thread, rather than each when it is called. */
 function compiledEarly(): Plugin {
   return {
@@ -104,11 +116,18 @@ function compiledEarly(): Plugin {
       order: "post",
       handler(_, files) {
         for (const file of Object.values(files))
-          if (file.type === "chunk" && file.name === "start") file.code = `//# allFunctionsCalledOnLoad\n${file.code}`;
+          if (file.type === "chunk" && EARLY.includes(file.name))
+            file.code = `//# allFunctionsCalledOnLoad\n${file.code}`;
       },
     },
   };
 }
+
+/** The addresses of what a page reads first. What depends on another answer is asked for by the console. */
+const readsOf = (page: string) =>
+  (FIRST_READS[page] ?? [])
+    .filter(({ isOfQueue }) => !isOfQueue)
+    .map(({ name, params, query }) => requestPath(calls[name]!.path, { params, query }).replace("%24id", "$id"));
 
 const ROUTES = join(import.meta.dirname, "src/routes.ts");
 const ROUTE = /\b(?:page|outside)\("([^"]+)", \(\) => import\("\.\/([^"]+)"\)/g;
@@ -139,7 +158,8 @@ function preloaded(): Plugin {
         const id = join(import.meta.dirname, "src", source!);
         const own = chunks.find(({ moduleIds }) => moduleIds.includes(id));
         if (!own) throw new Error(`${source} has no file of its own: see preloaded`);
-        return [path, [...withAll([own.fileName])].filter((file) => !index.includes(file)).map(numberOf)];
+        const files = [...withAll([own.fileName])].filter((file) => !index.includes(file)).map(numberOf);
+        return [path, files, readsOf(path!)];
       });
       const start = join(dir!, "start.js");
       const text = await readFile(start, "utf8");

@@ -3,20 +3,9 @@
 try {
   const theme = localStorage.getItem("millrace.theme");
   if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;
-  // The build puts in the address of each page with its files (console/vite.config.ts).
+  // The build puts in the address of each page with its files and what it reads first (console/vite.config.ts).
   const PAGES = [];
   const FILES = [];
-  // What a page reads first, as its own code asks for it. A test finds each of them in the contract.
-  const READS = [
-    ["/", ["/v2/account"]],
-    ["/serverless", ["/v2/serverless"]],
-    ["/serverless/$id", ["/v2/serverless/$id"]],
-    ["/pods", ["/v2/pods"]],
-    ["/pods/$id", ["/v2/pods/$id"]],
-    ["/volumes", ["/v2/network-volumes"]],
-    ["/templates", ["/v2/templates"]],
-    ["/secrets", ["/v2/account/secrets"]],
-  ];
   const parts = location.pathname.split("/");
   const isHere = ([path]) => {
     const own = path.split("/");
@@ -34,7 +23,7 @@ try {
       return [address, { answer, stop }];
     };
     // A view in the address may ask for other rows.
-    const reads = location.search === "" ? (READS.find(([path]) => path === page?.[0])?.[1] ?? []) : [];
+    const reads = location.search === "" ? (page?.[2] ?? []) : [];
     // The stream comes first: whatever is read after its beginning need not be read again.
     globalThis.millraceEarly = new Map([
       ...(document.hidden ? [] : [ask("/v2/account/events", "text/event-stream")]),

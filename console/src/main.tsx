@@ -9,6 +9,7 @@ import { createRouter, RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { followEarly } from "./api/events.ts";
+import { readFirstView } from "./api/first-view.ts";
 import { cache } from "./api/queries.ts";
 import { followOtherTabs } from "./api/session.ts";
 import { showHints } from "./design/hints.ts";
@@ -45,12 +46,21 @@ followEarly(cache);
 // A failure that no page took is shown as it is, rather than lost.
 addEventListener("unhandledrejection", ({ reason }) => sayRefused(reason));
 
-createRoot(document.getElementById("root")!).render(
-  <StrictMode>
-    <CSPProvider disableStyleElements>
-      <QueryClientProvider client={cache}>
-        <RouterProvider router={router} />
-      </QueryClientProvider>
-    </CSPProvider>
-  </StrictMode>,
+/** The first view waits this long for its files and rows, to be drawn once. Later ones come when they come. */
+const FIRST_VIEW_MS = 200;
+
+const here = router.matchRoutes(router.latestLocation).at(-1);
+const { id } = (here?.params ?? {}) as { id?: string };
+const isReady = Promise.all([router.load(), readFirstView(cache, here?.fullPath ?? "", id)]);
+const isLate = new Promise((resolve) => setTimeout(resolve, FIRST_VIEW_MS));
+void Promise.race([isReady, isLate]).then(() =>
+  createRoot(document.getElementById("root")!).render(
+    <StrictMode>
+      <CSPProvider disableStyleElements>
+        <QueryClientProvider client={cache}>
+          <RouterProvider router={router} />
+        </QueryClientProvider>
+      </CSPProvider>
+    </StrictMode>,
+  ),
 );

@@ -1,28 +1,29 @@
 /** What `start.js` asks for before the console is loaded: reads of the public API that its pages take, and nothing that could wake a worker. */
 import { readFileSync } from "node:fs";
 import { runInNewContext } from "node:vm";
-import { operations } from "@millrace/platform/contract.ts";
+import { invokeOperations } from "@millrace/platform/contract.ts";
 import { afterEach, expect, test } from "vitest";
+import { calls } from "./calls.data.ts";
 import { hasEarly, takeEarly } from "./early.ts";
+import { FIRST_READS } from "./first-reads.ts";
 
 const textOf = (path: string) => readFileSync(new URL(path, import.meta.url), "utf8");
 const start = textOf("../../public/start.js");
-const reads = [...start.matchAll(/\["(\/[^"]*)", \[([^\]]*)\]\]/g)].map(([, page, addresses]) => ({
-  page: page!,
-  addresses: [...addresses!.matchAll(/"([^"]+)"/g)].map(([, address]) => address!),
-}));
 
-test("every early read belongs to a page, and is a read of the API that sends nothing to a worker", () => {
-  expect(reads.length).toBeGreaterThan(5);
+test("every first read belongs to a page, and is a read of the API that sends nothing to a worker", () => {
   const routes = textOf("../routes.ts");
-  const paths = Object.values(operations)
-    .filter(({ method }) => method === "GET")
-    .map(({ path }) => path.replace("{id}", "$id"));
-  for (const { page, addresses } of reads) {
+  for (const [page, reads] of Object.entries(FIRST_READS)) {
     expect(routes).toContain(`page("${page}", `);
-    for (const address of addresses) expect(paths).toContain(address);
+    for (const { name, params, isOfQueue } of reads) {
+      expect(calls[name]).toMatchObject({ method: "GET" });
+      expect([name, Object.keys(params ?? {})]).toEqual([name, parametersOf(calls[name]!.path)]);
+      // These go to a worker of a load balancing endpoint.
+      expect([name, isOfQueue === true]).toEqual([name, name in invokeOperations]);
+    }
   }
 });
+
+const parametersOf = (path: string) => [...path.matchAll(/\{(\w+)\}/g)].map(([, parameter]) => parameter);
 
 /** Runs `start.js` as a page at this address does, and returns what it loads and asks for. */
 function started(address: string, { isSignedIn = true } = {}) {
@@ -47,9 +48,9 @@ function started(address: string, { isSignedIn = true } = {}) {
 }
 
 const PAGES = [
-  ["/pods", [0, 1]],
-  ["/pods/new", [2]],
-  ["/pods/$id", [0]],
+  ["/pods", [0, 1], ["/v2/pods"]],
+  ["/pods/new", [2], []],
+  ["/pods/$id", [0], ["/v2/pods/$id"]],
 ];
 
 test("a page loads its own files and asks for its own rows before the console runs", () => {

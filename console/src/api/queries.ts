@@ -9,6 +9,7 @@ import {
 } from "@tanstack/react-query";
 import { type Answer, type AnyAsk, type Ask, call, callAny, type OperationName } from "./client.ts";
 import { Refusal } from "./refusal.ts";
+import { inTurn } from "./turns.ts";
 
 export const cache = new QueryClient({
   defaultOptions: {
@@ -26,16 +27,24 @@ export const keyOf = (name: OperationName, ask?: object) => (ask === undefined ?
 type Options<Name extends OperationName> = Pick<
   UseQueryOptions<Answer<Name>, Refusal>,
   "enabled" | "refetchInterval" | "staleTime"
-> & { /** Shows the last answer while the next page or filter loads. */ keep?: boolean };
+> & {
+  /** Shows the last answer while the next page or filter loads. */
+  keep?: boolean;
+  /** For what each row of a list asks: few are under way at once. */
+  inTurn?: boolean;
+};
 
 export function useRead<Name extends OperationName>(
   name: Name,
   ask: Ask<Name>,
-  { keep, ...options }: Options<Name> = {},
+  { keep, inTurn: isInTurn, ...options }: Options<Name> = {},
 ) {
   return useQuery<Answer<Name>, Refusal>({
     queryKey: keyOf(name, ask),
-    queryFn: ({ signal }) => call(name, ask, signal),
+    queryFn: ({ signal }) => {
+      const read = () => call(name, ask, signal);
+      return isInTurn ? inTurn(read) : read();
+    },
     ...(keep && { placeholderData: keepPreviousData }),
     ...options,
   });

@@ -3,6 +3,7 @@ import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { useEffect, useRef } from "react";
 import css from "./chart.module.css";
+import { CHART_PX, chartHeight } from "./chart-height.ts";
 import { onTheme, resolvedColor } from "./colors.ts";
 
 export interface Series {
@@ -33,7 +34,7 @@ interface ChartProps {
 }
 
 export default function Chart(props: ChartProps) {
-  const { label, times, series, format, height = 180, isWhole, most, group, onZoom } = props;
+  const { label, times, series, format, height = CHART_PX, isWhole, most, group, onZoom } = props;
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot>(null);
   const zoom = useRef(onZoom);
@@ -79,7 +80,7 @@ export default function Chart(props: ChartProps) {
     <figure
       ref={place}
       className={css.chart}
-      style={{ minHeight: height + LEGEND_PX }}
+      style={{ minHeight: chartHeight(series.length, height) }}
       role="img"
       aria-label={`${label}. Latest: ${last.join(", ")}`}
     />
@@ -109,7 +110,6 @@ function withHalfBars(chart: uPlot, least: number, most: number): [number, numbe
   return [least - half, most + half];
 }
 
-const LEGEND_PX = 28;
 const latestOf = ({ values, told = values }: Series) => told.findLast((value) => value !== null);
 
 const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];

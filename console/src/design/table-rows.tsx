@@ -1,7 +1,7 @@
 /** The rows of a table that are in sight. Scrolling draws those that come into sight, and none of the others again. */
 import { useNavigate } from "@tanstack/react-router";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { type ComponentType, memo, type ReactNode, useCallback, useEffect, useRef, useState } from "react";
+import { type ComponentType, Fragment, memo, type ReactNode, useCallback, useEffect, useRef, useState } from "react";
 import type { Column } from "./column.ts";
 import css from "./table.module.css";
 
@@ -23,6 +23,7 @@ interface RowProps<Row> {
 }
 
 interface RowsProps<Row> extends RowProps<Row> {
+  isLong?: boolean | undefined;
   rows: readonly ShownRow<Row>[];
   chosen: Readonly<Record<string, boolean>>;
   more: { has: boolean; isLoading: boolean; load: () => void } | undefined;
@@ -30,17 +31,19 @@ interface RowsProps<Row> extends RowProps<Row> {
 
 const ROW_PX = 40;
 const CARD_PX = 108;
+/** Rows above and below those in sight. */
+const OVERSCAN = 5;
 /** Further rows are read when so many are left below. */
 const READ_AHEAD = 20;
 
-export function TableRows<Row extends object>({ rows, chosen, more, ...rest }: RowsProps<Row>) {
+export function TableRows<Row extends object>({ rows, chosen, more, isLong, ...rest }: RowsProps<Row>) {
   const isNarrow = useIsNarrow();
   const body = useRef<HTMLTableSectionElement>(null);
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => body.current?.closest("main") ?? null,
     estimateSize: () => (isNarrow ? CARD_PX : ROW_PX),
-    overscan: 10,
+    overscan: OVERSCAN,
     scrollMargin: body.current?.closest<HTMLElement>("[data-table]")?.offsetTop ?? 0,
     getItemKey: useCallback((index: number) => rows[index]!.id, [rows]),
     // Waits for the next frame, rather than drawing within the event.
@@ -52,6 +55,9 @@ export function TableRows<Row extends object>({ rows, chosen, more, ...rest }: R
   useEffect(() => {
     if (has && !isLoading && last >= rows.length - READ_AHEAD) load?.();
   }, [has, isLoading, last, rows.length, load]);
+  // As many as are ever drawn at once. A row that comes into sight takes over the elements of the one that left.
+  const places = Math.ceil((virtual.scrollRect?.height ?? 0) / ROW_PX) + 2 * OVERSCAN + 2;
+  const isTakenOver = isLong && !isNarrow && items.length <= places;
   const above = items[0] ? items[0].start - virtual.options.scrollMargin : 0;
   const below = items.length > 0 ? virtual.getTotalSize() - (items.at(-1)!.end - virtual.options.scrollMargin) : 0;
   return (
@@ -61,7 +67,7 @@ export function TableRows<Row extends object>({ rows, chosen, more, ...rest }: R
         const { id, original } = rows[index]!;
         return (
           <TableRow
-            key={id}
+            key={isTakenOver ? index % places : id}
             {...rest}
             id={id}
             row={original}
@@ -123,7 +129,12 @@ function DrawnRow<Row extends object>(props: OneRowProps<Row>) {
         </td>
       )}
       {Around ? <Around row={row}>{cells}</Around> : cells}
-      {rowActions && <td className={css.rowActions}>{rowActions(row)}</td>}
+      {rowActions && (
+        <td className={css.rowActions}>
+          {/* An open menu stays with its own record. */}
+          <Fragment key={id}>{rowActions(row)}</Fragment>
+        </td>
+      )}
     </tr>
   );
 }

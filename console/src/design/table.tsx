@@ -39,6 +39,8 @@ interface TableProps<Row> {
   rowActions?: (row: Row) => ReactNode;
   /** Around the cells of each row: reads once what several of them show. */
   around?: ComponentType<{ row: Row; children: ReactNode }> | undefined;
+  /** For lists of thousands, whose cells keep nothing of their own: rows take over the elements of those that left while one scrolls. */
+  isLong?: boolean;
   empty: ReactNode;
   more?: { has: boolean; isLoading: boolean; load: () => void };
 }
@@ -54,7 +56,7 @@ const FEW = 10;
 const NONE: readonly never[] = [];
 
 export function DataTable<Row extends object>(props: TableProps<Row>) {
-  const { name, columns, idOf, linkTo, onOpen, bulk, tools, rowActions, around, empty, more } = props;
+  const { name, columns, idOf, linkTo, onOpen, bulk, tools, rowActions, around, isLong, empty, more } = props;
   const rows = useSameWhileEqual(props.rows);
   const [visibility, setVisibility] = useKeptChoice(
     `columns.${name}`,
@@ -171,6 +173,7 @@ export function DataTable<Row extends object>(props: TableProps<Row>) {
               rows={shown}
               columns={shownColumns}
               chosen={selection}
+              isLong={isLong}
               more={more}
               linkTo={linkTo}
               onOpen={onOpen}

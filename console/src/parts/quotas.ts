@@ -1,5 +1,5 @@
 /** Quotas in the words that people use for what they count. */
-import { LARGEST_QUOTA } from "@millrace/platform/resources/account/model.ts";
+import { LARGEST_QUOTA } from "../api/shapes.data.ts";
 import { labelOf } from "../forms/schema.ts";
 
 const WORDS: Record<string, string> = {

@@ -6,7 +6,7 @@ import { LogOut, Menu as MenuIcon, Moon, Search, Sun } from "lucide-react";
 import { lazy, Suspense, useEffect, useState, useSyncExternalStore } from "react";
 import { connectionNow, followEvents, watchConnection } from "../api/events.ts";
 import type { Connection } from "../api/follow.ts";
-import { type Me, useMe } from "../api/me.ts";
+import { type Me, SignedInAs, useMe } from "../api/me.ts";
 import { useWrite } from "../api/queries.ts";
 import { leaveAfter } from "../api/session.ts";
 import { IconButton } from "../design/button.tsx";
@@ -24,7 +24,12 @@ const Palette = lazy(() => import("./palette.tsx"));
 
 export function Shell() {
   const me = useMe();
-  if (me.data) return <SignedIn me={me.data} />;
+  if (me.data)
+    return (
+      <SignedInAs value={me.data}>
+        <SignedIn me={me.data} />
+      </SignedInAs>
+    );
   if (me.error?.status === 401) return <ToSignIn />;
   if (me.error) {
     return (
@@ -74,7 +79,7 @@ function SignedIn({ me }: { me: Me }) {
       </header>
       <nav className={css.nav} aria-label="Main">
         <Link to="/" className={css.brand}>
-          <img src="/favicon.svg" alt="" width="20" height="20" /> Millrace
+          <Mark /> Millrace
         </Link>
         <button type="button" className={css.search} onClick={() => setSearching(true)}>
           <Search /> Search <kbd>Ctrl K</kbd>
@@ -121,6 +126,22 @@ function SignedIn({ me }: { me: Me }) {
       <Keys onSearch={() => setSearching(true)} />
       <Toasts />
     </div>
+  );
+}
+
+/** As `favicon.svg`. Drawn here, since a browser makes a document of its own for each image of this kind. */
+function Mark() {
+  return (
+    <svg viewBox="0 0 32 32" width="20" height="20" aria-hidden="true">
+      <rect width="32" height="32" rx="7" fill="#0f6b7a" />
+      <path
+        d="M5 12c3.7 0 3.7 3 7.3 3s3.7-3 7.4-3 3.6 3 7.3 3M5 19c3.7 0 3.7 3 7.3 3s3.7-3 7.4-3 3.6 3 7.3 3"
+        fill="none"
+        stroke="#fff"
+        strokeWidth="2.6"
+        strokeLinecap="round"
+      />
+    </svg>
   );
 }
 

@@ -1,11 +1,11 @@
 /** The form that makes an API key, from its model, and the key itself, shown once. */
 import type { Grant } from "@millrace/platform/kernel/scope.ts";
-import { ApiKey } from "@millrace/platform/resources/account/model.ts";
 import { useState } from "react";
 import type { Answer, Ask } from "../../api/client.ts";
 import { curlFor } from "../../api/curl.ts";
 import { useMe } from "../../api/me.ts";
 import { useRead, useWrite } from "../../api/queries.ts";
+import { createApiKey } from "../../api/shapes.data.ts";
 import { Button } from "../../design/button.tsx";
 import { Code } from "../../design/code.tsx";
 import { Dialog } from "../../design/dialog.tsx";
@@ -117,7 +117,7 @@ export function CreateKey({ isOpen, onClose }: { isOpen: boolean; onClose: () =>
         }}
       >
         <SchemaForm
-          schema={ApiKey.create}
+          schema={createApiKey}
           value={value}
           onChange={setValue}
           faults={faults}

@@ -1,10 +1,10 @@
 /** What bounds the account: its spending, its rate of requests and its quotas, with what is used of each. */
-import { UpdateAccount } from "@millrace/platform/resources/spending/model.ts";
 import { useState } from "react";
 import type { Answer, Ask } from "../../api/client.ts";
 import { curlOf } from "../../api/curl.ts";
 import { useMayNot } from "../../api/me.ts";
 import { useRead, useWrite } from "../../api/queries.ts";
+import { updateAccount } from "../../api/shapes.data.ts";
 import { Button } from "../../design/button.tsx";
 import { Dialog } from "../../design/dialog.tsx";
 import { durationText, Money, moneyText } from "../../design/facts.tsx";
@@ -133,7 +133,7 @@ function Change({ account, onClose }: { account: Account; onClose: () => void })
           update.mutate({ body: value as Ask<"updateAccount">["body"] });
         }}
       >
-        <SchemaForm schema={UpdateAccount} value={value} onChange={setValue} faults={faults} />
+        <SchemaForm schema={updateAccount} value={value} onChange={setValue} faults={faults} />
         {update.error && faults.size === 0 && <Refused refusal={update.error} />}
         <div className={css.buttons}>
           <Button onClick={onClose}>Cancel</Button>

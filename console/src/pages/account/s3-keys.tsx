@@ -1,9 +1,9 @@
 /** S3 keys: they read and write the files of all volumes with any S3 client. */
 import type { S3Key } from "@millrace/platform/resources/s3-keys/model.ts";
-import { S3Key as S3KeyModel } from "@millrace/platform/resources/s3-keys/model.ts";
 import { useState } from "react";
 import type { Answer, Ask } from "../../api/client.ts";
 import { useRead, useWrite } from "../../api/queries.ts";
+import { createS3Key } from "../../api/shapes.data.ts";
 import { Button } from "../../design/button.tsx";
 import { CodeTabs } from "../../design/code.tsx";
 import type { Column } from "../../design/column.ts";
@@ -77,7 +77,7 @@ function Create({ isOpen, onClose }: { isOpen: boolean; onClose: () => void }) {
           create.mutate({ body: value as Ask<"createS3Key">["body"] });
         }}
       >
-        <SchemaForm schema={S3KeyModel.create} value={value} onChange={setValue} faults={faults} />
+        <SchemaForm schema={createS3Key} value={value} onChange={setValue} faults={faults} />
         {create.error && faults.size === 0 && <Refused refusal={create.error} />}
         <div className={css.buttons}>
           <Button onClick={close}>Cancel</Button>

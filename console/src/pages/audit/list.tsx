@@ -1,10 +1,10 @@
 /** The audit log: who changed what, when, from where, and with what outcome. */
-import { operations, records } from "@millrace/platform/contract.ts";
-import type { Operation } from "@millrace/platform/kernel/operation.ts";
 import type { AuditEntry } from "@millrace/platform/resources/audit/model.ts";
 import { useNavigate } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { curlOf } from "../../api/curl.ts";
+import { records } from "../../api/models.data.ts";
+import { changingOperations } from "../../api/shapes.data.ts";
 import { Button } from "../../design/button.tsx";
 import { Dialog } from "../../design/dialog.tsx";
 import { When } from "../../design/facts.tsx";
@@ -19,10 +19,6 @@ import css from "./audit.module.css";
 import { Outcome, columns as own, ResourceLink } from "./columns.tsx";
 import { actorText, fromOf, operationText, type RangeName } from "./entries.ts";
 
-const changing = Object.entries(operations as Record<string, Operation>)
-  .filter(([, { method }]) => method !== "GET")
-  .map(([name]) => name)
-  .toSorted();
 const ANY = "any";
 
 export function AuditList() {
@@ -73,7 +69,10 @@ export function AuditList() {
                 onChange={setOperation}
                 options={[
                   { value: ANY, label: "Any operation" },
-                  ...changing.map((name) => ({ value: name, label: operationText({ operation: name, action: null }) })),
+                  ...changingOperations.map((name) => ({
+                    value: name,
+                    label: operationText({ operation: name, action: null }),
+                  })),
                 ]}
               />
               <Choice

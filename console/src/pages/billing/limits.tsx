@@ -1,9 +1,9 @@
 /** The month so far against the limits of the account, and the form that changes them. */
 import type { AccountRecord } from "@millrace/platform/resources/spending/model.ts";
-import { UpdateAccount } from "@millrace/platform/resources/spending/model.ts";
 import { useState } from "react";
 import { useMayNot } from "../../api/me.ts";
 import { useRead, useWrite } from "../../api/queries.ts";
+import { updateAccount } from "../../api/shapes.data.ts";
 import { Button } from "../../design/button.tsx";
 import { Dialog } from "../../design/dialog.tsx";
 import { Money } from "../../design/facts.tsx";
@@ -109,7 +109,7 @@ function SetLimits({ account, onClose }: { account: AccountRecord; onClose: () =
           update.mutate({ body: value });
         }}
       >
-        <SchemaForm schema={UpdateAccount} value={value} onChange={setValue} faults={faultsOf(update.error)} />
+        <SchemaForm schema={updateAccount} value={value} onChange={setValue} faults={faultsOf(update.error)} />
         {account.spendWebhook && (
           <p className="quiet">
             Warnings go to {account.spendWebhook} now. An empty field leaves that as it is.{" "}

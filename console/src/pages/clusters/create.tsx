@@ -1,7 +1,7 @@
 /** Creates a cluster: how many members, with which GPUs, and what they run. */
-import { MOST_MEMBERS, OF_TEMPLATES } from "@millrace/platform/resources/clusters/model.ts";
 import type { Template } from "@millrace/platform/resources/templates/model.ts";
 import { resources } from "../../api/resources.ts";
+import { MOST_MEMBERS, OF_TEMPLATES } from "../../api/shapes.data.ts";
 import { Money, moneyText } from "../../design/facts.tsx";
 import { NumberField } from "../../design/field.tsx";
 import { Facts, Refused, Skeleton } from "../../design/layout.tsx";

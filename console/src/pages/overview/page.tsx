@@ -17,7 +17,7 @@ import { Tile } from "./tile.tsx";
 const Chart = lazy(() => import("../../design/chart.tsx"));
 
 export function Overview() {
-  const { pods, endpoints, shown, health, failed } = useOverview();
+  const { pods, endpoints, shown, health, failed, isSettled } = useOverview();
   const read = { ...(pods.error ? pods : endpoints), data: pods.data && endpoints.data };
   const curl = curlOf("getAccountMetricsHistory", { query: { range: "1h" } });
   return (
@@ -48,11 +48,18 @@ export function Overview() {
               workers={sumOf(health.map((one) => (one ? one.workers.running + one.workers.idle : 0)))}
               waitingPods={concerns.filter(({ kind, tone }) => kind === "Pod" && tone === "wait").length}
             />
-            <div className={css.halves}>
-              <Concerns concerns={concerns} />
-              <FailedJobs failed={failed} />
-            </div>
-            <Charts />
+            {isSettled ? (
+              <>
+                <div className={css.halves}>
+                  <Concerns concerns={concerns} />
+                  <FailedJobs failed={failed} />
+                </div>
+                <Charts />
+              </>
+            ) : (
+              // The charts stand below what needs attention, and would move as it grows.
+              <Skeleton lines={8} />
+            )}
           </Page>
         );
       }}

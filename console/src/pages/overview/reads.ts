@@ -2,6 +2,7 @@
 import { useQueries } from "@tanstack/react-query";
 import { type Ask, call, type OperationName } from "../../api/client.ts";
 import { keyOf, useRead } from "../../api/queries.ts";
+import { inTurn } from "../../api/turns.ts";
 import { type EndpointHealth, failedSince, type ListedJob } from "./standing.ts";
 
 /** Each endpoint is a question of its own. Whoever has more of them finds the rest in their list. */
@@ -18,10 +19,14 @@ function useEach<Answer>(name: OperationName, ids: readonly string[], query?: ob
   return useQueries({
     queries: ids.map((id) => ({
       queryKey: keyOf(name, asked(id, query)),
-      queryFn: ({ signal }: { signal: AbortSignal }) => call(name, asked(id, query), signal) as Promise<unknown>,
+      queryFn: ({ signal }: { signal: AbortSignal }) =>
+        inTurn(() => call(name, asked(id, query), signal) as Promise<unknown>),
       refetchInterval: AGAIN_MS,
     })),
-    combine: (answers) => answers.map(({ data }) => data as Answer | undefined),
+    combine: (answers) => ({
+      data: answers.map(({ data }) => data as Answer | undefined),
+      isSettled: answers.every(({ isPending }) => !isPending),
+    }),
   });
 }
 
@@ -29,12 +34,12 @@ export function useOverview() {
   const pods = useRead("listPods", {});
   const endpoints = useRead("listEndpoints", {});
   const shown = endpoints.data?.endpoints.filter(({ type }) => type !== "LOAD_BALANCER").slice(0, MOST_ENDPOINTS) ?? [];
-  const health = useEach<EndpointHealth>(
+  const { data: health, isSettled: isHealthKnown } = useEach<EndpointHealth>(
     "getEndpointHealth",
     shown.map(({ id }) => id),
   );
   const failing = shown.filter((_, index) => (health[index]?.jobs.failed ?? 0) > 0);
-  const jobs = useEach<{ requests: ListedJob[] }>(
+  const { data: jobs, isSettled: areJobsKnown } = useEach<{ requests: ListedJob[] }>(
     "listJobs",
     failing.map(({ id }) => id),
     { status: "FAILED,TIMED_OUT", limit: MOST_FAILED },
@@ -43,5 +48,7 @@ export function useOverview() {
   const failed = failing.flatMap((endpoint, index) =>
     failedSince(jobs[index]?.requests ?? [], since).map((job) => ({ endpoint, job })),
   );
-  return { pods, endpoints, shown, health, failed };
+  /** All was read that says what needs attention, or could not be read. */
+  const isSettled = endpoints.data !== undefined && isHealthKnown && areJobsKnown;
+  return { pods, endpoints, shown, health, failed, isSettled };
 }

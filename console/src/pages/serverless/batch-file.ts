@@ -1,5 +1,5 @@
 /** Reads a file of requests for a batch: one JSON object on each line, or one JSON array. */
-import { BATCH_LIMITS } from "@millrace/platform/resources/batches/model.ts";
+import { BATCH_LIMITS } from "../../api/shapes.data.ts";
 
 export interface BatchFile {
   requests: { input: object }[];

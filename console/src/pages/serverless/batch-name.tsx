@@ -1,7 +1,8 @@
 /** Gives a batch another name. */
-import { BATCH_LIMITS, type Batch } from "@millrace/platform/resources/batches/model.ts";
+import type { Batch } from "@millrace/platform/resources/batches/model.ts";
 import { useState } from "react";
 import { useWrite } from "../../api/queries.ts";
+import { BATCH_LIMITS } from "../../api/shapes.data.ts";
 import { Button } from "../../design/button.tsx";
 import { Dialog } from "../../design/dialog.tsx";
 import { TextField } from "../../design/field.tsx";

@@ -4,6 +4,7 @@ import { useNavigate } from "@tanstack/react-router";
 import { lazy, Suspense, useMemo } from "react";
 import { useRead } from "../../api/queries.ts";
 import { Button } from "../../design/button.tsx";
+import { chartHeight } from "../../design/chart-height.ts";
 import { durationText } from "../../design/facts.tsx";
 import { Panel, Refused, Skeleton } from "../../design/layout.tsx";
 import { AGAIN_MS, type Range, TimeRange } from "../../parts/time-range.tsx";
@@ -61,11 +62,14 @@ const FORMATS = {
 };
 
 const NO_HISTORY: History = { start: "1970-01-01T00:00:00Z", step: 1, series: {} };
-const WAITING = (
-  <div className={css.blank}>
-    <Skeleton lines={6} />
-  </div>
-);
+/** As high as the chart that comes, so that nothing below it moves. */
+function Waiting({ lines }: { lines: number }) {
+  return (
+    <div style={{ minHeight: chartHeight(lines) }}>
+      <Skeleton lines={6} />
+    </div>
+  );
+}
 
 interface DrawnProps {
   /** Before it is read, the panels are there already, so that nothing below them moves. */
@@ -85,11 +89,13 @@ function Drawn({ history, isQueue, onZoom }: DrawnProps) {
       {charts.map(({ title, format, lines }) => (
         <Panel key={title} title={title}>
           {history === undefined ? (
-            WAITING
+            <Waiting lines={lines.length} />
           ) : isBlank(lines) ? (
-            <p className={css.blank}>Nothing in this time.</p>
+            <p className={css.blank} style={{ minHeight: chartHeight(lines.length) }}>
+              Nothing in this time.
+            </p>
           ) : (
-            <Suspense fallback={WAITING}>
+            <Suspense fallback={<Waiting lines={lines.length} />}>
               <Chart
                 label={title}
                 times={times}

@@ -8,7 +8,7 @@ import type { Column } from "../../design/column.ts";
 import { Id, Money, Status, When } from "../../design/facts.tsx";
 import { ShortReason } from "../../design/reason.tsx";
 import { columnsFrom } from "../../parts/derived.tsx";
-import { useEndpointState } from "./reads.ts";
+import { type usePrices, useStateWith } from "./reads.ts";
 import css from "./serverless.module.css";
 import { countsOf, type EndpointHealth, MEANING_OF, stateOf } from "./state.ts";
 
@@ -94,13 +94,16 @@ interface CellProps {
   endpoint: Endpoint;
 }
 
-type EndpointState = ReturnType<typeof useEndpointState>;
+type EndpointState = ReturnType<typeof useStateWith>;
 const RowState = createContext<EndpointState | undefined>(undefined);
 const useRowState = () => useContext(RowState)!;
 
+/** What compute costs, read once for all rows. */
+export const Prices = createContext<ReturnType<typeof usePrices>>({ gpus: [], cpus: [] });
+
 /** Reads the state of an endpoint once for all cells of its row. */
 export function WithState({ row, children }: { row: Endpoint; children: ReactNode }) {
-  return <RowState value={useEndpointState(row)}>{children}</RowState>;
+  return <RowState value={useStateWith(row, useContext(Prices))}>{children}</RowState>;
 }
 
 function StateCell() {

@@ -28,7 +28,7 @@ interface CrashPanelProps {
 /** What is wrong is in most cases one of these. */
 const REPAIRED = ["image", "cmd", "env"];
 
-export function CrashPanel({ endpoint, failed, reason, code }: CrashPanelProps) {
+export default function CrashPanel({ endpoint, failed, reason, code }: CrashPanelProps) {
   const [isRepairing, setRepairing] = useState(false);
   const mayNot = useMayNot("serverless:write");
   // The program ran if its worker was started. Otherwise there is no log to show.

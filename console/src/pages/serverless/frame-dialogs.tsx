@@ -9,6 +9,8 @@ import { Refused } from "../../design/layout.tsx";
 import { say } from "../../design/toast.tsx";
 import { faultsOf } from "../../forms/faults.ts";
 import { SchemaForm, type Values } from "../../forms/schema-form.tsx";
+import { DeleteDialog } from "../../parts/delete-dialog.tsx";
+import { LostWithEndpoint } from "./lost.tsx";
 import css from "./serverless.module.css";
 
 interface DialogProps {
@@ -116,5 +118,27 @@ export function PurgeDialog({ endpoint, isOpen, onClose }: DialogProps) {
     >
       All jobs that wait are removed and do not run. Jobs in progress go on.
     </Confirm>
+  );
+}
+
+export type FrameDialog = "scale" | "pause" | "purge" | "delete";
+
+interface FrameDialogsProps {
+  endpoint: Endpoint;
+  /** The one that is open. */
+  open: FrameDialog | undefined;
+  onClose: () => void;
+}
+
+export default function FrameDialogs({ endpoint, open, onClose }: FrameDialogsProps) {
+  return (
+    <>
+      <ScaleDialog key={`${open}`} endpoint={endpoint} isOpen={open === "scale"} onClose={onClose} />
+      <PauseDialog endpoint={endpoint} isOpen={open === "pause"} onClose={onClose} />
+      <PurgeDialog endpoint={endpoint} isOpen={open === "purge"} onClose={onClose} />
+      <DeleteDialog resource={resources.endpoints} record={endpoint} isOpen={open === "delete"} onClose={onClose}>
+        <LostWithEndpoint endpoint={endpoint} />
+      </DeleteDialog>
+    </>
   );
 }

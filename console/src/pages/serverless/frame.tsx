@@ -2,19 +2,17 @@
 import type { Endpoint } from "@millrace/platform/resources/endpoints/model.ts";
 import { useParams } from "@tanstack/react-router";
 import { Pause, Scaling, Trash2 } from "lucide-react";
-import { type ReactNode, useState } from "react";
+import { lazy, type ReactNode, Suspense, useState } from "react";
 import { curlOf } from "../../api/curl.ts";
 import { useMayNot } from "../../api/me.ts";
 import { useRead } from "../../api/queries.ts";
-import { resources } from "../../api/resources.ts";
 import { Button } from "../../design/button.tsx";
 import { Id, Money, Status } from "../../design/facts.tsx";
 import { Loaded, Page } from "../../design/layout.tsx";
 import { Menu } from "../../design/menu.tsx";
 import { TabLinks } from "../../design/tabs.tsx";
-import { DeleteDialog } from "../../parts/delete-dialog.tsx";
 import { TYPE_WORDS } from "./columns.tsx";
-import { PauseDialog, PurgeDialog, ScaleDialog } from "./frame-dialogs.tsx";
+import type { FrameDialog } from "./frame-dialogs.tsx";
 import { useEndpointState } from "./reads.ts";
 import css from "./serverless.module.css";
 import { MEANING_OF } from "./state.ts";
@@ -84,13 +82,15 @@ function About({ endpoint }: { endpoint: Endpoint }) {
   );
 }
 
-type Open = "scale" | "pause" | "purge" | "delete";
+/** They bring forms along, which the first view of an endpoint needs not. */
+const FrameDialogs = lazy(() => import("./frame-dialogs.tsx"));
 
 function Actions({ endpoint }: { endpoint: Endpoint }) {
-  const [open, setOpen] = useState<Open>();
+  const [open, setOpen] = useState<FrameDialog>();
+  const [hasOpened, setOpened] = useState(false);
+  if (open && !hasOpened) setOpened(true);
   const mayNot = useMayNot("serverless:write");
   const mayNotInvoke = useMayNot("serverless:invoke");
-  const close = () => setOpen(undefined);
   const isPaused = endpoint.workers.max === 0;
   return (
     <>
@@ -114,25 +114,11 @@ function Actions({ endpoint }: { endpoint: Endpoint }) {
           { label: "Delete", icon: <Trash2 />, isDanger: true, refused: mayNot, onSelect: () => setOpen("delete") },
         ]}
       />
-      <ScaleDialog key={`${open}`} endpoint={endpoint} isOpen={open === "scale"} onClose={close} />
-      <PauseDialog endpoint={endpoint} isOpen={open === "pause"} onClose={close} />
-      <PurgeDialog endpoint={endpoint} isOpen={open === "purge"} onClose={close} />
-      <DeleteDialog resource={resources.endpoints} record={endpoint} isOpen={open === "delete"} onClose={close}>
-        <LostWithEndpoint endpoint={endpoint} />
-      </DeleteDialog>
-    </>
-  );
-}
-
-export function LostWithEndpoint({ endpoint }: { endpoint: Endpoint }) {
-  const { health, counts } = useEndpointState(endpoint);
-  const jobs = health ? health.jobs.inQueue + health.jobs.inProgress : 0;
-  return (
-    <>
-      <strong>{endpoint.name}</strong> stops answering at once.{" "}
-      {jobs > 0 && `Its ${jobs} unfinished ${jobs === 1 ? "job is" : "jobs are"} cancelled. `}
-      {counts.running + counts.idle > 0 && "Its workers end. "}
-      Its settings, releases, logs and the results of all its jobs are gone for good.
+      {hasOpened && (
+        <Suspense>
+          <FrameDialogs endpoint={endpoint} open={open} onClose={() => setOpen(undefined)} />
+        </Suspense>
+      )}
     </>
   );
 }

@@ -5,6 +5,7 @@ import { type JobState, jobLifecycle } from "@millrace/platform/ports/queue/job.
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { call } from "../../api/client.ts";
+import { FIRST_JOBS } from "../../api/first-reads.ts";
 import { cache, keyOf, useRead } from "../../api/queries.ts";
 import type { Refusal } from "../../api/refusal.ts";
 
@@ -16,8 +17,6 @@ type Listed = Static<typeof JobList>;
 export const states = jobLifecycle.states;
 export const isFinal = (status: string) => jobLifecycle.isFinal(status as JobState);
 
-/** Small at first, to be there at once. */
-const FIRST_PAGE = 200;
 const LATER_PAGE = 1000;
 /** The list is read again when jobs change, as long as that costs the server little. */
 const LIVE_PAGES = 2;
@@ -48,7 +47,7 @@ export function useJobList(endpointId: string, filter: JobFilter, isWanted: bool
     queryKey: keyOf("listJobs", { ...ask, paged: true }),
     queryFn: ({ pageParam, signal }) =>
       call("listJobs", { ...ask, query: { ...query, ...pageParam } }, signal) as unknown as Promise<Listed>,
-    initialPageParam: { offset: 0, limit: FIRST_PAGE },
+    initialPageParam: { offset: 0, limit: FIRST_JOBS },
     getNextPageParam: ({ hasMore, offset, requests }) =>
       hasMore ? { offset: offset + requests.length, limit: LATER_PAGE } : undefined,
     // A read that is off is not read again by events.

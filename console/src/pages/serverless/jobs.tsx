@@ -3,6 +3,7 @@ import { jobLifecycle } from "@millrace/platform/ports/queue/job.ts";
 import type { Endpoint } from "@millrace/platform/resources/endpoints/model.ts";
 import { useParams } from "@tanstack/react-router";
 import { RotateCw, X } from "lucide-react";
+import { useCallback } from "react";
 import { curlOf } from "../../api/curl.ts";
 import { useMayNot } from "../../api/me.ts";
 import { Button, ButtonLink } from "../../design/button.tsx";
@@ -46,6 +47,9 @@ function Jobs({ endpoint }: { endpoint: Endpoint }) {
   const health = useHealth(id);
   const actions = useJobActions(id);
   const rows = rowsOf(list.rows, find, isWhole, found);
+  const mayNot = useMayNot("serverless:invoke");
+  const linkTo = useCallback(({ id: job }: ListedJob) => `/serverless/${id}/jobs/${job}`, [id]);
+  const rowActions = (job: ListedJob) => <RowActions job={job} actions={actions} mayNot={mayNot} />;
   const waits = health?.waitReason !== undefined && health.jobs.inQueue > 0;
   return (
     <>
@@ -59,15 +63,16 @@ function Jobs({ endpoint }: { endpoint: Endpoint }) {
       ) : (
         <DataTable
           name="jobs"
+          isLong
           rows={rows}
           columns={columns}
           idOf={({ id: job }) => job}
-          linkTo={({ id: job }) => `/serverless/${id}/jobs/${job}`}
+          linkTo={linkTo}
           tools={
             <Tools endpointId={id} total={list.total} onPurge={() => actions.ask("purge", [])} actions={actions} />
           }
           bulk={(ids, clear) => <Bulk rows={rows ?? []} ids={ids} clear={clear} actions={actions} />}
-          rowActions={(job) => <RowActions job={job} actions={actions} />}
+          rowActions={rowActions}
           more={find === "" ? list.more : { has: false, isLoading: false, load: () => undefined }}
           empty={
             <NoJobs endpoint={endpoint} isFiltered={statuses.length > 0 || worker !== "" || find !== ""} find={find} />
@@ -208,8 +213,13 @@ function Bulk({ rows, ids, clear, actions }: BulkProps) {
   );
 }
 
-function RowActions({ job, actions }: { job: ListedJob; actions: ReturnType<typeof useJobActions> }) {
-  const mayNot = useMayNot("serverless:invoke");
+interface RowActionsProps {
+  job: ListedJob;
+  actions: ReturnType<typeof useJobActions>;
+  mayNot: string | undefined;
+}
+
+function RowActions({ job, actions, mayNot }: RowActionsProps) {
   return (
     <Menu
       label={`Actions for ${job.id}`}

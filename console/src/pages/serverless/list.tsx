@@ -9,7 +9,8 @@ import { Choice } from "../../design/field.tsx";
 import { ResourceList, useList } from "../../parts/resource-list.tsx";
 import { SearchField } from "../../parts/search-field.tsx";
 import { useView } from "../../shell/view.ts";
-import { columns, knownState, TYPE_WORDS, WithState } from "./columns.tsx";
+import { columns, knownState, Prices, TYPE_WORDS, WithState } from "./columns.tsx";
+import { usePrices } from "./reads.ts";
 import css from "./serverless.module.css";
 import { MEANING_OF } from "./state.ts";
 
@@ -44,23 +45,25 @@ export function EndpointList() {
     (compute === ANY || (compute === "gpu") === (endpoint.gpu !== undefined)) &&
     (status === ANY || knownState(endpoint)?.status === status);
   return (
-    <ResourceList<Endpoint>
-      resource={resources.endpoints}
-      title="Serverless"
-      about="Programs that start when work comes, take jobs or requests, and cost nothing while they sleep."
-      columns={columns}
-      around={WithState}
-      command={COMMAND}
-      filter={fits}
-      tools={
-        <div className={css.filters}>
-          <SearchField label="Name, id or image" value={text} onChange={setText} />
-          <Choice label="Status" value={status} onChange={setStatus} options={STATUSES} />
-          <Choice label="Type" value={type} onChange={setType} options={TYPES} />
-          <Choice label="Compute" value={compute} onChange={setCompute} options={COMPUTE} />
-        </div>
-      }
-    />
+    <Prices value={usePrices()}>
+      <ResourceList<Endpoint>
+        resource={resources.endpoints}
+        title="Serverless"
+        about="Programs that start when work comes, take jobs or requests, and cost nothing while they sleep."
+        columns={columns}
+        around={WithState}
+        command={COMMAND}
+        filter={fits}
+        tools={
+          <div className={css.filters}>
+            <SearchField label="Name, id or image" value={text} onChange={setText} />
+            <Choice label="Status" value={status} onChange={setStatus} options={STATUSES} />
+            <Choice label="Type" value={type} onChange={setType} options={TYPES} />
+            <Choice label="Compute" value={compute} onChange={setCompute} options={COMPUTE} />
+          </div>
+        }
+      />
+    </Prices>
   );
 }
 

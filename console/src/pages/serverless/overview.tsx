@@ -1,6 +1,6 @@
 /** Is the endpoint healthy, and if not, why: its numbers, the reason of what waits or fails, charts, and how to call it. */
 import type { Endpoint } from "@millrace/platform/resources/endpoints/model.ts";
-import type { ReactNode } from "react";
+import { lazy, type ReactNode, Suspense } from "react";
 import { resources } from "../../api/resources.ts";
 import { ButtonLink } from "../../design/button.tsx";
 import { CodeTabs } from "../../design/code.tsx";
@@ -10,15 +10,25 @@ import { Reason } from "../../design/reason.tsx";
 import { AllFields } from "../../parts/all-fields.tsx";
 import { AuditLink } from "../../parts/audit-link.tsx";
 import { Charts } from "./charts.tsx";
-import { CrashPanel } from "./crash.tsx";
 import { EndpointFrame } from "./frame.tsx";
 import { useEndpointState } from "./reads.ts";
 import { type Call, samplesOf } from "./samples.ts";
 import css from "./serverless.module.css";
 import { MEANING_OF } from "./state.ts";
 
+/** Brings forms and logs along, which an endpoint that works does not show. */
+const CrashPanel = lazy(() => import("./crash.tsx"));
+
 export function EndpointOverview() {
-  return <EndpointFrame>{(endpoint) => <Overview endpoint={endpoint} />}</EndpointFrame>;
+  return (
+    <EndpointFrame>
+      {(endpoint) => (
+        <Suspense fallback={<Skeleton lines={8} />}>
+          <Overview endpoint={endpoint} />
+        </Suspense>
+      )}
+    </EndpointFrame>
+  );
 }
 
 function Overview({ endpoint }: { endpoint: Endpoint }) {

@@ -17,6 +17,7 @@ function useHealth({ id, type }: Pick<Endpoint, "id" | "type">) {
     { params: { endpoint_id: id } },
     {
       enabled: type === "QUEUE",
+      inTurn: true,
       refetchInterval: ({ state }) => {
         const health = state.data as EndpointHealth | undefined;
         return health?.waitReason ? WAITING_MS : false;
@@ -46,12 +47,16 @@ export function usePrices() {
 
 /** Everything about one endpoint in a line. A sleeping queue costs one read; workers are read only where there are some. */
 export function useEndpointState(endpoint: Endpoint) {
+  return useStateWith(endpoint, usePrices());
+}
+
+/** For rows of a list, which has read the prices once for all of them. */
+export function useStateWith(endpoint: Endpoint, prices: ReturnType<typeof usePrices>) {
   const { health, isLoading } = useHealth(endpoint);
   const hasWorkers = health === undefined || Object.values(health.workers).some((count) => count > 0);
   const isWanted = endpoint.type !== "QUEUE" || (health !== undefined && hasWorkers);
   const read = useWorkers(endpoint.id, { isWanted });
   const workers: readonly Worker[] | undefined = read.data?.workers;
-  const prices = usePrices();
   const known = isWanted ? workers : undefined;
   return {
     health,

@@ -1,10 +1,10 @@
 /** The settings of an endpoint. It says what a change does to the workers before it is saved. */
 
 import type { Endpoint } from "@millrace/platform/resources/endpoints/model.ts";
-import { endpointBoots } from "@millrace/platform/resources/endpoints/model.ts";
 import { useState } from "react";
 import { useMayNot } from "../../api/me.ts";
 import { resources } from "../../api/resources.ts";
+import { endpointBoots } from "../../api/shapes.data.ts";
 import { Button } from "../../design/button.tsx";
 import { Facts, Panel } from "../../design/layout.tsx";
 import { labelOf } from "../../forms/schema.ts";
@@ -13,7 +13,8 @@ import { DeleteDialog } from "../../parts/delete-dialog.tsx";
 import { EditForm } from "../../parts/resource-form.tsx";
 import { computeField } from "./compute-field.tsx";
 import { SPECIALS } from "./create.tsx";
-import { EndpointFrame, LostWithEndpoint } from "./frame.tsx";
+import { EndpointFrame } from "./frame.tsx";
+import { LostWithEndpoint } from "./lost.tsx";
 import css from "./serverless.module.css";
 
 export function EndpointSettings() {
@@ -58,7 +59,7 @@ function Settings({ endpoint }: { endpoint: Endpoint }) {
 
 /** Which of the changed fields reach a program only when it is started again. */
 export function ReleaseWarning({ changed }: { changed: Values }) {
-  const boots = endpointBoots as Record<string, boolean>;
+  const boots = endpointBoots;
   const names = Object.keys(changed);
   const anew = names.filter((name) => boots[name]);
   if (anew.length === 0) return <p className={css.note}>These changes apply at once. Workers go on as they are.</p>;

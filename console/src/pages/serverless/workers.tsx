@@ -1,10 +1,11 @@
 /** The workers of an endpoint: what each does, why it does not, where it runs and for how long. */
 import type { Endpoint } from "@millrace/platform/resources/endpoints/model.ts";
-import { Worker } from "@millrace/platform/resources/workers/model.ts";
+import type { Worker } from "@millrace/platform/resources/workers/model.ts";
 import { Link } from "@tanstack/react-router";
 import { ScrollText, SquareTerminal } from "lucide-react";
 import { curlOf } from "../../api/curl.ts";
 import { useMayNot } from "../../api/me.ts";
+import { records } from "../../api/models.data.ts";
 import { ButtonLink } from "../../design/button.tsx";
 import type { Column } from "../../design/column.ts";
 import { Duration, Id, Status } from "../../design/facts.tsx";
@@ -84,7 +85,7 @@ function useColumns(endpoint: Endpoint): Column<Worker>[] {
     gpuTypeId
       ? `${gpuCount > 1 ? `${gpuCount}x ` : ""}${gpus.find(({ id }) => id === gpuTypeId)?.name ?? gpuTypeId}`
       : "CPU";
-  return columnsFrom<Worker>(Worker, [
+  return columnsFrom<Worker>(records.workers, [
     { id: "id", title: "Worker", value: ({ id }) => id, cell: ({ id }) => <Id value={id} /> },
     {
       id: "status",

@@ -1,0 +1,62 @@
+/** What the first view of a page reads. `start.js` asks for it before the console is loaded, and the view is drawn with it at once. */
+import type { invokeOperations, operations } from "@millrace/platform/contract.ts";
+
+/** As in `client.ts`, which the build, that reads this table too, cannot load. */
+type OperationName = keyof (typeof operations & typeof invokeOperations);
+
+export interface FirstRead {
+  name: OperationName;
+  /** `$id` stands for the id in the address of the page. */
+  params?: Record<string, string>;
+  query?: Record<string, unknown>;
+  /** Where the list is read page by page: what asks for the first one. */
+  firstPage?: "" | { offset: number; limit: number };
+  /** Asked when the endpoint is known to have a queue. On a load balancing endpoint the address is the worker's, and a question wakes one. */
+  isOfQueue?: true;
+}
+
+/** Jobs of the first page of their list: few, to be there at once. */
+export const FIRST_JOBS = 200;
+
+const endpoint: FirstRead = { name: "getEndpoint", params: { id: "$id" } };
+const health: FirstRead = { name: "getEndpointHealth", params: { endpoint_id: "$id" }, isOfQueue: true };
+const prices: FirstRead[] = [{ name: "listGpuTypes" }, { name: "listCpuTypes" }];
+const list = (name: OperationName): FirstRead[] => [{ name, firstPage: "" }];
+
+/** By the address of the page, for views without anything else in their address. */
+export const FIRST_READS: Record<string, readonly FirstRead[]> = {
+  "/": [
+    { name: "getAccount" },
+    { name: "listPods" },
+    { name: "listEndpoints" },
+    { name: "getAccountMetricsHistory", query: { range: "1h" } },
+    { name: "listBilling", query: { bucketSize: "day", lastN: 1 } },
+  ],
+  "/serverless": [...list("listEndpoints"), ...prices],
+  "/serverless/$id": [
+    endpoint,
+    health,
+    ...prices,
+    { name: "getEndpointMetricsHistory", params: { id: "$id" }, query: { range: "1h" } },
+  ],
+  "/serverless/$id/jobs": [
+    endpoint,
+    health,
+    ...prices,
+    {
+      ...{ name: "listJobs", params: { endpoint_id: "$id" }, isOfQueue: true },
+      firstPage: { offset: 0, limit: FIRST_JOBS },
+    },
+  ],
+  "/public-endpoints": list("listPublicEndpoints"),
+  "/public-endpoints/$id": [{ name: "getPublicEndpoint", params: { id: "$id" } }],
+  "/pods": list("listPods"),
+  "/pods/$id": [{ name: "getPod", params: { id: "$id" } }],
+  "/clusters": list("listClusters"),
+  "/templates": list("listTemplates"),
+  "/volumes": list("listNetworkVolumes"),
+  "/volumes/$id": [{ name: "getNetworkVolume", params: { id: "$id" } }],
+  "/registries": list("listRegistries"),
+  "/secrets": list("listSecrets"),
+  "/billing": [{ name: "getAccount" }, { name: "listBilling", query: { bucketSize: "day", lastN: 30 } }],
+};
