@@ -26,8 +26,9 @@ type WithQuery<O> = O extends { query: infer Q extends TObject }
   : { query?: undefined };
 type WithBody<O> = O extends { in: infer B extends TSchema } ? { body: Static<B> } : { body?: unknown };
 
-/** One type for each operation. An intersection over all names at once would be every combination of their parts, too many to compile. */
-type Asks = { [Name in OperationName]: WithParams<All[Name]> & WithQuery<All[Name]> & WithBody<All[Name]> };
+type AskOf<O> = WithParams<O> & WithQuery<O> & WithBody<O>;
+/** An interface, so that the compiler looks up one operation. Otherwise it combines the parts of all of them, which are too many. */
+interface Asks extends Readonly<{ [Name in OperationName]: AskOf<All[Name]> }> {}
 export type Ask<Name extends OperationName> = Asks[Name];
 export type Answer<Name extends OperationName> = All[Name] extends { out: infer Out extends TSchema }
   ? Static<Out>

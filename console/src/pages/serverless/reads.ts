@@ -11,8 +11,7 @@ const PRICES_MS = 300_000;
 
 /** Counts of jobs and why they wait. Only a queue has them: on a load balancing endpoint the same address is the worker's. */
 function useHealth({ id, type }: Pick<Endpoint, "id" | "type">) {
-  // Named, because the compiler would otherwise look at the answers of all operations.
-  const read = useRead<"getEndpointHealth">(
+  const read = useRead(
     "getEndpointHealth",
     { params: { endpoint_id: id } },
     {
@@ -28,7 +27,7 @@ function useHealth({ id, type }: Pick<Endpoint, "id" | "type">) {
 }
 
 export function useWorkers(id: string, { isWanted = true } = {}) {
-  return useRead<"listEndpointWorkers">(
+  return useRead(
     "listEndpointWorkers",
     { params: { id } },
     {
