@@ -21,6 +21,7 @@ const AS_THEY_ARE = [
   "worker/{package.json,src/!(*.test).ts}",
   "scripts/sandbox.sh",
   "examples/*/package.json",
+  "examples/hub/*/{package.json,tests.json,README.md}",
   "LICENSE",
   "README.md",
   "CHANGELOG.md",
@@ -52,9 +53,14 @@ async function copyFiles(stage: string): Promise<void> {
   for await (const path of glob(AS_THEY_ARE, { cwd: root })) await cp(join(root, path), join(stage, path));
 }
 
-/** Examples become plain JavaScript under the same names with `.js`. */
+/** Examples become plain JavaScript under the same names with `.js`, and the listings of the hub start those. */
 async function copyExamples(stage: string): Promise<void> {
-  for await (const path of glob("examples/*/!(*.test).ts", { cwd: root })) {
+  for await (const path of glob("examples/hub/*/hub.json", { cwd: root })) {
+    const text = await readFile(join(root, path), "utf8");
+    await mkdir(dirname(join(stage, path)), { recursive: true });
+    await writeFile(join(stage, path), text.replace(/("args": "node \w+)\.ts"/, '$1.js"'));
+  }
+  for await (const path of glob("examples/{*,hub/*}/!(*.test).ts", { cwd: root })) {
     const target = join(stage, path.replace(/\.ts$/, ".js"));
     const source = stripTypeScriptTypes(await readFile(join(root, path), "utf8"));
     await mkdir(dirname(target), { recursive: true });

@@ -305,6 +305,27 @@ export const groups: readonly Group[] = [
     ],
   },
   {
+    name: "hub",
+    about: "listings of endpoints and Pods that are deployed with a few values",
+    one: "listing",
+    operations: async () => (await import("@millrace/platform/resources/hub/operations.ts")).hubOperations,
+    verbs: [
+      verb("list", "listHubListings", "--search echo", {
+        columns: ["id", "title", "type", "category", "runsOn", "version", "tests", "deploys"],
+      }),
+      verb("show", "getHubListing", "millrace.echo"),
+      verb("deploy", "deployHubListing", "millrace.echo --name mine --workers-max 1"),
+      verb("deployments", "listHubDeployments", "", {
+        columns: ["id", "title", "type", "test", "testReason", "updateTo", "createdAt"],
+      }),
+      verb("deployment", "getHubDeployment", "$(millrace hub deployments -q --limit 1)"),
+      verb("test", "testHubDeployment", "--help"),
+      verb("update", "updateHubDeployment", "--help"),
+      verb("sources", "listHubSources", "", { columns: ["kind", "place", "listings", "readAt", "trouble"] }),
+    ],
+    standard: "list",
+  },
+  {
     name: "installation",
     about: "nodes, machines, accounts and prices; for the owner of the installation",
     one: "id",

@@ -19,7 +19,7 @@ const PAGES = [
   ...["/catalog", "/catalog?show=cpus", "/catalog?show=data-centers", "/billing", "/audit"],
   ...["/account", "/account/people", "/account/keys", "/account/keys?do=create", "/account/ssh-keys"],
   ...["/account/s3-keys", "/account/limits", "/machines", "/installation", "/installation/accounts"],
-  ...["/installation/prices", "/installation/duties"],
+  ...["/installation/prices", "/installation/duties", "/hub", "/hub?show=deployed", "/hub?show=sources"],
 ];
 
 const OF_ENDPOINT = ["", "/jobs", "/workers", "/logs", "/releases", "/batches", "/settings", "/try"];
@@ -45,6 +45,7 @@ async function ownPages({ at, folder }: ConsolePlace): Promise<string[]> {
   const template = await make("/v2/templates", { name: "template", ...program });
   const [machine] = (await at.call("GET", "/v2/installation/machines")).json.machines;
   const volume = await make("/v2/network-volumes", { name: "data", size: 10, dataCenter: machine.dataCenterId });
+  const deployed = await make("/v2/hub/listings/millrace.echo/deploy", { test: false });
   const secret = await make("/v2/account/secrets", { name: "TOKEN", value: "a" });
   const registry = await make("/v2/registries", { name: "registry", username: "u", password: "p" });
   return [
@@ -54,7 +55,7 @@ async function ownPages({ at, folder }: ConsolePlace): Promise<string[]> {
     ...OF_POD.map((tab) => `/pods/${pod}${tab}`),
     ...OF_VOLUME.map((tab) => `/volumes/${volume}${tab}`),
     ...[`/clusters/${cluster}`, `/templates/${template}`, `/secrets/${secret}`, `/registries/${registry}`],
-    `/machines/${machine.id}`,
+    ...[`/machines/${machine.id}`, "/hub/millrace.embeddings", `/hub/deployments/${deployed}`],
   ];
 }
 

@@ -11,6 +11,7 @@ import {
   rotateSecret,
   runJob,
 } from "./walk-compute.ts";
+import { deployListing, readProof } from "./walk-hub.ts";
 import { priceAndRestore, renameBatch } from "./walk-operator.ts";
 import { firstLink, inviteViewer, makeKey, setPassword, signOutAndIn } from "./walk-people.ts";
 import { createPod, deletePodAndVolume, fillVolume, followLog, readBill, stopPod, useTerminal } from "./walk-pods.ts";
@@ -32,6 +33,8 @@ test("from the first link to an empty account", async ({ onTestFailed }) => {
   await step("an endpoint is created by hand", () => createEndpoint(walk));
   await step("a job runs, with the rotated secret", () => runJob(walk));
   await step("a crash loop explains itself and is repaired", () => repairCrashLoop(walk));
+  await step("a listing of the hub is deployed, and its test passes", () => deployListing(walk));
+  await step("the job of the test is there", () => readProof(walk));
   await step("a batch gets another name", () => renameBatch(walk));
   await step("an endpoint is shared, and another account calls it", () => shareAndCall(walk, troubles));
   await step("a price is set, and the catalog's restored", () => priceAndRestore(walk));

@@ -85,6 +85,7 @@ const askedBy: Record<string, { scope?: string }> = {
   ...{ "jobs cancel": endpointCalls.cancelJob, "jobs retry": endpointCalls.retryJob },
   ...{ "batches finalize": endpointCalls.finalizeBatch, "batches cancel": endpointCalls.cancelBatch },
   "clusters delete": operations.deleteCluster,
+  "hubTests run": operations.testHubDeployment,
 };
 
 test("a move that a caller may ask for needs the scope of the operation that asks for it", () => {

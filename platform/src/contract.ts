@@ -28,6 +28,8 @@ import { endpointOperations } from "./resources/endpoints/operations.ts";
 import { AccountEvent } from "./resources/events/model.ts";
 import { eventOperations } from "./resources/events/operations.ts";
 import { historyOperations } from "./resources/history/operations.ts";
+import { HubDeployment, HubListing, HubSource, hubTestLifecycle } from "./resources/hub/model.ts";
+import { hubOperations } from "./resources/hub/operations.ts";
 import { installationOperations } from "./resources/installation/operations.ts";
 import { Invitation, Me, Person, Session } from "./resources/people/model.ts";
 import { ownOperations, peopleOperations, signInOperations } from "./resources/people/operations.ts";
@@ -68,6 +70,7 @@ export const operations = {
   ...clusterOperations,
   ...endpointOperations,
   ...publicEndpointOperations,
+  ...hubOperations,
   ...workerOperations,
   ...terminalOperations,
   ...releaseOperations,
@@ -122,6 +125,9 @@ export const records = {
   gpuTypes: GpuType,
   cpuTypes: CpuType,
   dataCenters: DataCenter,
+  hubListings: HubListing,
+  hubDeployments: HubDeployment,
+  hubSources: HubSource,
 };
 
 /** The lifecycles of records: states with their meanings, moves, who may ask for them, and what each state allows. */
@@ -132,6 +138,7 @@ export const lifecycles = {
   pods: podLifecycle,
   podInstances: podInstanceLifecycle,
   clusters: clusterLifecycle,
+  hubTests: hubTestLifecycle,
 };
 
 /** What each reason code means, and what its reader can do about it. */

@@ -12,6 +12,7 @@ import { Certificates, certificateFiles } from "./composition/certificates.ts";
 import { consoleFolder } from "./composition/console-folder.ts";
 import { connectionsWithin, descriptorLimit } from "./composition/descriptor-limit.ts";
 import type { Emulation } from "./composition/emulator.ts";
+import { openHubSources } from "./composition/hub-sources.ts";
 import {
   ensureOwnerKey,
   type Installation,
@@ -179,6 +180,7 @@ export async function serve(
     ...(emulation && { resources: emulation.resources, ahead: emulation.ahead }),
     node,
     consoleFolder: consoleFolder(),
+    listingSources: openHubSources(settings, parts.clock),
     certificate: certificates?.current,
   };
   const connections = settings.connections ?? connectionsWithin(descriptorLimit());

@@ -2,6 +2,7 @@
 
 import { type WorkerState, workerLog } from "../src/resources/workers/model.ts";
 import { CLUSTER, goodClusterCalls, makeCluster, memberOf } from "./cluster-doc.ts";
+import { goodHubCalls, ownHubRefusals } from "./hub-calls.ts";
 import { idle } from "./idle.ts";
 import { fittingInstallationBodies, goodInstallationCalls, ownInstallationRefusals } from "./installation-calls.ts";
 import { fittingPeopleBodies, goodPeopleCalls, ownPeopleRefusals } from "./people-calls.ts";
@@ -91,6 +92,7 @@ export const good: Record<
   updatePublicEndpoint: async (world) => ({ id: await makePublicEndpoint(world), body: { everyone: true } }),
   deletePublicEndpoint: async (world) => ({ id: await makePublicEndpoint(world) }),
   getPublicEndpointUse: async (world) => ({ id: await makePublicEndpoint(world) }),
+  ...goodHubCalls,
   listS3Keys: async (world) => ({ id: await makeS3Key(world) }),
   createS3Key: async () => ({ body: { name: "laptop" } }),
   deleteS3Key: async (world) => ({ id: await makeS3Key(world) }),
@@ -275,6 +277,7 @@ export const ownRefusals: Record<string, readonly (readonly [status: number, cal
     [422, { id: makePublicEndpoint, query: "?lastN=0" }],
     [400, { id: makePublicEndpoint, query: "?lastN=10001" }],
   ],
+  ...ownHubRefusals,
   listAuditEntries: [[422, { query: "?from=yesterday" }]],
   listPods: [[422, { query: "?limit=0" }]],
   listInstallationNodes: [[422, { query: "?limit=0" }]],
@@ -370,6 +373,7 @@ export const fitting: Record<string, unknown> = {
   updateSecret: { value: "w" },
   updateEndpoint: { name: "n" },
   updatePublicEndpoint: { everyone: true },
+  deployHubListing: {},
   updateNetworkVolume: { name: "n" },
   updatePod: { name: "n" },
   updateCluster: { name: "n" },

@@ -56,6 +56,7 @@ const CHOOSING = [
     "traces",
     "audit-lines",
     "sign-on",
+    "hub-sources",
   ].map((name) => `composition/${name}`),
   ...["backup", "restore", "check", "reading"].map((name) => `composition/backup/${name}`),
 ].map((name) => `${PLATFORM}${name}.ts`);

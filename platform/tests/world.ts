@@ -19,6 +19,8 @@ import type { Grant } from "../src/kernel/scope.ts";
 import type { Tracing } from "../src/kernel/tracing.ts";
 import type { Compute } from "../src/ports/compute/compute.ts";
 import { MemoryLimits } from "../src/ports/limits/memory-limits.ts";
+import type { ListingSource } from "../src/ports/listings/listings.ts";
+import { MemoryListings } from "../src/ports/listings/memory-listings.ts";
 import type { Logs } from "../src/ports/logs/logs.ts";
 import { MemoryLogs } from "../src/ports/logs/memory-logs.ts";
 import { FakePasswords } from "../src/ports/passwords/fake-passwords.ts";
@@ -32,6 +34,7 @@ import type { Quotas } from "../src/resources/account/quotas.ts";
 import type { RefusesImage } from "../src/resources/endpoints/images.ts";
 import type { SignOn } from "../src/resources/people/provider-sign-in.ts";
 import type { BucketFinder } from "../src/surfaces/s3/buckets.ts";
+import { LISTINGS } from "./hub-listing.ts";
 import { counted, noteCalls } from "./idle.ts";
 import { WatchedClock } from "./watched-clock.ts";
 
@@ -136,6 +139,8 @@ export interface WorldOptions {
   consoleFolder?: string;
   /** Decides which images are refused. */
   refusesImage?: RefusesImage;
+  /** Where the listings of the hub come from. By default there are `millrace.echo` and `millrace.box`. */
+  listingSources?: readonly ListingSource[];
   /** Invented resources of REST v2. */
   resources?: (parts: { store: Store; clock: Clock; random: SeededRandom }) => Answered[];
 }
@@ -179,6 +184,7 @@ export async function setup({
   refusesImage,
   signOn,
   passwordSignIn,
+  listingSources = [new MemoryListings(LISTINGS)],
 }: WorldOptions = {}): Promise<World> {
   const clock = found?.clock ?? new WatchedClock(startsAt);
   const random = found?.random ?? new SeededRandom(1);
@@ -217,6 +223,7 @@ export async function setup({
     buckets,
     consoleFolder,
     signOn,
+    listingSources,
     ...(refusesImage && { refusesImage }),
     resources: resources?.({ store, clock, random }),
     node: { id: nodeName ?? id, version: "0.0.0-test", url: () => url, workerUrl: () => url },

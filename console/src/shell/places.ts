@@ -12,6 +12,7 @@ import {
   Library,
   Server,
   Share2,
+  Store,
   UserRound,
   Warehouse,
   Zap,
@@ -32,6 +33,7 @@ export const places: { title: string | undefined; places: Place[] }[] = [
   {
     title: "Compute",
     places: [
+      { title: "Hub", path: "/hub", icon: Store, letter: "h" },
       { title: "Serverless", path: "/serverless", icon: Zap, letter: "e" },
       { title: "Public endpoints", path: "/public-endpoints", icon: Share2, letter: "x" },
       { title: "Pods", path: "/pods", icon: Container, letter: "p" },

@@ -63,10 +63,11 @@ export function openAccess(
     figuresOf: (instance) => figures.of(instance),
   });
   const isPublic = settings.podPorts === "public";
+  const podPorts = new PodPorts({ ...services, clock, own, elsewhere: otherInstances });
   const podProxy = new PodProxy({
     ...{ pipeline, clock, domain, used },
     access: new PodAccess({ ...services, authenticator, isPublic, isTls: () => podAddresses.isTls }),
-    ports: new PodPorts({ ...services, clock, own, elsewhere: otherInstances }),
+    ports: podPorts,
   });
   const storage = storageOf(ground, roll);
   const fileLinks = new FileLinks({
@@ -87,6 +88,7 @@ export function openAccess(
     }),
     ssh,
     podViews,
+    podPorts,
     podProxy,
     portLinks: new PortLinks({ ...services, podAddresses }),
     logReaders,

@@ -11,6 +11,7 @@ import type { NodeIdentity } from "../machines/machines.ts";
 import type { OwnMachine } from "../machines/own-machine.ts";
 import type { DiskRoom } from "../ports/disk.ts";
 import type { Limits } from "../ports/limits/limits.ts";
+import type { ListingSource } from "../ports/listings/listings.ts";
 import type { Logs } from "../ports/logs/logs.ts";
 import type { Passwords } from "../ports/passwords/passwords.ts";
 import type { Queue } from "../ports/queue/queue.ts";
@@ -64,6 +65,8 @@ export interface AppParts extends Surroundings {
   resources?: readonly Answered[];
   /** Looks at requests before everything else, such as the emulator's faults. */
   ahead?: Ahead | undefined;
+  /** Where the listings of the hub come from. Without any, the hub is empty. */
+  listingSources?: readonly ListingSource[];
   /** Where the files of the built console are, if they are; without it people get a page with links. */
   consoleFolder?: string | undefined;
   /** With it, a second listener speaks TLS. */

@@ -12,6 +12,7 @@ import type { LinkListener } from "../surfaces/worker-link/link-listener.ts";
 import { openAccess } from "./access.ts";
 import type { AppParts, AppSettings } from "./app-parts.ts";
 import { openHistory } from "./history.ts";
+import { openHub } from "./hub.ts";
 import { openInside } from "./inside.ts";
 import { untilNoticed } from "./leaving.ts";
 import { openMetrics } from "./metrics.ts";
@@ -48,8 +49,9 @@ export async function createApp(parts: AppParts, books: Books, settings: AppSett
   const { ground, roll, services, front, jobs, keeping, volumeCare, volumeCounts, upkeep } = inside;
   const access = openAccess(ground, services, roll, jobs, keeping, front);
   const { recorder, history } = openHistory(ground, services, jobs, keeping, access, roll);
+  const hub = openHub(ground, services, jobs, keeping, access);
   const metrics = openMetrics(ground, services, roll, jobs, keeping, access, front);
-  const surfaces = openSurfaces({ ground, services, roll, jobs, keeping, access, front, history, metrics });
+  const surfaces = openSurfaces({ ground, services, roll, jobs, keeping, access, front, history, hub, metrics });
   return {
     http: surfaces.http,
     https: surfaces.https,
@@ -85,7 +87,17 @@ export async function createApp(parts: AppParts, books: Books, settings: AppSett
       await front.doorkeeper[Symbol.asyncDispose]();
       roll.balancer[Symbol.dispose]();
       const { webhooks, progress, sweeper } = jobs;
-      for (const duty of [recorder, volumeCounts, volumeCare, ...upkeep, webhooks, progress, sweeper])
+      for (const duty of [
+        hub.proofs,
+        hub.shelf,
+        recorder,
+        volumeCounts,
+        volumeCare,
+        ...upkeep,
+        webhooks,
+        progress,
+        sweeper,
+      ])
         await duty[Symbol.asyncDispose]();
       await ground.leases.giveAway().catch(named(ground.failed, "give duties away"));
       metrics[Symbol.dispose]();

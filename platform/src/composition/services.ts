@@ -25,6 +25,7 @@ import type { RefusesImage } from "../resources/endpoints/images.ts";
 import { EndpointService } from "../resources/endpoints/service.ts";
 import { WorkerKeys } from "../resources/endpoints/worker-keys.ts";
 import { SeriesRecords } from "../resources/history/records.ts";
+import { HubRecords } from "../resources/hub/records.ts";
 import { PodEndings } from "../resources/pods/endings.ts";
 import type { PodInstance } from "../resources/pods/instance.ts";
 import { PodKeys } from "../resources/pods/keys.ts";
@@ -97,6 +98,7 @@ export interface Books extends AccountServices {
   billingExport: BillingExport;
   charges: ChargeBook;
   publicEndpointRecords: PublicEndpointRecords;
+  hubRecords: HubRecords;
 }
 
 /** What a server adds to its services. Commands add nothing. */
@@ -191,6 +193,7 @@ export async function openBooks(
     billing: new BillingService({ ...parts, charges }),
     billingExport: new BillingExport({ ...parts, ...ofAccounts, charges }),
     publicEndpointRecords: new PublicEndpointRecords(parts),
+    hubRecords: new HubRecords(parts),
   };
   await prepareAll(books);
   return { ...books, parts, uses, watched };

@@ -39,6 +39,7 @@ import { mountWorkerLink } from "../surfaces/worker-link/routes.ts";
 import type { Access } from "./access.ts";
 import type { Front } from "./front.ts";
 import type { Ground } from "./ground.ts";
+import type { Hub } from "./hub.ts";
 import type { Jobs } from "./jobs.ts";
 import type { Keeping } from "./keeping.ts";
 import type { Roll } from "./roll.ts";
@@ -53,6 +54,7 @@ interface Behind {
   access: Access;
   front: Front;
   history: HistoryService;
+  hub: Hub;
   metrics: Metrics;
 }
 
@@ -133,6 +135,7 @@ function restOf({
   access,
   front,
   history,
+  hub,
   metrics,
 }: Behind): (first: (router: Router) => void) => Router {
   const { clock, settings } = ground;
@@ -152,6 +155,7 @@ function restOf({
     ...openSignIn(ground, services),
     authenticator,
     history,
+    hub: hub.service,
     requestWindows: (caller: Caller) => front.limiter.windowsOf(caller),
     administration: new AdministrationService({
       ...{ ...ground, ...services, nodeId: ground.node.id, memory: front.memory, accountUsage },

@@ -100,10 +100,10 @@ test("a scope to write includes reading the same resource, and nothing else", as
 });
 
 describe("tenancy", () => {
-  // The catalog belongs to nobody, and machines belong to no account.
+  // The catalog and the listings of the hub belong to nobody, and machines belong to no account.
   const byId = all
     .filter(([, { path, who }]) => pathParameters(path).includes("id") && who === undefined)
-    .filter(([, { path }]) => !path.startsWith("/v2/catalog/"));
+    .filter(([, { path }]) => !/^\/v2\/(catalog|hub\/listings)\//.test(path));
 
   /** What the first account owns, and how another account would try to change it. */
   const things: Record<string, { make: object | ((world: World) => Promise<string>); change?: object }> = {
@@ -117,6 +117,10 @@ describe("tenancy", () => {
         return (await world.call("POST", "/v2/public-endpoints", { body: { name: "a-model", endpointId } })).json.id;
       },
       change: { everyone: true },
+    },
+    "/v2/hub/deployments": {
+      make: async (world: World) =>
+        (await world.call("POST", "/v2/hub/listings/millrace.echo/deploy", { body: { test: false } })).json.id,
     },
     [API_KEYS]: { make: { scopes: ["all"] } },
     "/v2/account/people": { make: async ({ owner }: World) => owner.user, change: { name: "stolen" } },
@@ -172,6 +176,7 @@ describe("tenancy", () => {
       "api-key",
       "s3-key",
       "public-endpoint",
+      "hub-deployment",
       "ssh-keys",
       "endpoint",
       "removed-endpoint",

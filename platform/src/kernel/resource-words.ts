@@ -4,6 +4,7 @@ export const resourceWords = [
   "billing",
   "catalog",
   "clusters",
+  "hub",
   "installation",
   "network-volumes",
   "openapi-invoke.json",

@@ -5,6 +5,7 @@ import type { EndpointService } from "./endpoints/service.ts";
 import type { WorkerKeys } from "./endpoints/worker-keys.ts";
 import { keyOf } from "./history/model.ts";
 import type { SeriesRecords } from "./history/records.ts";
+import type { HubRecords } from "./hub/records.ts";
 import type { PodService } from "./pods/service.ts";
 import type { PublicEndpointRecords } from "./public-endpoints/records.ts";
 import type { ReleaseRecords } from "./releases/records.ts";
@@ -29,14 +30,17 @@ export interface EndpointRemains {
   releaseRecords: ReleaseRecords;
   seriesRecords: SeriesRecords;
   publicEndpointRecords: PublicEndpointRecords;
+  hubRecords: HubRecords;
 }
 
 export function endpointRemovers(parts: EndpointRemains): Remover[] {
   const { workers, jobs, logs, batchRecords, workerKeys, terminalTickets, releaseRecords, seriesRecords } = parts;
-  const { publicEndpointRecords } = parts;
+  const { publicEndpointRecords, hubRecords } = parts;
   return [
     // The name goes first, so that nobody calls it any more.
     { what: "public endpoint", kinds: ["public-endpoint"], remove: (id) => publicEndpointRecords.removeEndpoint(id) },
+    // Tests go before jobs, so that none begins another one.
+    { what: "deployment", kinds: ["hub-deployment"], remove: (id) => hubRecords.removeEndpoint(id) },
     { what: "workers", kinds: ["instance"], remove: async (id) => workers?.removeEndpoint(id) },
     // Batches go before jobs, so that none of their requests can become a job afterwards.
     {

@@ -3,6 +3,7 @@ import { parseRanges } from "../kernel/addresses.ts";
 import { parseOrigins } from "../kernel/origins.ts";
 import { DEFAULT_DATA_FOLDER } from "./data-folder.ts";
 import { groupSettings } from "./group-settings.ts";
+import { hubSettings } from "./hub-settings.ts";
 import { kubernetesSettings } from "./kubernetes-settings.ts";
 import { limitSettings } from "./limit-settings.ts";
 import { listenerSettings } from "./listener-settings.ts";
@@ -378,6 +379,7 @@ export const settingTable = {
     about: "secret that signs webhooks; default: they are not signed",
     read: text,
   },
+  ...hubSettings,
   ...groupSettings,
   ...kubernetesSettings,
   ...logSettings,

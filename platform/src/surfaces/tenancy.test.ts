@@ -27,6 +27,7 @@ const WRONG_WORKER_KEY_HOLD_MS = 5000;
 type Ids = Record<
   | "s3Key"
   | "publicEndpoint"
+  | "deployment"
   | "secret"
   | "apiKey"
   | "endpoint"
@@ -49,6 +50,7 @@ type Ids = Record<
 const UNKNOWN: Ids = {
   s3Key: "zzzzzzzzzzzzzz",
   publicEndpoint: "no-such-model",
+  deployment: "zzzzzzzzzzzzzz",
   secret: "zzzzzzzzzzzzzz",
   apiKey: "zzzzzzzzzzzzzz",
   endpoint: "zzzzzzzzzzzzzz",
@@ -77,6 +79,9 @@ const ID_OF: Record<string, keyof Ids> = {
   "/v2/network-volumes/{id}": "volume",
   "/v2/account/s3-keys/{id}": "s3Key",
   "/v2/public-endpoints/{id}": "publicEndpoint",
+  "/v2/hub/deployments/{id}": "deployment",
+  // Listings are for every account.
+  "/v2/hub/listings/{id}": "endpoint",
   "/v2/pods/{id}": "pod",
   "/v2/clusters/{id}": "cluster",
   "/v2/templates/{id}": "template",
@@ -111,6 +116,7 @@ const BODIES: Record<string, unknown> = {
   "POST /v2/network-volumes/{id}/files/move": { from: "models", to: "taken/over" },
   "PATCH /v2/serverless/{id}": { name: "taken over" },
   "PATCH /v2/public-endpoints/{id}": { everyone: true },
+  "POST /v2/hub/listings/{id}/deploy": {},
   "PATCH /v2/pods/{id}": { name: "taken over" },
   "POST /v2/pods/{id}/action": { action: "terminate" },
   "PATCH /v2/clusters/{id}": { name: "taken over" },
@@ -172,6 +178,7 @@ async function setup() {
     secret: await make("/v2/account/secrets", { name: "token", value: PRIVATE, description: PRIVATE }),
     s3Key: await make("/v2/account/s3-keys", { name: PRIVATE }),
     publicEndpoint: await make("/v2/public-endpoints", { name: "a-model", title: PRIVATE, endpointId: endpoint }),
+    deployment: await make("/v2/hub/listings/millrace.echo/deploy", { name: PRIVATE, test: false }),
     apiKey: await make("/v2/account/api-keys", { name: PRIVATE, scopes: ["all"] }),
     endpoint,
     job: await make(`/v2/${endpoint}/run`, { input: { text: PRIVATE } }),

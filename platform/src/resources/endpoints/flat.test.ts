@@ -38,6 +38,7 @@ const whole: Required<KeptEndpoint> = {
   createdBy: "k",
   sharedAs: "a-model",
   apartSince: 1,
+  hubReleaseId: "millrace.echo@1",
 };
 
 flatConformance("endpoints", {
@@ -50,6 +51,7 @@ flatConformance("endpoints", {
     createdBy: whole.createdBy,
     sharedAs: whole.sharedAs,
     apartSince: whole.apartSince,
+    hubReleaseId: whole.hubReleaseId,
     claimsName: whole.claimsName,
   }),
 });

@@ -21,6 +21,7 @@ export const endpointDialect = flatDialect<KeptEndpoint, EndpointTerms>(Endpoint
     templateName: "what its own container is called as a template, where that is edited",
     release: "the version of the record, which nobody gives",
     createdBy: "the key by which it was made, which limits on that ask for",
+    hubReleaseId: "the release of the hub that it was made from, which GraphQL takes and shows by itself",
     sharedAs: "the name of its public endpoint, which has operations of its own",
     apartSince: "a rule of its public endpoint, which has operations of its own",
   },

@@ -291,6 +291,8 @@ export type KeptEndpoint = (EndpointConfig & Claiming) & {
   sharedAs?: string;
   /** Since when each of its workers serves one account only, if its public endpoint wants that. */
   apartSince?: number;
+  /** The release of the hub that it was made from, if it was. */
+  hubReleaseId?: string;
 };
 
 export const endpoints: Kept<KeptEndpoint> = {

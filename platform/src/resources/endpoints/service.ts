@@ -32,6 +32,11 @@ import { refuseNewVolumes } from "./volumes.ts";
 
 export type EndpointItem = Item<KeptEndpoint>;
 
+/** What is written together with a new endpoint. */
+interface Companions {
+  also?: (id: string) => Write[];
+}
+
 const REMEMBERED_MS = 1000;
 
 export class EndpointService {
@@ -103,14 +108,14 @@ export class EndpointService {
     return this.#endpoints.page(caller, asked, ({ id }) => mayUse(caller, id));
   }
 
-  async create(caller: Caller, terms: EndpointTerms, how: Binding & Naming = {}): Promise<EndpointItem> {
+  async create(caller: Caller, terms: EndpointTerms, how: Binding & Naming & Companions = {}): Promise<EndpointItem> {
     const given = await this.#given(caller, await this.#located(caller.account, terms), how, "new-endpoint");
     const config: KeptEndpoint = { ...created(given.terms), ...given.bound, createdBy: caller.key };
     const asked = { name: config.name, isDefaultName: terms.name === undefined, ...how };
     try {
       return await this.#names.under(caller.account, asked, async (claim, check) => {
         await check();
-        return this.#insert(caller, { ...config, ...claim }, given.using);
+        return this.#insert(caller, { ...config, ...claim }, given.using, how.also);
       });
     } catch (error) {
       // The template was edited at the same moment. Trying again takes the edited version.
@@ -119,7 +124,12 @@ export class EndpointService {
     }
   }
 
-  async #insert(caller: Caller, doc: KeptEndpoint, using: readonly Write[]): Promise<EndpointItem> {
+  async #insert(
+    caller: Caller,
+    doc: KeptEndpoint,
+    using: readonly Write[],
+    more: Companions["also"],
+  ): Promise<EndpointItem> {
     await refuseImage(this.#refusesImage, doc.image, caller.account);
     const record = newRecord({ clock: this.#clock, random: this.#random }, caller.account);
     const first = { ...record, release: doc.release };
@@ -129,6 +139,7 @@ export class EndpointService {
       ...using,
       ...(await this.#volumes.using(caller.account, doc.networkVolumes)),
       this.#releases.inserting(first, { at: record.createdAt, user: caller.user, diff: [] }),
+      ...(more?.(record.id) ?? []),
     ];
     const held = [this.#endpoints.held(caller)];
     try {

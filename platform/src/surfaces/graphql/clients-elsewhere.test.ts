@@ -3,28 +3,6 @@ import { expect, test } from "vitest";
 import { dataOf, errorOf } from "../../../tests/graphql.ts";
 import { setup } from "../../../tests/world.ts";
 
-const LISTING = `id title repoId repoName repoOwner repoOwnerAvatarUrl description category type tags stars views deploys openIssues watchers
-  language createdAt updatedAt listedRelease { id name tagName body readme branch license config deploys iconUrl authorName
-  createdAt releasedAt updatedAt build { id imageName } tests }`;
-
-test("runpodctl and runpod-mcp: a hub without listings, and no public endpoints", async () => {
-  await using world = await setup();
-  const list = `query Listings($input: ListingsInput!) { listings(input: $input) { ${LISTING} } }`;
-  const input = { searchQuery: "llm", limit: 10, offset: 0, orderBy: "createdAt", orderDirection: "desc" };
-  expect(await dataOf(world, list, { key: null, variables: { input } })).toEqual({ listings: [] });
-  expect(await dataOf(world, `{ listings(input: {}) { ${LISTING} } }`, { key: null })).toEqual({ listings: [] });
-  const get = `query GetListing($id: String!) { listing(id: $id) { ${LISTING} } }`;
-  expect(await dataOf(world, get, { variables: { id: "x" } })).toEqual({ listing: null });
-  const fromRepo = `query ($repoOwner: String!, $repoName: String!) {
-    listingFromRepo(repoOwner: $repoOwner, repoName: $repoName) { ${LISTING} } }`;
-  expect(await dataOf(world, fromRepo, { variables: { repoOwner: "o", repoName: "n" } })).toEqual({
-    listingFromRepo: null,
-  });
-  const configs =
-    "{ allAiApiPublicConfigs { id aiApiId modelName displayName description metadata isLive createdAt updatedAt } }";
-  expect(await dataOf(world, configs, { key: null })).toEqual({ allAiApiPublicConfigs: [] });
-});
-
 const MODEL = `id owner provider name status createdAt updatedAt
   users { userId credentialType credentialReference status updatedAt } versions { uuid hash status metadata createdAt updatedAt }`;
 

@@ -1,17 +1,11 @@
 /** Things public clients ask for that a self-hosted installation lacks: lists are empty, the rest is refused with the reason. */
-import {
-  GraphQLID,
-  GraphQLInputObjectType,
-  GraphQLObjectType,
-  type GraphQLOutputType,
-  GraphQLScalarType,
-} from "graphql";
+import { GraphQLID, GraphQLObjectType, type GraphQLOutputType, GraphQLScalarType } from "graphql";
 import { timestamp } from "../../kernel/clock.ts";
 import { problem } from "../../kernel/problem.ts";
 import { catalogOperations } from "../../resources/catalog/operations.ts";
 import type { PublicEndpointItem } from "../../resources/public-endpoints/service.ts";
 import type { OperationFields } from "./context.ts";
-import { all, allIn, flag, float, int, listOf, text } from "./fields.ts";
+import { all, flag, float, int, listOf, text } from "./fields.ts";
 import { lookup } from "./operations.ts";
 import { refusalOf } from "./refusals.ts";
 import { Json, Void } from "./scalars.ts";
@@ -19,44 +13,14 @@ import { Json, Void } from "./scalars.ts";
 const object = (name: string, fields: Record<string, { type: GraphQLOutputType }>) =>
   new GraphQLObjectType({ name, fields });
 
-const GitBuild = object("GitBuild", all(text, "id", "imageName"));
-const Release = object("HubRelease", {
-  ...all(text, "id", "name", "tagName", "body", "readme", "branch", "license", "config", "iconUrl", "authorName"),
-  ...all(text, "createdAt", "releasedAt", "updatedAt"),
-  ...all(int, "deploys"),
-  ...all(Json, "tests"),
-  ...all(GitBuild, "build"),
-});
-const Listing = object("Listing", {
-  ...all(text, "id", "title", "repoId", "repoName", "repoOwner", "repoOwnerAvatarUrl", "description", "category"),
-  ...all(text, "type", "language", "createdAt", "updatedAt"),
-  ...all(int, "stars", "views", "deploys", "openIssues", "watchers"),
-  ...all(listOf(text), "tags"),
-  ...all(Release, "listedRelease"),
-});
 const AiApiPublicConfig = object("AiApiPublicConfig", {
   ...all(text, "id", "aiApiId", "modelName", "displayName", "description", "metadata", "createdAt", "updatedAt"),
   ...all(flag, "isLive"),
 });
 
-const ListingsInput = new GraphQLInputObjectType({
-  name: "ListingsInput",
-  fields: {
-    ...allIn(text, "searchQuery", "category", "orderBy", "orderDirection", "owner"),
-    ...allIn(int, "limit", "offset"),
-  },
-});
-
 const operation = lookup(catalogOperations.listGpuTypes);
 
-/** There is no hub. */
-export const hubQueries = {
-  listings: { type: listOf(Listing), args: { input: { type: ListingsInput } }, operation, answer: async () => [] },
-  listing: { type: Listing, args: { id: { type: text } }, operation, answer: async () => null },
-  listingFromRepo: {
-    ...{ type: Listing, operation, answer: async () => null },
-    args: { repoOwner: { type: text }, repoName: { type: text } },
-  },
+export const publicConfigs = {
   allAiApiPublicConfigs: {
     type: listOf(AiApiPublicConfig),
     operation,

@@ -26,7 +26,7 @@ export function endpointFlat(input: unknown, { isNew }: { isNew: boolean }): Fla
     type: read(said.type, endpointTypeFrom),
     flashBootType: read(said.flashBootType, flashBootFrom),
     scalerType: read(said.scalerType, scalerTypeFrom),
-    ...computeOf(said, isNew),
+    ...withOneCuda(computeOf(said, isNew), said),
     ...placesOf(said),
     // 0 counts as not given.
     executionTimeoutMs: said.executionTimeoutMs || undefined,
@@ -55,6 +55,13 @@ function computeOf(said: Said, isNew: boolean): Flat {
     gpuCount: gpuCount || undefined,
     allowedCudaVersions: read(allowedCudaVersions, wordsIn),
   };
+}
+
+/** Clients that deploy from the hub send a list of CUDA versions and its least one. The list says more. */
+function withOneCuda(flat: Flat, { minCudaVersion }: Said): Flat {
+  const { allowedCudaVersions } = flat;
+  const isBoth = minCudaVersion !== undefined && Array.isArray(allowedCudaVersions) && allowedCudaVersions.length > 0;
+  return isBoth ? { ...flat, minCudaVersion: undefined } : flat;
 }
 
 const withoutGpus: Flat = {

@@ -26,6 +26,7 @@ export function endpointRow(item: EndpointItem): EndpointRow {
     instanceIds: flat.instanceIds ?? [],
     allowedCudaVersions: flat.allowedCudaVersions.join(","),
     networkVolumeIds: flat.networkVolumes,
+    hubReleaseId: item.doc.hubReleaseId ?? null,
     workersPFBTarget: 0,
     modelReferences: [],
     compliance: [],

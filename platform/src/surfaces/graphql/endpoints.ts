@@ -38,8 +38,8 @@ export const ownEndpoints = {
 /** An endpoint follows the template that it names. Names must be unique, as with every creation on the older surfaces. */
 const HOW = { follows: true, uniqueName: true } as const;
 
-/** A template sent along with an endpoint gives its own container a name as a template. */
-const called = { templateName: t.Optional(name()) };
+/** A template sent along with an endpoint gives its own container a name as a template. A release of the hub is noted. */
+const called = { templateName: t.Optional(name()), hubReleaseId: t.Optional(t.String({ maxLength: 512 })) };
 const creating = change(endpointOperations.createEndpoint, closed({ ...endpointDialect.create.properties, ...called }));
 const changing = change(endpointOperations.updateEndpoint, closed({ ...endpointDialect.update.properties, ...called }));
 
@@ -55,12 +55,15 @@ export const endpointMutations = {
     body: ({ input }: Arguments) => ({
       ...endpointFlat(input, { isNew: savedId({ input }) === undefined }),
       ...given({ templateName: input?.template?.name }, "templateName"),
+      ...given({ hubReleaseId: input?.hubReleaseId }, "hubReleaseId"),
     }),
-    async answer({ caller, params, body: { templateName, ...flat } }, { services: { endpoints } }) {
+    async answer({ caller, params, body: { templateName, hubReleaseId, ...flat } }, { services: { endpoints, hub } }) {
       const also = given({ templateName });
       if (params.id === undefined) {
         const terms = endpointDialect.terms({ executionTimeoutMs: v1Defaults.endpoint.executionTimeoutMs, ...flat });
-        return endpointRow(await endpoints.create(caller, { ...terms, ...also }, HOW));
+        if (hubReleaseId === undefined) return endpointRow(await endpoints.create(caller, { ...terms, ...also }, HOW));
+        const made = await hub.completed(caller, { ...terms, ...also }, hubReleaseId);
+        return endpointRow(await endpoints.create(caller, made.terms, { ...HOW, also: made.also }));
       }
       const { doc } = await endpoints.own(caller, params.id);
       const terms = endpointDialect.terms(doc.cpu ? onCpus(flat) : flat, doc);

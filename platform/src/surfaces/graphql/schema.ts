@@ -14,8 +14,9 @@ import { counted } from "./answer-size.ts";
 import { catalogQueries } from "./catalog.ts";
 import { clusterMutations, ownClusters } from "./clusters.ts";
 import { type GraphContext, type OperationFields, resolved } from "./context.ts";
-import { flashApps, flashMutations, flashQueries, hubQueries, modelMutations, modelQueries } from "./elsewhere.ts";
+import { flashApps, flashMutations, flashQueries, modelMutations, modelQueries, publicConfigs } from "./elsewhere.ts";
 import { endpointMutations, ownEndpoints } from "./endpoints.ts";
+import { hubQueries } from "./hub.ts";
 import { isPlain, plainSchemaOf } from "./plain-schema.ts";
 import { ownPods, podMutations, podQueries } from "./pods.ts";
 import { registryLists, registryMutations } from "./registries.ts";
@@ -25,7 +26,7 @@ import { volumeLists, volumeMutations } from "./volumes.ts";
 
 /** The operation fields by the type that contains them. */
 const graphFields = {
-  Query: { ...catalogQueries, ...hubQueries, ...podQueries, ...templateQueries },
+  Query: { ...catalogQueries, ...hubQueries, ...publicConfigs, ...podQueries, ...templateQueries },
   Mutation: {
     ...podMutations,
     ...clusterMutations,

@@ -49,6 +49,12 @@ export class PodPorts {
     return this.#backend(running, port);
   }
 
+  /** Opens a connection to an HTTP port of an account's Pod. */
+  async dialFor(account: string, pod: string, port: number): Promise<Duplex> {
+    const { machine, instance } = await this.#look(account, pod, port);
+    return this.#dial(machine, instance, port);
+  }
+
   /** Forgets where a Pod was, after that led nowhere. */
   forget(pod: string): void {
     this.#running.delete(pod);

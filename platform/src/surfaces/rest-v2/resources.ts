@@ -31,6 +31,9 @@ import type { AccountEvents } from "../../resources/events/service.ts";
 import { historyOperations } from "../../resources/history/operations.ts";
 import { historyHandlers } from "../../resources/history/rest-v2.ts";
 import type { HistoryService } from "../../resources/history/service.ts";
+import { hubOperations } from "../../resources/hub/operations.ts";
+import { hubHandlers } from "../../resources/hub/rest-v2.ts";
+import type { HubService } from "../../resources/hub/service.ts";
 import { installationOperations } from "../../resources/installation/operations.ts";
 import { installationHandlers } from "../../resources/installation/rest-v2.ts";
 import type { InstallationService } from "../../resources/installation/service.ts";
@@ -88,6 +91,7 @@ export interface RestServices extends PeopleServices, SpendingServices {
   endpoints: EndpointService;
   publicEndpoints: PublicEndpointService;
   publicEndpointUses: PublicEndpointUses;
+  hub: HubService;
   publicUrl: () => string;
   workers: WorkerService;
   terminals: TerminalService;
@@ -122,6 +126,7 @@ export function restResources(services: RestServices): Answered[] {
     answered(clusterOperations, clusterHandlers(services.clusters, services.podViews)),
     answered(endpointOperations, endpointHandlers(services.endpoints)),
     answered(publicEndpointOperations, publicEndpointHandlers(services)),
+    answered(hubOperations, hubHandlers(services.hub)),
     answered(workerOperations, workerHandlers(services.workers, services.logReaders)),
     answered(terminalOperations, terminalHandlers(services.terminals)),
     answered(releaseOperations, releaseHandlers(services.releases)),

@@ -180,6 +180,9 @@ const examples: Record<string, Example> = {
   }),
   updatePublicEndpoint: ({ mark }, chance) =>
     chance.pick([{ title: `new ${mark}` }, { price: { perSecond: 1 } }, { limits: { jobsAtOnce: 9 } }]),
+  deployHubListing: ({ mark }, chance) => ({
+    ...{ name: `made ${mark}`, variables: { LEVEL: chance.below(12), TOKEN: mark }, test: chance.chance(0.5) },
+  }),
   createRegistry: ({ mark, hiddenMark }, chance) => ({
     name: `r${chance.below(1e6)} ${mark}`,
     ...{ username: hiddenMark, password: hiddenMark },

@@ -110,6 +110,7 @@ const nothing = (): Person["owns"] => ({
     apiKey: [],
     s3Key: [],
     publicEndpoint: [],
+    listing: ["millrace.echo"],
     registry: [],
     delegation: [],
     template: [],

@@ -15,6 +15,7 @@ export type Named =
   | "apiKey"
   | "s3Key"
   | "publicEndpoint"
+  | "listing"
   | "registry"
   | "delegation"
   | "template"
@@ -95,6 +96,9 @@ const namedBy: [RegExp, Named][] = [
   [/^\/v2\/account\/api-keys\//, "apiKey"],
   [/^\/v2\/account\/s3-keys\//, "s3Key"],
   [/^\/v2\/public-endpoints\//, "publicEndpoint"],
+  [/^\/v2\/hub\/listings\//, "listing"],
+  // A deployment has the id of its endpoint.
+  [/^\/v2\/hub\/deployments\//, "endpoint"],
   [/^\/v2\/account\/people\//, "person"],
   [/^\/v2\/account\/invitations\//, "invitation"],
   [/^\/v2\/account\/sessions\//, "session"],
