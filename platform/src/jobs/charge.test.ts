@@ -1,5 +1,6 @@
 /** What a job on a shared endpoint costs, and where its tokens are found. */
 import { expect, test } from "vitest";
+import { here, jobWorld, report, submission, worker } from "../../tests/engine-world.ts";
 import { tokensIn } from "./charge.ts";
 
 const usage = { prompt_tokens: 7, completion_tokens: 9 };
@@ -27,4 +28,31 @@ test.each([
 
 test("a long result is not searched", () => {
   expect(tokensIn(JSON.stringify({ output: { usage, text: "x".repeat(2_000_000) } }))).toEqual(none);
+});
+
+test("a job that begins while it is being cancelled pays for the time that it ran", async () => {
+  const { engine, desk, queue, clock } = await jobWorld();
+  const nothing = { perRequest: 0, perMillionInputTokens: 0, perMillionOutputTokens: 0 };
+  const fare = { share: "a-model", perSecond: 5, ...nothing };
+  const { id } = await engine.submit({ ...submission(), by: { account: "guest", fare } });
+  const read = queue.read.bind(queue);
+  queue.read = async (...given) => {
+    const reading = await read(...given);
+    queue.read = read;
+    expect(await desk.take(worker("w1"), { limit: 1, waitMs: 0, gone: here })).toHaveLength(1);
+    await clock.advance(2000);
+    return reading;
+  };
+  expect((await engine.cancel("ep", id)).state).toBe("CANCELLED");
+  const charges = await queue.charges({ caller: "guest", from: 0, to: Number.MAX_SAFE_INTEGER });
+  expect(charges).toMatchObject([{ executionMs: 2000, amount: 10 }]);
+});
+
+test("a cancel of a priced job that has ended leaves it as it is", async () => {
+  const { engine, desk } = await jobWorld();
+  const fare = { share: "a-model", perRequest: 1, perSecond: 0, perMillionInputTokens: 0, perMillionOutputTokens: 0 };
+  const { id } = await engine.submit({ ...submission(), by: { account: "guest", fare } });
+  await desk.take(worker("w1"), { limit: 1, waitMs: 0, gone: here });
+  await desk.report(worker("w1"), [report(id, '{"output":1}')]);
+  expect((await engine.cancel("ep", id)).state).toBe("COMPLETED");
 });

@@ -185,11 +185,15 @@ export class Engine implements AsyncDisposable {
 
   /** The first end wins: cancelling a finished job changes nothing and returns its real state. */
   async cancel(endpoint: string, id: string): Promise<Job> {
-    const { job } = await this.read(endpoint, id);
-    const [outcome] = await this.#queue.apply([cancelling(job, this.#clock.now())]);
-    const told = this.#told(outcome!);
-    if (!told) throw this.#absent(id);
-    return told;
+    let { job } = await this.read(endpoint, id);
+    for (;;) {
+      const [outcome] = await this.#queue.apply([cancelling(job, this.#clock.now())]);
+      const told = this.#told(outcome!);
+      if (!told) throw this.#absent(id);
+      if (outcome!.applied || !jobLifecycle.can(told.state, "cancel")) return told;
+      // The job began or went back to the queue meanwhile.
+      job = told;
+    }
   }
 
   /** Cancels many jobs at once. Jobs that have started meanwhile continue. */

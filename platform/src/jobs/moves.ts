@@ -132,9 +132,11 @@ const charged = (job: Job, now: number) => {
 };
 
 export function cancelling(job: Job, now: number): JobChange {
+  const isPriced = job.fare !== undefined && jobLifecycle.can(job.state, "cancel");
   return {
     id: job.id,
-    when: when("cancel"),
+    // What a cancel costs depends on whether the job runs.
+    when: isPriced ? { states: [job.state], attempt: job.attempt } : when("cancel"),
     set: ending("cancel", now),
     clear: [...CLEAR_AT_END, "reason"],
     progress: null,

@@ -172,7 +172,10 @@ export class Machines {
     }
     this.silences.looked(silent);
     this.#parts.heard(peers);
-    return { machines: [...mine, ...others], silent, activeAt, demand: demandAt(peers), peers };
+    // While a machine changes hands, two nodes may take it for their own. Listed twice, it would be given away twice.
+    const own = new Set(mine.map(({ id }) => id));
+    const elsewhere = others.filter(({ id }) => !own.has(id));
+    return { machines: [...mine, ...elsewhere], silent, activeAt, demand: demandAt(peers), peers };
   }
 
   /** Returns nothing while another node runs the machine, or if nobody has reported it yet. */

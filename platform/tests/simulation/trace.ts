@@ -2,7 +2,9 @@
 import type { Timeline } from "./timeline.ts";
 
 interface Line {
+  atMs: number;
   text: string;
+  /** The job or other record that it is about. */
   job: string | undefined;
 }
 
@@ -32,11 +34,11 @@ export class Trace {
 
   /** Records an event that concerns one job, or everyone. */
   note(text: string, job?: string): void {
-    const about = job === undefined ? "" : `${this.name(job)}: `;
-    this.#lines.push({ text: `${(this.#timeline.elapsed / 1000).toFixed(3).padStart(8)}  ${about}${text}`, job });
+    if (job !== undefined) this.name(job);
+    this.#lines.push({ atMs: this.#timeline.elapsed, text, job });
   }
 
-  /** A short name for a job, numbered in the order of first mention. */
+  /** A short name for a job or another record, numbered in the order of first mention. */
   name(job: string): string {
     let name = this.#names.get(job);
     if (!name) {
@@ -57,7 +59,13 @@ export class Trace {
   }
 
   get text(): string {
-    return this.#lines.map(({ text }) => text).join("\n");
+    return this.#lines.map((line) => this.#shown(line)).join("\n");
+  }
+
+  /** Lines become text only when somebody reads them, since hardly any trace is read. */
+  #shown({ atMs, text, job }: Line): string {
+    const about = job === undefined ? "" : `${this.name(job)}: `;
+    return `${(atMs / 1000).toFixed(3).padStart(8)}  ${about}${text}`;
   }
 
   /** Undefined while every rule holds. */
@@ -66,6 +74,9 @@ export class Trace {
     const { text, job } = this.#violation;
     const lines = this.#lines.filter((line) => line.job === undefined || line.job === job).slice(-TOLD_LINES);
     const what = job === undefined ? text : `${this.name(job)} (${job}): ${text}`;
-    return new Violation(this.#seed, `seed ${this.#seed}: ${what}\n${lines.map((line) => line.text).join("\n")}`);
+    return new Violation(
+      this.#seed,
+      `seed ${this.#seed}: ${what}\n${lines.map((line) => this.#shown(line)).join("\n")}`,
+    );
   }
 }

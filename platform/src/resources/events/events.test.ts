@@ -7,6 +7,7 @@ import { idle } from "../../../tests/idle.ts";
 import { setupPodNodes } from "../../../tests/pod-nodes.ts";
 import { CPU_POD } from "../../../tests/pod-world.ts";
 import { InterceptedStore, setup, type World } from "../../../tests/world.ts";
+import { MemoryLogs } from "../../ports/logs/memory-logs.ts";
 import { Backlog } from "./backlog.ts";
 import { MOST_STREAMS } from "./model.ts";
 import { SharedBlocks, sightOf } from "./shared-blocks.ts";
@@ -220,6 +221,20 @@ test("a change on another node comes too, by a signal", async () => {
   await pass(first, 1000);
   expect(follower.heard.some(({ id }) => id === told)).toBe(true);
   expect(follower.fold).toEqual(await readLists(second));
+  await follower.disconnect();
+});
+
+test("a node that begins later tells of its changes from its first moment on", async () => {
+  await using nodes = await setupPodNodes();
+  const { first } = nodes;
+  const follower = await follow(first);
+  await using later = await setup({
+    ...{ signals: first.signals, store: first.store, found: { ...first, logs: new MemoryLogs() } },
+    machine: "later",
+  });
+  const told = await secret(later, "told");
+  await pass(first, 1000);
+  expect(follower.heard.some(({ id }) => id === told)).toBe(true);
   await follower.disconnect();
 });
 

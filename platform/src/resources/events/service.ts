@@ -67,7 +67,10 @@ export class AccountEvents implements AsyncDisposable {
   constructor(parts: EventParts) {
     this.#parts = parts;
     this.#looking = every(parts.clock, { name: DUTY, everyMs: LOOK_MS }, () => this.#look(), parts.failed);
-    if (!parts.alone) this.#stopWatching.push(parts.signals.listen("events:watched", () => this.#heardOfWatchers()));
+    if (parts.alone) return;
+    this.#stopWatching.push(parts.signals.listen("events:watched", () => this.#heardOfWatchers()));
+    // Other nodes may have followed accounts before this one began, and they say so again only at their next look.
+    this.#heardOfWatchers();
   }
 
   /** Streams the changes in the caller's account from now on, or from the last event that the caller has seen. */

@@ -19,6 +19,7 @@ export function runWorker(world: FleetWorld, instance: FakeInstance, spec: Insta
   const sleep = (ms: number) => new Promise<void>((resolve) => instance.after(ms, resolve));
 
   async function work({ job }: Claimed): Promise<void> {
+    if (job.holder !== call.worker) world.trace.broken(`was given to ${call.worker}, and ${job.holder} has it`, job.id);
     busy.add(job.id);
     await sleep(random.below(random.pick([50, 3000])));
     const report = readReport(random.chance(0.1) ? '{"error":"no"}' : `{"output":"${instance.id}"}`);

@@ -16,6 +16,8 @@ export class Watcher {
   picture = new Map<string, number>();
   #lastId: string | undefined;
   #node: SimulatedNode | undefined;
+  /** The number of the current stream. What an earlier one still brings is ignored. */
+  #stream = 0;
 
   constructor(world: FleetWorld, caller: Caller) {
     this.#world = world;
@@ -42,6 +44,7 @@ export class Watcher {
     const { random, timeline } = this.#world;
     const gone = new AbortController();
     this.#node = node;
+    this.#stream++;
     const cut = Promise.withResolvers<"cut">();
     const reset = () => cut.resolve("cut");
     node.calls.add(reset);
@@ -51,29 +54,36 @@ export class Watcher {
       });
     const reading = this.#read(node, gone).then(() => "over" as const);
     await Promise.race([reading, cut.promise]);
+    this.#stream++;
     node.calls.delete(reset);
     if (!node.life.isDead) node.life.reach(() => gone.abort());
   }
 
   async #read(node: SimulatedNode, gone: AbortController): Promise<void> {
+    const stream = this.#stream;
     try {
       const blocks = await node.events.follow(this.#caller, this.#lastId, gone.signal);
       for await (const block of blocks) {
-        if (node.life.isDead || gone.signal.aborted || this.#node !== node) return;
-        for (const text of block.bytes.toString().split("\n\n")) await this.#take(node, text);
+        for (const text of block.bytes.toString().split("\n\n")) {
+          if (stream !== this.#stream) return;
+          await this.#take(node, text, stream);
+        }
       }
     } catch (error) {
       this.#world.trace.note(`a reader of events is refused: ${(error as Error).message}`);
     }
   }
 
-  async #take(node: SimulatedNode, text: string): Promise<void> {
+  /** An event counts as read once everything is done that it asks for. */
+  async #take(node: SimulatedNode, text: string, stream: number): Promise<void> {
     const [, id, json] = /^id: (.*)\ndata: (.*)$/.exec(text) ?? [];
     if (id === undefined) return;
     const event = JSON.parse(json!) as AccountEvent;
     this.#checkOrder(id, event);
+    const listed = event.type === "reset" ? await this.#list(node) : undefined;
+    if (stream !== this.#stream) return;
     this.#lastId = id;
-    if (event.type === "reset") this.picture = await this.#list(node);
+    if (listed) this.picture = listed;
     if (event.type === "changed" || event.type === "removed") this.#fold(event);
   }
 

@@ -11,7 +11,7 @@ import { exitReason, exitText, type InstanceLog } from "../../../machines/instan
 import type { Hand, Keeper } from "../../../machines/keeper.ts";
 import { type Exit, type Instance, PlaceGone, StartRefused } from "../../../ports/compute/compute.ts";
 import type { KeptPodInstance, PodInstance } from "../instance.ts";
-import { podLifecycle } from "../lifecycle.ts";
+import { podInstanceLifecycle, podLifecycle } from "../lifecycle.ts";
 import type { PodItem, PodRecords } from "../records.ts";
 import { PodBooter, type PodBooterParts } from "./booter.ts";
 import { afterCrash, MOST_RESTARTS } from "./brake.ts";
@@ -195,11 +195,12 @@ export class PodHand implements Hand<KeptPodInstance> {
     const at = await this.#keeper.end(item.id, RESTART_GRACE_MS);
     await this.#parts.compute.remove(item.id);
     await this.#log.ended(item);
-    this.#keeper.forget(item.id);
     await this.#records.change(item.doc.owner, (_, instance) => {
       if (instance?.id !== item.id || instance.doc.state !== item.doc.state) return undefined;
       return { set: {}, instance: { move: "clear", set: { startedAt: null }, metered: { at } } };
     });
+    // If something else is wanted by now, the step that does it has to know when the program ended.
+    if ((await this.own()).get(item.id)?.doc.state === "PLACED") this.#keeper.forget(item.id);
     this.#again(item.id);
   }
 
@@ -266,7 +267,7 @@ export class PodHand implements Hand<KeptPodInstance> {
     let isOver = false;
     await this.#records.change(item.doc.owner, (pod, instance) => {
       isOver = false;
-      if (instance?.id !== item.id || !podLifecycle.can(pod.doc.status, "crash")) return undefined;
+      if (instance?.id !== item.id || !mayCrash(pod, instance)) return undefined;
       const ranMs = at - (instance.doc.bootedAt ?? at);
       const isMember = pod.doc.cluster !== undefined;
       const crashes = afterCrash(pod.doc.crashes, { now: clock.now(), ranMs, isMember });
@@ -357,7 +358,7 @@ export class PodHand implements Hand<KeptPodInstance> {
     if (item.doc.state !== "RUNNING") return this.#again(item.id);
     const reason = because("machine-was-away");
     await this.#records.change(item.doc.owner, (pod, instance) => {
-      if (instance?.id !== item.id || !podLifecycle.can(pod.doc.status, "crash")) return undefined;
+      if (instance?.id !== item.id || !mayCrash(pod, instance)) return undefined;
       const crashes = { count: pod.doc.crashes?.count ?? 0, startsAgainAt: clock.now() };
       // Nothing is charged while nobody knows that it runs. The next start begins a new span.
       const left = { move: "crash", set: { startedAt: null }, metered: { at: lastSeenAt } } as const;
@@ -378,5 +379,9 @@ export class PodHand implements Hand<KeptPodInstance> {
 
 const running = ({ startedAt, address }: Instance) =>
   ({ move: "run", set: { reason: null, startedAt, address: address ?? null } }) as const;
+
+/** Its owner may have asked for a restart meanwhile. Then its end is part of that. */
+const mayCrash = (pod: PodItem, { doc }: PodInstance) =>
+  podLifecycle.can(pod.doc.status, "crash") && podInstanceLifecycle.can(doc.state, "crash");
 
 const isDue = ({ doc }: PodItem, clock: Clock) => (doc.crashes?.startsAgainAt ?? 0) <= clock.now();

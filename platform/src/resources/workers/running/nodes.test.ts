@@ -1,8 +1,10 @@
 /** Several servers on one store and queue, each with its own machine: one plans, and each keeps its own workers. */
 import { expect, test } from "vitest";
 import { type FleetOptions, type FleetWorld, setupFleet } from "../../../../tests/fleet-world.ts";
+import { FakeClock } from "../../../kernel/clock.ts";
 import { workerUrlsOfNodes } from "../../../machines/nodes.ts";
 import { MemorySignals } from "../../../ports/signals/memory-signals.ts";
+import { MemoryStore } from "../../../ports/store/memory-store.ts";
 
 /** Two servers whose signals arrive at once, although the signals count as unreliable, so both also look for themselves. */
 async function twoNodes(endpoint: FleetOptions["endpoint"]) {
@@ -66,6 +68,29 @@ test("a node that does not plan boots the new release of an endpoint", async () 
     expect(node.running().map(({ env }) => env.GREETING)).toEqual(["hello", "hello"]);
     expect(node.running().some(({ id }) => before.includes(id))).toBe(false);
   }
+});
+
+test("a frozen worker thaws for a job when another node than the planning one holds its machine", async () => {
+  const signals = Object.defineProperty(new MemorySignals(), "reliable", { value: false });
+  const store = new MemoryStore();
+  const both = { signals, store, machine: { name: "shared" } };
+  const now = new FakeClock().now();
+  await store.lease({ name: "machine shared", holder: "second", now, until: now + 60_000 });
+  const endpoint = { flashboot: "FLASHBOOT", workers: { max: 1, idleTimeout: 2 } };
+  await using first = await setupFleet({ ...both, nodeName: "first", endpoint });
+  const beside = { found: first, beside: first.compute, endpoint: first.endpoint };
+  await using second = await setupFleet({ ...both, ...beside, nodeName: "second" });
+  const states = async () => (await second.compute.list()).map(({ state }) => state);
+  const job = await first.submit();
+  await first.pass(3);
+  const [worker] = second.running();
+  expect((await worker!.take())?.id).toBe(job);
+  await worker!.done(job);
+  await first.pass(6);
+  expect(await states()).toEqual(["frozen"]);
+  await first.submit();
+  await first.pass(3);
+  expect(await states()).toEqual(["running"]);
 });
 
 test("what another node's worker is doing is known: it ends when it is idle there", async () => {

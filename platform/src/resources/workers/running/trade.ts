@@ -22,6 +22,7 @@ export class WorkerTrade implements Trade<KeptWorker> {
   readonly kind = "worker";
   readonly #parts: WorkerTradeParts;
   readonly #hands = new Map<string, WorkerHand>();
+  readonly #keepers = new Map<string, Tools["keeper"]>();
 
   constructor(parts: WorkerTradeParts) {
     this.#parts = parts;
@@ -34,6 +35,7 @@ export class WorkerTrade implements Trade<KeptWorker> {
   handOn({ machine: { id, ...machine }, lines, starter, keeper }: Tools<KeptWorker>): WorkerHand {
     const hand = new WorkerHand({ ...this.#parts, ...machine, machine: id, workerLog: lines, starter, keeper });
     this.#hands.set(id, hand);
+    this.#keepers.set(id, keeper);
     return hand;
   }
 
@@ -62,11 +64,11 @@ export class WorkerTrade implements Trade<KeptWorker> {
     await Promise.all([...this.#hands.values()].map((hand) => hand.giveUp(worker, reason)));
   }
 
-  /** Thaws a worker before that is recorded. Returns false if the worker is on another node's machine. */
-  async thaw({ id, doc }: WorkerItem): Promise<boolean> {
-    const hand = this.#hands.get(doc.machine ?? "");
-    await hand?.thaw(id);
-    return hand !== undefined;
+  /** Thaws a worker before that is recorded. Returns false if another node holds the worker's machine, even if this node names it too. */
+  async thaw({ id, doc: { machine } }: WorkerItem): Promise<boolean> {
+    if (machine === null || !this.#keepers.get(machine)?.isHeld) return false;
+    await this.#hands.get(machine)!.thaw(id);
+    return true;
   }
 
   /** Ends everything of a deleted endpoint that runs on this node, at once. */

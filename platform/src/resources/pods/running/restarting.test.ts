@@ -1,0 +1,51 @@
+/** What happens to a Pod whose owner asks for something while its program ends. */
+import { expect, test } from "vitest";
+import { setupPods } from "../../../../tests/pod-world.ts";
+import { InterceptedStore } from "../../../../tests/world.ts";
+import type { Caller } from "../../../kernel/caller.ts";
+import type { KeptSpan } from "../../../metering/span.ts";
+import type { Write } from "../../../ports/store/store.ts";
+
+/** Runs `act` once, right before the first commit that moves an instance to this state. */
+function before(store: InterceptedStore, state: string, act: () => Promise<unknown>): void {
+  const isIt = (write: Write) => write.do === "patch" && write.kind === "instance" && write.set.state === state;
+  store.beforeCommit = async (writes) => {
+    if (!writes.some(isIt)) return;
+    store.beforeCommit = () => {};
+    await act();
+  };
+}
+
+async function runningPod() {
+  const store = new InterceptedStore();
+  const world = await setupPods({ store });
+  const pod = await world.create();
+  const caller: Caller = { account: world.owner.account, user: "user", key: "key", grants: ["all"], exempt: true };
+  return { store, world, pod: pod.id as string, caller };
+}
+
+test("a restart that comes while a crash is recorded restarts the Pod, and no duty fails", async () => {
+  const { store, world, pod, caller } = await runningPod();
+  await using _ = world;
+  before(store, "CRASHED", () => world.services.pods.act(caller, pod, "restart"));
+  world.running()[0]!.exit({ code: 1 });
+  await world.pass(3);
+  expect((await world.pod(pod)).status).toBe("RUNNING");
+  expect(world.logged.filter((line) => line.includes("the duty"))).toEqual([]);
+});
+
+test("a Pod that is deleted while it restarts is billed until its program ended", async () => {
+  const { store, world, pod, caller } = await runningPod();
+  await using _ = world;
+  await world.pass(10);
+  before(store, "PLACED", async () => {
+    world.clock.jump(60_000);
+    await world.services.pods.remove(caller, pod);
+  });
+  const endedAt = world.clock.now();
+  await world.act(pod, "restart");
+  await world.pass(1);
+  const spans = await store.list({ kind: "span", limit: 100 });
+  const running = spans.map(({ doc }) => doc as unknown as KeptSpan).filter(({ phase }) => phase === "running");
+  expect(running.map(({ to }) => to)).toEqual([endedAt]);
+});

@@ -1,0 +1,101 @@
+/** Runs many histories on all cores: `npm run simulate -- --histories 100000 --seed 1`. Stops at the first that breaks a rule. */
+import { availableParallelism } from "node:os";
+import { parseArgs } from "node:util";
+import { Worker } from "node:worker_threads";
+import { realClock } from "../../src/kernel/clock.ts";
+import { realRandom } from "../../src/kernel/random.ts";
+import { kindOf, simulateSeed } from "./seeds.ts";
+
+/** A thread gets this many seeds at a time. */
+const BLOCK = 64;
+const TELL_MS = 10_000;
+
+const { values } = parseArgs({
+  options: {
+    histories: { type: "string", default: "2000" },
+    seed: { type: "string" },
+    slice: { type: "string", default: "1/1" },
+    workers: { type: "string", default: String(availableParallelism()) },
+    trace: { type: "boolean", default: false },
+  },
+});
+
+const whole = Number(values.histories);
+const seed = values.seed === undefined ? new DataView(realRandom.bytes(4).buffer).getUint32(0) : Number(values.seed);
+const [slice, slices] = values.slice.split("/").map(Number) as [number, number];
+const threads = Number(values.workers);
+const isSane = [whole, seed, slice, slices, threads].every(Number.isSafeInteger) && slice >= 1 && slice <= slices;
+if (!isSane || whole < 1 || threads < 1) {
+  console.error("usage: npm run simulate -- [--histories N] [--seed S] [--slice I/N] [--workers W] [--trace]");
+  process.exit(2);
+}
+const first = seed + Math.floor((whole * (slice - 1)) / slices);
+const end = seed + Math.floor((whole * slice) / slices);
+
+if (values.trace) await showEach();
+else await runAll();
+
+/** Shows what happens in each history, in this process. */
+async function showEach(): Promise<void> {
+  for (let one = first; one < end; one++) {
+    const { text, violation } = await simulateSeed(one);
+    console.log(text);
+    if (violation) {
+      console.error(`\n${violation.message}`);
+      process.exit(1);
+    }
+  }
+}
+
+async function runAll(): Promise<void> {
+  const startedAt = realClock.monotonic();
+  const count = end - first;
+  console.log(`${count} histories, seeds ${first} to ${end - 1}, on ${threads} threads`);
+  let next = first;
+  let done = 0;
+  let ofFleets = 0;
+  const seconds = () => (realClock.monotonic() - startedAt) / 1000;
+  const tell = () => {
+    const rate = done / seconds();
+    const left = Math.round((count - done) / Math.max(rate, 0.001));
+    console.log(`${done} of ${count} histories (${ofFleets} of fleets), ${rate.toFixed(0)} a second, ${left} s left`);
+  };
+  const telling = setInterval(tell, TELL_MS);
+  const running = Array.from({ length: Math.min(threads, Math.ceil(count / BLOCK)) }, () => runThread());
+  const found = (await Promise.all(running)).filter((one) => one !== undefined).toSorted((a, b) => a.seed - b.seed)[0];
+  clearInterval(telling);
+  if (found) {
+    console.error(`\n${found.message}\n\nRun it again: npm run simulate -- --histories 1 --trace --seed ${found.seed}`);
+    process.exit(1);
+  }
+  tell();
+  console.log(`no rule was broken in ${count} histories (${ofFleets} of fleets), in ${seconds().toFixed(0)} s`);
+
+  /** Resolves with what was found, once no seeds are left. */
+  function runThread(): Promise<{ seed: number; message: string } | undefined> {
+    const thread = new Worker(new URL("./thread.ts", import.meta.url), { execArgv: process.execArgv });
+    return new Promise((resolve, reject) => {
+      const give = () => {
+        const from = next;
+        next = Math.min(end, next + BLOCK);
+        if (from < next) return thread.postMessage({ from, to: next });
+        void thread.terminate();
+        resolve(undefined);
+      };
+      thread.on("message", (answer: { ran: number } | { seed: number; message: string }) => {
+        if ("ran" in answer) {
+          for (let one = answer.ran; one < Math.min(end, answer.ran + BLOCK); one++)
+            if (kindOf(one) === "fleet") ofFleets++;
+          done += Math.min(BLOCK, end - answer.ran);
+          return give();
+        }
+        // No new seeds are begun. The other threads finish theirs, which are lower or nearly so.
+        next = end;
+        void thread.terminate();
+        resolve(answer);
+      });
+      thread.on("error", reject);
+      give();
+    });
+  }
+}
