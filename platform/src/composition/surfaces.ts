@@ -108,6 +108,7 @@ function openInvocation({ ground, services, roll, jobs, keeping, access, front }
     streamStandard: settings.stream,
     staleReports: (endpoint: string) => desk.staleReports(endpoint),
     overruns: desk.overruns,
+    isApart: (id: string) => endpoints.apartSince(id) !== undefined,
     limiter: invokeLimiter(ground),
     ...sharing,
   };

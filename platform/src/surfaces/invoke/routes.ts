@@ -44,7 +44,7 @@ import type { StreamStandard } from "./stream-form.ts";
 import type { SubmissionReader } from "./submission.ts";
 import { submissionOf } from "./submitting.ts";
 
-export interface InvokeParts extends Pick<WaitFactParts, "overruns" | "fleet"> {
+export interface InvokeParts extends Pick<WaitFactParts, "overruns" | "fleet" | "isApart"> {
   pipeline: Pipeline;
   surface: Surface;
   engine: Engine;

@@ -87,6 +87,9 @@ test("while the only worker is busy for another account, the job says that it se
   await world.running()[0]!.take();
   const id = await world.run("b");
   expect(await world.statusOf("b", id)).toMatchObject({ waitReasonCode: "serves-others" });
+  // Without the rule, it only waits for the worker.
+  await world.call("PATCH", `${PATH}/a-model`, { body: { workerPerAccount: false } });
+  expect(await world.statusOf("b", id)).toMatchObject({ waitReasonCode: "workers-busy" });
 });
 
 test("no worker ever serves two accounts, and an account with many jobs does not starve one with few", async () => {
