@@ -14,7 +14,7 @@ function EndpointField({ value, onChange, fault }: Parameters<Special>[0]) {
       fault={fault}
       help={
         <>
-          It goes on as it is, and gets a name that others call it by.{" "}
+          Others call it by the name below. Your own calls stay the same.{" "}
           <Link to="/serverless/new">Create an endpoint</Link>
         </>
       }

@@ -1,7 +1,9 @@
 /** Shares an endpoint with other accounts. */
+import type { PublicEndpoint } from "@millrace/platform/resources/public-endpoints/model.ts";
 import { resources } from "../../api/resources.ts";
 import { CreatePage } from "../../parts/resource-form.tsx";
 import { pickEndpoint } from "./endpoint-field.tsx";
+import { priceText } from "./price.ts";
 
 export function SharePage() {
   return (
@@ -22,11 +24,14 @@ export function SharePage() {
       ]}
       specials={{ endpointId: pickEndpoint }}
       initial={{ price: {} }}
-      summary={({ name }) => (
+      summary={({ name, price }) => (
         <>
           <p>
             Callers use <code>{`/v2/${name || "NAME"}/run`}</code>. They see their own jobs and results, and nothing of
             your workers, logs, variables and image.
+          </p>
+          <p>
+            They pay: <strong>{priceText({ price: (price ?? {}) as PublicEndpoint["price"] })}</strong>.
           </p>
           <p>
             Jobs of all accounts run in the same workers, one account after another in turns. A program that keeps

@@ -44,7 +44,7 @@ function Shown({ shared }: { shared: PublicEndpoint }) {
         >
           <CodeTabs samples={samples} />
         </Panel>
-        <Panel title="What holds">
+        <Panel title="Price and limits">
           <Facts
             rows={[
               ["Price", priceText(shared)],
@@ -62,6 +62,14 @@ function Shown({ shared }: { shared: PublicEndpoint }) {
 
 const columns: Column<PublicEndpointUse>[] = [
   { id: "account", title: "Account", value: ({ accountName, accountId }) => accountName || accountId },
+  // A phone shows the first columns only.
+  {
+    id: "amount",
+    title: "Owes",
+    value: ({ amount }) => amount,
+    cell: ({ amount }) => <Money usd={amount} />,
+    isNumber: true,
+  },
   { id: "requests", title: "Requests", value: ({ requests }) => requests, isNumber: true },
   {
     id: "time",
@@ -72,13 +80,6 @@ const columns: Column<PublicEndpointUse>[] = [
   },
   { id: "in", title: "Input tokens", value: ({ inputTokens }) => inputTokens, isNumber: true },
   { id: "out", title: "Output tokens", value: ({ outputTokens }) => outputTokens, isNumber: true },
-  {
-    id: "amount",
-    title: "Owes",
-    value: ({ amount }) => amount,
-    cell: ({ amount }) => <Money usd={amount} />,
-    isNumber: true,
-  },
 ];
 
 /** Of this month. */
