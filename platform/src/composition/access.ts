@@ -115,7 +115,7 @@ function storageOf(ground: Ground, { here, peers }: Roll): VolumeStorage {
     own: here,
     async nodeOf(machine) {
       const peer = (await peers()).find(({ machines }) => machines.includes(machine));
-      return peer && `${peer.id} (${peer.url})`;
+      return peer && { id: peer.id, url: peer.url };
     },
   };
 }

@@ -8,19 +8,22 @@ export interface VolumeStorage {
   noFiles?(machine: string | null): string | undefined;
   /** Machines of this node. */
   own: readonly string[];
-  /** The node that runs a machine, and where it is reached, for people. */
-  nodeOf(machine: string): Promise<string | undefined>;
+  /** The node that runs a machine, and where it is reached. */
+  nodeOf(machine: string): Promise<{ id: string; url: string | undefined } | undefined>;
 }
 
 /** Says where the files are, and why this server does not reach them. */
 export interface Away {
   away: string;
+  /** The node that reaches them, if it is known. */
+  node?: { id: string; url: string | undefined };
 }
 
 export async function filesOn(storage: VolumeStorage, machine: string | null, volume: string): Promise<Files | Away> {
   if (machine !== null && !storage.own.includes(machine)) {
     const node = await storage.nodeOf(machine);
-    return { away: `The volume is on machine ${machine}${node ? ` of node ${node}` : ""}: send the request there.` };
+    const of = node ? ` of node ${node.id} (${node.url})` : "";
+    return { away: `The volume is on machine ${machine}${of}: send the request there.`, ...(node && { node }) };
   }
   const noFiles = storage.noFiles?.(machine);
   if (noFiles !== undefined) return { away: noFiles };

@@ -22,6 +22,7 @@ import {
 } from "./bucket-operations.ts";
 import type { Bucket, Buckets } from "./buckets.ts";
 import { type Answer, S3Call } from "./call.ts";
+import { mayPass, passOn } from "./elsewhere.ts";
 import { formFrom, isForm } from "./form.ts";
 import { copyObject, deleteObject, getObject, objectTags, putObject } from "./objects.ts";
 import { postObject } from "./post-object.ts";
@@ -60,7 +61,7 @@ export class S3Answers {
       };
       const answer = isPost(request)
         ? await this.#performForm(request, reply, found)
-        : await perform(await this.#admit(request, reply, found));
+        : await this.#perform(await this.#admit(request, reply, found));
       if (answer) send(request, reply, answer);
     } catch (error) {
       this.#refuse(error, id, request, reply);
@@ -69,6 +70,16 @@ export class S3Answers {
       const [path] = request.url.split("?", 1);
       const ms = Math.round(clock.monotonic() - startedMs);
       log.info({ requestId: id, method: request.method, path, status: reply.status, ms, ...who }, "request");
+    }
+  }
+
+  /** Where the files are on another node's machine, that node answers. */
+  async #perform(call: S3Call): Promise<Answer | undefined> {
+    try {
+      return await perform(call);
+    } catch (error) {
+      if (!mayPass(call.request, error, call.address.bucket)) throw error;
+      return void (await passOn(call.request, call.reply, error.node, this.#parts.clock));
     }
   }
 

@@ -1,5 +1,6 @@
 /** Buckets: everything of an account that has files, found by one finder for each kind. */
 import type { Files } from "../../ports/files/files.ts";
+import type { FilesNode } from "./elsewhere.ts";
 
 /** A bucket. Its files are here, or `away` says where they are and why this server cannot reach them. */
 export interface Bucket {
@@ -7,7 +8,7 @@ export interface Bucket {
   /** The data center. */
   region: string;
   createdAt: number;
-  files: Files | { away: string };
+  files: Files | { away: string; node?: FilesNode };
 }
 
 /** Finds one kind of bucket, such as network volumes. */

@@ -6,6 +6,7 @@ import type { Reply, Request } from "../http/reply.ts";
 import type { S3Address } from "./address.ts";
 import { bodyOf, textOf } from "./body.ts";
 import type { Bucket, Buckets } from "./buckets.ts";
+import { FilesElsewhere } from "./elsewhere.ts";
 import { S3Refused } from "./refusals.ts";
 import type { Verified } from "./signature.ts";
 import { type Xml, xmlOf } from "./xml.ts";
@@ -86,9 +87,9 @@ export class S3Call {
   }
 
   /** Throws if the files are on another machine. */
-  filesIn({ files }: Bucket): Files {
-    if ("away" in files) throw new S3Refused("ServiceUnavailable", files.away);
-    return files;
+  filesIn({ id, files }: Bucket): Files {
+    if (!("away" in files)) return files;
+    throw files.node ? new FilesElsewhere(files.away, id, files.node) : new S3Refused("ServiceUnavailable", files.away);
   }
 
   #incoming() {

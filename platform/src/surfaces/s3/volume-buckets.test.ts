@@ -7,6 +7,7 @@ import type { VolumeStorage } from "../../resources/volume-files/storage.ts";
 import { networkVolumeBuckets, podBuckets } from "./volume-buckets.ts";
 
 const FILES = { name: "files of this machine" } as unknown as Files;
+const N2 = { id: "n2", url: "http://10.0.0.5:7420" };
 const storage = (about: Partial<VolumeStorage> = {}): VolumeStorage => ({
   files: async () => FILES,
   own: ["machine"],
@@ -40,9 +41,10 @@ test("one on another node's machine says where it is, and one that is not made y
   const { world, volume, account } = await setup();
   await using _ = world;
   const { records } = world.services.volumes;
-  const there = storage({ own: ["other"], nodeOf: async () => "n2 (http://10.0.0.5:7420)" });
+  const there = storage({ own: ["other"], nodeOf: async () => N2 });
   expect((await networkVolumeBuckets(records, there).find(account, volume))?.files).toEqual({
     away: "The volume is on machine machine of node n2 (http://10.0.0.5:7420): send the request there.",
+    node: N2,
   });
   const unmade = storage({ files: async () => undefined });
   expect((await networkVolumeBuckets(records, unmade).find(account, volume))?.files).toEqual({
