@@ -3,7 +3,7 @@ import { Allowance, type Speed } from "../../kernel/allowance.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { EventBlock } from "../../kernel/event-block.ts";
 import type { Gone } from "../../kernel/gone.ts";
-import { problem } from "../../kernel/problem.ts";
+import { isProblem, problem } from "../../kernel/problem.ts";
 import { pause } from "../../kernel/wait.ts";
 import type { LogLine } from "../../ports/logs/logs.ts";
 
@@ -33,6 +33,16 @@ export class LogReaders {
   constructor({ clock, most = DEFAULT_LOG_READERS }: { clock: Clock; most?: number | undefined }) {
     this.#clock = clock;
     this.#most = most;
+  }
+
+  /** Follows the log of one worker or Pod. If its node is lost meanwhile, the last line says so. */
+  followOne<T>(
+    account: string,
+    gone: AbortSignal,
+    blockOf: BlockOf<T>,
+    open: () => Promise<AsyncIterable<LogLine[]>>,
+  ): Promise<AsyncIterable<EventBlock<T>>> {
+    return this.follow(account, gone, blockOf, async () => withLastWords(await open(), this.#clock));
   }
 
   /** Streams what `open` returns as events. The reader counts against its account's limit until `gone` aborts. */
@@ -102,4 +112,18 @@ export function sharedBlocks<T>(eventOf: (line: LogLine) => { id: string; data: 
     made.set(lines, block);
     return block;
   };
+}
+
+/** The last line has the id of the one before it. So whoever sends it back goes on behind what was read. */
+async function* withLastWords(blocks: AsyncIterable<LogLine[]>, clock: Clock): AsyncGenerator<LogLine[]> {
+  let { ts, sequence } = { ts: clock.now(), sequence: 0 };
+  try {
+    for await (const block of blocks) {
+      ({ ts, sequence } = block.at(-1) ?? { ts, sequence });
+      yield block;
+    }
+  } catch (error) {
+    if (!isProblem(error, "no-answer")) throw error;
+    yield [{ source: "system", ts, sequence, line: `the log breaks off: ${error.detail}` }];
+  }
 }

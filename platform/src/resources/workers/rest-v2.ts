@@ -14,7 +14,7 @@ export const workerHandlers = (service: WorkerService, readers: LogReaders): Han
   async getWorkerLogs(call) {
     const { caller, params, gone } = call;
     const asked = { endpoint: params.id!, worker: params.workerId!, query: logQueryOf(call), gone };
-    return readers.follow(caller.account, gone, logEvents, () => service.logs(caller, asked));
+    return readers.followOne(caller.account, gone, logEvents, () => service.logs(caller, asked));
   },
   async getEndpointLogs(call) {
     const { caller, params, gone } = call;

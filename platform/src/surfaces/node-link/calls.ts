@@ -80,10 +80,14 @@ export class NodeCalls {
     const asked = { node: peer.id, instance: worker, owner: endpoint, what: "log", query: search } as const;
     const { response } = await this.#ask(peer, pathOf(asked), { signal: gone });
     if (response.statusCode !== 200) throw await refusalIn(peer, response);
-    return this.#lines(peer, response, gone);
+    return this.#lines(peer, response, { gone, endsNow: query.endsNow === true });
   }
 
-  async *#lines(peer: Called, response: IncomingMessage, gone: AbortSignal): AsyncGenerator<LogLine[]> {
+  async *#lines(
+    peer: Called,
+    response: IncomingMessage,
+    { gone, endsNow }: { gone: AbortSignal; endsNow: boolean },
+  ): AsyncGenerator<LogLine[]> {
     const late = () => void response.destroy(new Error(`nothing came for ${QUIET_MS / 1000} s`));
     let quiet = this.#clock.after(QUIET_MS, late);
     let text = "";
@@ -97,6 +101,8 @@ export class NodeCalls {
         text = text.slice(end < 0 ? 0 : end + 2);
         if (lines.length > 0) yield lines;
       }
+      // A log that is followed ends with its reader, or with the node.
+      if (!endsNow && !gone.aborted) throw problem("no-answer", `node ${peer.id} has ended`, { reason: "node-away" });
     } catch (error) {
       if (!gone.aborted) throw unreachable(peer, error as Error);
     } finally {

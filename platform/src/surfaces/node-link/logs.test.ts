@@ -118,12 +118,17 @@ test("of a worker that no node knows is 404", async () => {
   expect([status, json.detail]).toEqual([404, "worker not found"]);
 });
 
-test("is 502 and names the machine while its node cannot be reached", async () => {
+test("ends with a line that says so when its node is lost, and is 502 and names the node until it is back", async () => {
   const { nodes, worker } = await setup("a");
   await nodes.pass(2);
-  const client = await follow(nodes, worker, "");
+  const client = await follow(nodes, worker, "?source=container");
+  const [line] = await client.take(1);
   await nodes.first.abandon();
   await using second = nodes.second;
+  // With its id, a client goes on behind the last line of the worker.
+  expect(await client.take(1)).toEqual([
+    { id: line!.id, line: expect.stringMatching(/^the log breaks off: node first (is not reachable|has ended)/) },
+  ]);
   await client.ended;
   const refused = await second.call("GET", pathOf(nodes, worker));
   expect([refused.status, refused.json.detail]).toEqual([502, "node first is not reachable: ECONNREFUSED"]);
