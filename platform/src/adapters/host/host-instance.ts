@@ -52,6 +52,11 @@ export interface InstanceParts {
 /** The system notifies readers of new output. Every few looks they are also woken without a notification, in case one was lost. */
 const LOOKS_PER_STIR = 5;
 
+interface FirstProcesses {
+  launcher: Identity;
+  program: Identity;
+}
+
 export class HostInstance {
   readonly id: string;
   readonly folder: InstanceFolder;
@@ -248,19 +253,27 @@ export class HostInstance {
     if (!this.#launcher) return undefined;
     const below = await this.#below(this.#launcher.pid);
     if (!this.#parts.sandboxed) return below[0];
-    const numbers = await Promise.all(below.map(numbersOf));
-    return below.find((_, index) => numbers[index]!.length > 1 && numbers[index]!.at(-1) === PROGRAM_NUMBER);
+    const found = await firstInSandbox(below);
+    if (found !== undefined || !this.#parts.cgroups) return found;
+    // If somebody killed what is between the launcher and the program, the program runs on and is nobody's child.
+    return firstInSandbox(await this.#parts.cgroups.processes(this.id));
   }
 
   /** The launcher and the program, once both exist; undefined when the instance has ended. */
-  async firstProcesses(): Promise<{ launcher: Identity; program: Identity } | undefined> {
+  async firstProcesses(): Promise<FirstProcesses | undefined> {
     while (!this.isEnded && !this.#gone) {
-      const pid = await this.#program();
-      const program = pid === undefined ? undefined : await identityOf(pid);
-      if (program && this.#launcher) return { launcher: this.#launcher, program };
+      const found = await this.firstProcessesNow();
+      if (found) return found;
       await sleep(this.#parts.clock, LOOK_AGAIN_MS);
     }
     return undefined;
+  }
+
+  /** The same, for a caller that does not wait: undefined while one of them does not exist. */
+  async firstProcessesNow(): Promise<FirstProcesses | undefined> {
+    const pid = await this.#program();
+    const program = pid === undefined ? undefined : await identityOf(pid);
+    return program && this.#launcher && { launcher: this.#launcher, program };
   }
 
   /** Kills the program because of something it did, and records the reason. */
@@ -338,4 +351,10 @@ export class HostInstance {
     this.#wake.resolve();
     this.#wake = Promise.withResolvers();
   }
+}
+
+/** The program has a number of its own in its sandbox. */
+async function firstInSandbox(pids: readonly number[]): Promise<number | undefined> {
+  const numbers = await Promise.all(pids.map(numbersOf));
+  return pids.find((_, index) => numbers[index]!.length > 1 && numbers[index]!.at(-1) === PROGRAM_NUMBER);
 }

@@ -66,7 +66,8 @@ export class HostStats {
 
   async #readDiskBytes(instance: HostInstance): Promise<number | undefined> {
     if (!this.#parts.launcher.changesUser) return undefined;
-    const insider = this.#insiders.get(instance) ?? (await instance.firstProcesses())?.program;
+    // Nothing is waited for: figures come again soon, and everything that keeps the machine comes after them.
+    const insider = this.#insiders.get(instance) ?? (await instance.firstProcessesNow())?.program;
     if (!insider) return undefined;
     this.#insiders.set(instance, insider);
     const root = `/proc/${insider.pid}/root`;
