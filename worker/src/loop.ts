@@ -219,19 +219,22 @@ export class Loop {
   /** Reports that the worker is alive and which jobs it runs. If two lists in a row leave out a job, the server gives it to others. */
   async #pingAgainAndAgain(): Promise<void> {
     let over = false;
+    let wake = () => {};
     const ended = this.ended.then(() => {
       over = true;
+      wake();
     });
     while (!over) {
       await this.#link.ping(this.#busyWith()).catch(() => undefined);
-      let timer: { cancel(): void } | undefined;
       const waited = new Promise<void>((resolve) => {
-        timer = this.#clock.after(this.#parts.pingIntervalMs, resolve);
+        wake = resolve;
       });
-      await Promise.race([waited, ended]);
-      timer?.cancel();
+      const timer = this.#clock.after(this.#parts.pingIntervalMs, wake);
+      if (!over) await waited;
+      timer.cancel();
       this.#link.endOverdue();
     }
+    await ended;
   }
 
   #busyWith(): string[] {

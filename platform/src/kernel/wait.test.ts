@@ -1,7 +1,7 @@
 /** A wait ends once: with its value, because time is up, or because nobody waits any more. */
 import { expect, test } from "vitest";
 import { FakeClock } from "./clock.ts";
-import { pause, wait } from "./wait.ts";
+import { pause, wait, whileThere } from "./wait.ts";
 
 function setup() {
   const clock = new FakeClock();
@@ -54,4 +54,30 @@ test("a pause is as long as asked for, unless nobody waits", async () => {
   client.abort();
   await long;
   await pause(clock, 1000, client.signal);
+});
+
+test("whoever stays through many waits is left with nothing of them", async () => {
+  const heard = new Set<() => void>();
+  const gone = {
+    aborted: false,
+    addEventListener: (_: "abort", listener: () => void) => void heard.add(listener),
+    removeEventListener: (_: "abort", listener: () => void) => void heard.delete(listener),
+  };
+  for (let line = 0; line < 3; line++) {
+    const work = Promise.withResolvers<void>();
+    const waiting = whileThere(gone, work.promise);
+    expect(heard.size).toBe(1);
+    work.resolve();
+    await waiting;
+  }
+  expect(heard.size).toBe(0);
+});
+
+test("a wait for work ends when the client goes, or has gone before", async () => {
+  const { client } = setup();
+  const never = new Promise<void>(() => {});
+  const waiting = whileThere(client.signal, never);
+  client.abort();
+  await waiting;
+  await whileThere(client.signal, never);
 });

@@ -73,3 +73,15 @@ export async function within(clock: Clock, limitMs: number, work: Promise<void>)
   await Promise.race([work, late.promise]);
   timer.cancel();
 }
+
+/**
+ * Waits for work, but only as long as the client is still there. A client may stay for days, so nothing of a wait is left with it: racing
+ * each wait against one promise would keep them all.
+ */
+export async function whileThere(gone: Gone, work: Promise<void>): Promise<void> {
+  if (gone.aborted) return;
+  const left = Promise.withResolvers<void>();
+  gone.addEventListener("abort", left.resolve);
+  await Promise.race([work, left.promise]);
+  gone.removeEventListener("abort", left.resolve);
+}

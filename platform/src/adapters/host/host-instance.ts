@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { type Clock, sleep } from "../../kernel/clock.ts";
 import { floating } from "../../kernel/floating.ts";
 import { OneAtATime } from "../../kernel/one-at-a-time.ts";
+import { whileThere } from "../../kernel/wait.ts";
 import type { Exit, Instance, InstanceState, Output } from "../../ports/compute/compute.ts";
 import { DISK_IS_FULL } from "../../ports/disk.ts";
 import {
@@ -317,14 +318,13 @@ export class HostInstance {
     const { path } = this.folder;
     const { segment = Number.POSITIVE_INFINITY } = this.kept;
     await using reader = new OutputReader(path, segment, parsePosition(after));
-    const aborted = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
     while (!signal.aborted && !this.#gone) {
       const wake = this.#wake.promise;
       const ended = this.isEnded;
       const { lines, lost } = await reader.read(ended);
       if (lines.length > 0 || lost > 0) yield { lines, ...(lost > 0 && { lost }), at: String(reader.offset) };
       else if (ended) return;
-      else await Promise.race([wake, aborted]);
+      else await whileThere(signal, wake);
     }
   }
 

@@ -2,6 +2,7 @@
 import { type Duplex, duplexPair } from "node:stream";
 import type { Clock, Timer } from "../../kernel/clock.ts";
 import { floating } from "../../kernel/floating.ts";
+import { whileThere } from "../../kernel/wait.ts";
 import { type Exit, type Gpu, type Instance, type InstanceSpec, LONGEST_LINE, type Output } from "./compute.ts";
 import type { ExecSpec } from "./execution.ts";
 import { FakeExecution } from "./fake-execution.ts";
@@ -202,14 +203,13 @@ export class FakeInstance {
 
   async *logs({ after = "0", signal }: { after?: string; signal: AbortSignal }): AsyncIterable<Output> {
     let at = Number(after);
-    const aborted = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
     while (!signal.aborted && !this.#gone) {
       const wake = this.#wake.promise;
       const read = this.#linesFrom(at);
       at = read.to;
       if (read.lines.length > 0) yield { lines: read.lines, at: String(at) };
       else if (this.#exit) return;
-      else await Promise.race([wake, aborted]);
+      else await whileThere(signal, wake);
     }
   }
 
