@@ -30,6 +30,7 @@ const SHOWN = {
     requestCancelled: 0,
     createdAt: AT,
     finalizedAt: AT,
+    actions: ["cancel"],
   },
 };
 const PAGE = { total: 1, offset: 0, limit: 100, hasMore: false };

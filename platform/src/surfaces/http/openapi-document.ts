@@ -124,7 +124,9 @@ function responses(operation: Operation, writer: Writer): Json {
   if (operation.emptyStatus) all[operation.emptyStatus] = { description: "Success.", headers };
   const statuses = refusalsOf(operation).map((meaning) => statusOf[meaning]);
   for (const status of [...new Set(statuses)].sort((a, b) => a - b)) {
-    all[status] = refusal(reasons[status]!, status, writer, status === 401);
+    const reason = reasons[status];
+    if (!reason) throw new Error(`no words say what the status ${status} of ${operation.path} means`);
+    all[status] = refusal(reason, status, writer, status === 401);
   }
   all.default = refusal("Any other refusal or fault, in the same form.", undefined, writer);
   return all;

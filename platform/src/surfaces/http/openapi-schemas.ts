@@ -48,8 +48,18 @@ export class Components {
     if (Array.isArray(value)) return value.map((item) => this.#nested(item, creates));
     if (typeof value !== "object" || value === null) return value;
     const kept = Object.entries(value).filter(([key]) => !isOurOwn(key) && (creates || key !== "default"));
-    const plain = Object.fromEntries(kept.map(([key, child]) => [key, this.#nested(child, creates)]));
+    const plain = Object.fromEntries(
+      kept.map(([key, child]) => [
+        key,
+        key === "properties" ? this.#named(child as object, creates) : this.#nested(child, creates),
+      ]),
+    );
     return "x-max-bytes" in value ? inBytes(plain, Number(value["x-max-bytes"])) : plain;
+  }
+
+  /** Fields may have any name, also that of a keyword. */
+  #named(fields: object, creates: boolean): unknown {
+    return Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, this.#nested(field, creates)]));
   }
 
   #nested(value: unknown, creates: boolean): unknown {

@@ -19,6 +19,7 @@ export const reasons: Record<number, string> = {
   422: "The body or a parameter does not fit its schema; `errors` lists each failure.",
   416: "The range is not within the content; `Content-Range` says how long it is.",
   429: "A rate limit window is used up; `detail` names it.",
+  503: "Something that this needs cannot be reached now; `detail` names it. Try again later.",
   507: "The content does not fit on the volume or the disk. Nothing of it is stored.",
 };
 
@@ -35,6 +36,8 @@ export const tagDescriptions: Record<string, string> = {
     "GPU types, CPU flavors and data centers: what there is, what it costs, and what is free now; public templates.",
   "Network volumes": "Storage of a data center that Pods and workers share, and that outlives them.",
   Serverless: "Endpoints whose workers run a handler for each job.",
+  "Public endpoints":
+    "Endpoints of other accounts that the caller may use at a price, and what each caller of an own endpoint uses.",
   Templates: "Configurations that Pods and endpoints are made from.",
 };
 
