@@ -26,7 +26,7 @@ import { fromRow, type Journal, rowReader } from "./journal.ts";
 import { LaneBook } from "./lane-book.ts";
 import { LateClaims } from "./late-claims.ts";
 import { beginAttempt, deadlineOf, KeptBodies, LiveJob, PolicyBook, snapshot } from "./live-job.ts";
-import type { Ask, Chunk, Claimed, Enqueued, JobChange, Outcome, Part, Queue, Reading } from "./queue.ts";
+import type { Ask, Chunk, Claimed, Counts, Enqueued, JobChange, Outcome, Part, Queue, Reading } from "./queue.ts";
 import { resealBodies } from "./reseal.ts";
 
 export class EmbeddedQueue implements Queue {
@@ -176,10 +176,9 @@ export class EmbeddedQueue implements Queue {
     return (await this.#journal.write([{ do: "expire", now, limit }]))[0] as number;
   }
 
-  counts: Queue["counts"] = async (endpoint) => ({
-    ...this.#lanes.of(endpoint).counts,
-    ...this.#journal.counters(endpoint),
-  });
+  async counts(endpoint: string): Promise<Counts> {
+    return { ...this.#lanes.of(endpoint).counts, ...this.#journal.counters(endpoint) };
+  }
 
   callers: Queue["callers"] = async (endpoint) => this.#lanes.of(endpoint).callers();
   charge: Queue["charge"] = async (charges) => void (await this.#journal.write([{ do: "charge", charges }]));

@@ -295,7 +295,7 @@ test("a request in the path form is authenticated once, and its endpoint is foun
   await using world = await setupBalanced();
   world.worker("w1", mirror);
   using keys = vi.spyOn(Authenticator.prototype, "key");
-  using finds = vi.spyOn(world.services.endpoints, "ownForInvocation");
+  using finds = vi.spyOn(world.services.endpoints, "knownForInvocation");
   expect((await world.ask("GET", "/x")).status).toBe(200);
   expect([keys.mock.calls.length, finds.mock.calls.length]).toEqual([1, 1]);
 });
