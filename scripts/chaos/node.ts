@@ -10,7 +10,7 @@ import { type Server, startServer } from "../../platform/tests/process.ts";
 import { SmallDisk } from "./small-disk.ts";
 
 /** Debian's package libfaketime has it. Without it, clocks are not moved. */
-const FAKETIME = "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1";
+const FAKETIME = `/usr/lib/${process.arch === "arm64" ? "aarch64" : "x86_64"}-linux-gnu/faketime/libfaketime.so.1`;
 const DISK_GB = 200;
 const START_AGAIN_MS = 1_000;
 
