@@ -47,6 +47,8 @@ defaults
   timeout connect 5s
   timeout client 400s
   timeout server 400s
+  # Without it a check fails after 300 ms, and a node on a busy machine counts as dead.
+  timeout check 2s
   option redispatch
   retries 3
 frontend all

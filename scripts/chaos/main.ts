@@ -1,7 +1,8 @@
 /** Three nodes on one PostgreSQL with a replica, and troubles drawn from a seed: `npm run chaos -- --minutes 60 --seed 7`, as root. */
+import { execFile } from "node:child_process";
 import { chmod, cp, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
+import { parseArgs, promisify } from "node:util";
 import { stay } from "../../platform/src/kernel/clock.ts";
 import { apiKeyText, resourceId } from "../../platform/src/kernel/ids.ts";
 import { realRandom, SeededRandom } from "../../platform/src/kernel/random.ts";
@@ -20,6 +21,8 @@ const { values } = parseArgs({
     /** Only troubles whose names contain this text. */
     only: { type: "string", default: "" },
     jobs: { type: "string", default: "6" },
+    /** A folder for the nodes' logs and a dump of the database, if something is wrong. */
+    evidence: { type: "string" },
   },
 });
 const seed = Number(values.seed ?? Buffer.from(realRandom.bytes(4)).readUInt32LE());
@@ -169,6 +172,7 @@ async function audit(crowd: Crowd, { nodes, database, programs }: Scene, endpoin
   }
   const bills = await billsOf(database.url);
   wrong.push(...bills.wrong, ...remainsWrong(nodes, programs));
+  if (values.evidence && wrong.length > 0) await keepEvidence(values.evidence, nodes, database);
   const errors = Map.groupBy(nodes.flatMap(errorsOf), (said) => said);
   console.log(`\nseed ${seed}, ${values.minutes} minutes of troubles`);
   for (const [name, times] of counts) console.log(`  ${String(times).padStart(4)} × ${name}`);
@@ -185,6 +189,12 @@ async function audit(crowd: Crowd, { nodes, database, programs }: Scene, endpoin
     console.log(`  ${String(times.length).padStart(4)} × ${said}`);
   console.log(wrong.length === 0 ? "nothing is wrong" : `${wrong.length} WRONG:`);
   for (const what of wrong.slice(0, 100)) console.log(`  ${what}`);
+}
+
+async function keepEvidence(folder: string, nodes: readonly ChaosNode[], database: PostgresPair): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  for (const node of nodes) await writeFile(join(folder, `${node.name}.log`), node.log());
+  await promisify(execFile)("pg_dump", ["--file", join(folder, "database.sql"), database.url]);
 }
 
 /** The errors that a node logged, without what differs from one to the next. */
