@@ -193,6 +193,16 @@ export class Crowd implements AsyncDisposable {
     this.removedPods.push(pod.id);
   }
 
+  /** Finds Pods that were made although the answer was lost, so nobody knew that they run. Returns how many there are. */
+  async findPods(): Promise<number> {
+    const { json } = await this.askOn("GET", "/v2/pods");
+    const listed = (json.pods as { id: string }[]).map(({ id }) => id);
+    for (const id of listed.filter((id) => this.removedPods.includes(id))) this.#note(`Pod ${id} was deleted: listed`);
+    const found = listed.filter((id) => !this.pods.has(id));
+    for (const id of found) this.pods.set(id, { id, acknowledged: "start" });
+    return found.length;
+  }
+
   #count(outcome: string): void {
     this.answers[outcome] = (this.answers[outcome] ?? 0) + 1;
   }

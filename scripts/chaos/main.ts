@@ -1,8 +1,7 @@
 /** Three nodes on one PostgreSQL with a replica, and troubles drawn from a seed: `npm run chaos -- --minutes 60 --seed 7`, as root. */
-import { execFile } from "node:child_process";
 import { chmod, cp, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { parseArgs, promisify } from "node:util";
+import { parseArgs } from "node:util";
 import { stay } from "../../platform/src/kernel/clock.ts";
 import { apiKeyText, resourceId } from "../../platform/src/kernel/ids.ts";
 import { realRandom, SeededRandom } from "../../platform/src/kernel/random.ts";
@@ -21,7 +20,7 @@ const { values } = parseArgs({
     /** Only troubles whose names contain this text. */
     only: { type: "string", default: "" },
     jobs: { type: "string", default: "6" },
-    /** A folder for the nodes' logs and a dump of the database, if something is wrong. */
+    /** A folder for the nodes' logs and the database's records, if something is wrong. */
     evidence: { type: "string" },
   },
 });
@@ -82,7 +81,8 @@ async function bringTroubles(scene: Scene, troubles: readonly Trouble[], busy: S
     await bring(scene, node);
     if (isOfNode) await node.start();
     say(`over: ${name}${isOfNode ? `: ${node.name}` : ""}`);
-    busy.delete(node);
+    // Another trouble may have begun on a node that this one only drew.
+    if (isOfNode) busy.delete(node);
     await stay(1_000 + chance.below(pauseMs));
   }
 }
@@ -130,7 +130,10 @@ async function chaos(): Promise<void> {
     crowd.keepPods(body.pod, 4),
     crowd.ledger.keep(() => over),
   ];
-  const note = (what: string) => void wrong.push(what);
+  const note = (what: string) => {
+    wrong.push(what);
+    say(`WRONG: ${what}`);
+  };
   const scene: Scene = { nodes, database, databaseDisk, chance, programs: Object.values(programs), note };
   const until = performance.now() + Number(values.minutes) * MINUTE_MS;
   const isOver = () => performance.now() > until;
@@ -152,6 +155,7 @@ async function audit(crowd: Crowd, { nodes, database, programs }: Scene, endpoin
   const { ledger } = crowd;
   await ledger.close(CLOSING_MS);
   say("every job was looked at");
+  const found = await crowd.findPods();
   wrong.push(...ledger.wrong, ...crowd.wrong, ...webhooksWrong(crowd));
   wrong.push(
     ...(await podsWrong(crowd)),
@@ -181,7 +185,7 @@ async function audit(crowd: Crowd, { nodes, database, programs }: Scene, endpoin
     `jobs: ${ledger.acknowledged} acknowledged, ends ${JSON.stringify(ledger.ends)}, ${crowd.told.size} told by webhook`,
   );
   console.log(
-    `${pods} Pods, ${secrets} secrets, ${bills.lines} bills of ${bills.spans} spans, ${bills.free} of them free; ` +
+    `${pods} Pods, ${found} of them made without an answer, ${secrets} secrets, ${bills.lines} bills of ${bills.spans} spans, ${bills.free} of them free; ` +
       `${bills.unbilled} times of Pods not billed, ${(bills.unbilledMs / 1000).toFixed(0)} s in all: silent machine or dead program`,
   );
   console.log("errors in the logs of nodes:");
@@ -193,8 +197,10 @@ async function audit(crowd: Crowd, { nodes, database, programs }: Scene, endpoin
 
 async function keepEvidence(folder: string, nodes: readonly ChaosNode[], database: PostgresPair): Promise<void> {
   await mkdir(folder, { recursive: true });
+  await writeFile(join(folder, "wrong.txt"), wrong.join("\n"));
   for (const node of nodes) await writeFile(join(folder, `${node.name}.log`), node.log());
-  await promisify(execFile)("pg_dump", ["--file", join(folder, "database.sql"), database.url]);
+  for (const table of ["records", "jobs", "leases"])
+    await writeFile(join(folder, `${table}.jsonl`), (await database.rowsOf(table)).join("\n"));
 }
 
 /** The errors that a node logged, without what differs from one to the next. */

@@ -139,6 +139,17 @@ export class PostgresPair implements AsyncDisposable {
     }
   }
 
+  /** All rows of a table, each as JSON. */
+  async rowsOf(table: string): Promise<string[]> {
+    const client = await this.#connect();
+    try {
+      const { rows } = await client.query(`SELECT to_jsonb(t)::text AS row FROM ${table} t`);
+      return rows.map(({ row }) => row);
+    } finally {
+      await client.end();
+    }
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     for (const instance of [this.#replica, this.#primary]) {
       instance?.process.kill("SIGCONT");
