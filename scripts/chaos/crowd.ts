@@ -173,6 +173,8 @@ export class Crowd implements AsyncDisposable {
   async #makePod(body: object): Promise<void> {
     const answer = await this.ask("POST", "/v2/pods", body);
     if (answer?.status === 201) this.pods.set(answer.json.id, { id: answer.json.id, acknowledged: "start" });
+    // While every machine is silent there is no place for a Pod, and nothing is promised.
+    else if (answer?.status === 400 && answer.text.includes("No capacity: ")) this.#count("no place for a Pod");
     else if (answer) this.#note(`Pod: ${answer.status} ${answer.text.slice(0, 300)}`);
   }
 
