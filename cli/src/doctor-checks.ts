@@ -1,23 +1,28 @@
 /** What `millrace doctor` looks at, one check each. No check changes anything. */
 import { execFile } from "node:child_process";
+import type { StatsFs } from "node:fs";
 import { access, constants, readdir, stat, statfs } from "node:fs/promises";
 import type { IncomingMessage } from "node:http";
 import { delimiter, dirname, join } from "node:path";
 import { promisify } from "node:util";
-import { announced } from "@millrace/platform/composition/server-address.ts";
+import { folderTrouble } from "@millrace/platform/composition/start-trouble.ts";
 import { type Clock, dateText, timestamp } from "@millrace/platform/kernel/clock.ts";
 import { type Check, type Finding, fail, ok, warn } from "@millrace/platform/kernel/finding.ts";
 import { DEFAULT_DATA_FOLDER } from "@millrace/platform/settings/data-folder.ts";
 import { ApiClient } from "./api.ts";
+import { database, ports, settings, type Variables } from "./doctor-server.ts";
 import { service } from "./doctor-service.ts";
 import { Failure } from "./failure.ts";
 import { findTarget, type TargetOptions } from "./profiles.ts";
 import type { Environment } from "./shell.ts";
 
 export interface Patient {
-  env: Environment;
+  /** Of this shell, and of the service that uses the data folder. */
+  env: Environment & Variables;
   target: TargetOptions;
   clock: Clock;
+  /** The file of the service's variables, if they are among them. */
+  from?: string | undefined;
 }
 
 const run = promisify(execFile);
@@ -28,15 +33,18 @@ export function machineChecks(patient: Patient): Check[] {
   return [
     { name: "Node", look: async () => nodeOf(process.versions.node) },
     { name: "data folder", look: () => dataFolder(data) },
+    { name: "settings", look: () => settings(patient.env, patient.from) },
+    { name: "database", look: () => database(patient.env, patient.clock) },
     { name: "disk", look: () => disk(data) },
     { name: "open files", look: openFiles },
     { name: "server", look: () => server(patient) },
     { name: "service", look: service },
-    { name: "port", look: () => port(data) },
+    { name: "port", look: () => ports(patient.env) },
     { name: "clock", look: () => clockOf(patient) },
     { name: "single sign-on", look: () => signOn(patient) },
     { name: "containers", look: containers },
     { name: "sandbox", look: () => sandbox(patient.env.PATH ?? "") },
+    { name: "control groups", look: controlGroups },
     { name: "GPUs", look: () => gpus(patient.env.PATH ?? "") },
   ];
 }
@@ -47,15 +55,23 @@ export function nodeOf(version: string): Finding {
   return fail(`${version} is too old`, "Run 'npm ci' in Millrace's folder, which brings Node 24, or install Node 24.");
 }
 
-async function dataFolder(data: string): Promise<Finding> {
+/** Files that the server writes. Those of another user are left by a start as that user, such as root. */
+const FILES = ["store.db", "queue.db", "master-key", "api-key"];
+
+export async function dataFolder(data: string): Promise<Finding> {
   const found = await stat(data).catch(() => undefined);
   if (!found) return ok(`${data} is not there yet; 'millrace serve' makes it`);
   if (!found.isDirectory()) return fail(`${data} is a file`, "Name a folder by --data or MILLRACE_DATA.");
-  const may = await access(data, constants.R_OK | constants.W_OK | constants.X_OK).then(
-    () => true,
-    () => false,
-  );
-  if (!may) return fail(`${data} cannot be written`, `Give it to yourself: sudo chown -R $(id -un) ${data}`);
+  const hindered = await access(data, constants.R_OK | constants.W_OK | constants.X_OK).catch((error: Error) => error);
+  if (hindered) return fail((folderTrouble(hindered, data) as Error).message, `Whose it is: ls -ld ${data}`);
+  for (const name of FILES) {
+    const file = await stat(join(data, name)).catch(() => undefined);
+    if (file && file.uid !== found.uid)
+      return fail(
+        `${name} in it belongs to user ${file.uid}, and the folder to user ${found.uid}`,
+        `Give all of it to one of them: sudo chown -R ${found.uid} ${data}`,
+      );
+  }
   if ((found.mode & 0o077) !== 0) return warn(`${data} is open to other users`, `Close it: chmod 700 ${data}`);
   return ok(data);
 }
@@ -65,8 +81,16 @@ const GB = 1e9;
 async function disk(data: string): Promise<Finding> {
   let folder = data;
   while (!(await stat(folder).catch(() => undefined)) && dirname(folder) !== folder) folder = dirname(folder);
-  const { bavail, bsize, blocks } = await statfs(folder);
+  return diskOf(await statfs(folder));
+}
+
+/** A share of files that can still be made, below which a disk counts as full. Some file systems have no limit, and say 0. */
+const FEW_FILES = 0.01;
+
+export function diskOf({ bavail, bsize, blocks, files, ffree }: StatsFs): Finding {
   const [free, all] = [bavail * bsize, blocks * bsize];
+  if (files > 0 && ffree / files < FEW_FILES)
+    return fail(`${ffree} of ${files} inodes are free`, "Remove small files: no more files can be made on this disk.");
   const says = `${(free / GB).toFixed(1)} of ${(all / GB).toFixed(1)} GB are free`;
   if (free < GB / 2) return fail(says, "Make room: the server takes no more work when the disk is full.");
   if (free < 5 * GB) return warn(says, "Make room, or put the data folder on another disk: --data.");
@@ -94,21 +118,6 @@ async function server({ env, target }: Patient): Promise<Finding> {
   }
 }
 
-const STANDARD_PORT = 7420;
-
-async function port(data: string): Promise<Finding> {
-  const own = await announced(data);
-  if (own) return ok(`this folder's server listens at ${own.url}`);
-  const { createServer } = await import("node:net");
-  const probe = createServer();
-  const { promise, resolve } = Promise.withResolvers<Finding>();
-  probe.once("error", (error: NodeJS.ErrnoException) =>
-    resolve(warn(`${STANDARD_PORT} is taken (${error.code})`, "Start with another one: millrace serve --port 8420")),
-  );
-  probe.listen(STANDARD_PORT, "127.0.0.1", () => probe.close(() => resolve(ok(`${STANDARD_PORT} is free`))));
-  return promise;
-}
-
 const MOST_APART_S = 30;
 
 /** Keys, links and bills go by the clock, so two machines must agree about it. */
@@ -117,25 +126,37 @@ async function clockOf({ env, target, clock }: Patient): Promise<Finding> {
   const answer = found && (await new ApiClient(found).send("/v2/account/me").catch(() => undefined));
   answer?.body.resume();
   const theirs = answer?.headers.date;
-  if (theirs === undefined) return ok(`${timestamp(clock.now())}; there is no server to compare it with`);
+  if (theirs === undefined)
+    return (await isKept()) ?? ok(`${timestamp(clock.now())}; there is no server to compare it with`);
   const near = Array.from({ length: 2 * MOST_APART_S + 1 }, (_, at) =>
     dateText(clock.now() + (at - MOST_APART_S) * 1000),
   );
-  if (near.includes(theirs)) return ok("agrees with the server's");
+  if (near.includes(theirs)) return (await isKept()) ?? ok("agrees with the server's");
   return fail(
     `${dateText(clock.now())} here, ${theirs} at the server`,
     "Set both clocks by NTP: timedatectl set-ntp true",
   );
 }
 
+/** Clocks that nobody sets drift apart. A machine without systemd says nothing about it. */
+async function isKept(): Promise<Finding | undefined> {
+  const asked = ["show", "--property=NTPSynchronized", "--value"];
+  const said = await run("timedatectl", asked, { timeout: LONGEST_MS }).catch(() => undefined);
+  if (said?.stdout.trim() !== "no") return undefined;
+  return warn("nothing keeps this machine's clock right", "Turn on NTP: sudo timedatectl set-ntp true");
+}
+
+async function controlGroups(): Promise<Finding> {
+  return (await import("@millrace/platform/composition/look-at-groups.ts")).lookAtGroups();
+}
+
 /** Looked at only where this shell has the server's settings. */
 async function signOn({ env, clock }: Patient): Promise<Finding> {
-  const variables = env as Record<string, string | undefined>;
-  if (!variables.MILLRACE_OIDC_ISSUER) return ok("no identity provider is set (MILLRACE_OIDC_ISSUER)");
+  if (!env.MILLRACE_OIDC_ISSUER) return ok("no identity provider is set (MILLRACE_OIDC_ISSUER)");
   const { lookAtProvider } = await import("@millrace/platform/composition/sign-on.ts");
   const { settingsFrom } = await import("@millrace/platform/settings/settings.ts");
   try {
-    return await lookAtProvider(settingsFrom(variables), clock);
+    return await lookAtProvider(settingsFrom(env), clock);
   } catch (error) {
     return fail((error as Error).message, "Correct the setting, then start the server again.");
   }

@@ -24,6 +24,8 @@ test("doctor says of each thing whether it is well, and how to mend what is not"
     ...[
       "Node",
       "data folder",
+      "settings",
+      "database",
       "disk",
       "open files",
       "server",
@@ -33,6 +35,7 @@ test("doctor says of each thing whether it is well, and how to mend what is not"
       "single sign-on",
       "containers",
       "sandbox",
+      "control groups",
       "GPUs",
     ],
   ]);

@@ -1,6 +1,7 @@
 /** `millrace doctor`: looks at this machine and says of each thing whether it is well, and how to mend it. */
 import { Command } from "commander";
 import { machineChecks } from "./doctor-checks.ts";
+import { serverVariables } from "./doctor-server.ts";
 import { showFindings } from "./findings.ts";
 import { type TargetOptions, withTarget } from "./profiles.ts";
 import type { Shell } from "./shell.ts";
@@ -16,7 +17,8 @@ export function doctorCommand(shell: Shell): Command {
     .option("--json", "print JSON")
     .addHelpText("after", "\nExample:\n  millrace doctor --json")
     .action(async ({ json = false, data, ...target }: Options) => {
-      const env = { ...shell.env, ...(data !== undefined && { MILLRACE_DATA: data }) };
-      await showFindings(shell, machineChecks({ env, target, clock: shell.clock }), json);
+      const own = { ...shell.env, ...(data !== undefined && { MILLRACE_DATA: data }) };
+      const { variables: env, from } = await serverVariables(own);
+      await showFindings(shell, machineChecks({ env, from, target, clock: shell.clock }), json);
     });
 }

@@ -1,17 +1,19 @@
 /** Follows docs/operating.md word for word: three servers on one PostgreSQL, with its own tools. A dump under load loses nothing. */
 import { existsSync, readdirSync } from "node:fs";
-import { symlink } from "node:fs/promises";
+import { readFile, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { realClock } from "../src/kernel/clock.ts";
+import { TestBrowser } from "./browser.ts";
 import { openBash } from "./documents/bash.ts";
 import { readPage, runSteps } from "./documents/page.ts";
+import { signInAt } from "./identity/at-provider.ts";
 import { freePort, startPostgres } from "./postgres-server.ts";
 import { ownerKey, root, run, type Server, startServer, temporaryFolder } from "./process.ts";
 
 const GUIDE = "docs/operating.md";
 /** The ports that the guide speaks of. A test takes free ones in their place. */
-const PORTS = ["7420", "7430", "7440", "8443"];
+const PORTS = ["7420", "7430", "7440", "8443", "9090", "9400"];
 const DEBIAN = "/usr/lib/postgresql";
 
 /** The newest PostgreSQL of the machine that has its server beside its tools. They must be of one version. */
@@ -28,7 +30,7 @@ const bin = installedPostgres();
 
 // Debian's package `postgresql` has them, which a contributor need not have. CI installs it.
 test.skipIf(!bin)(
-  "a stranger who follows the guide gets three servers that share work, a restored backup, accounts and invoices",
+  "a stranger who follows the guide gets three servers that share work, a restored backup, alerts, accounts, single sign-on and invoices",
   async () => {
     await using postgres = await startPostgres(bin);
     await using home = await temporaryFolder();
@@ -44,13 +46,34 @@ test.skipIf(!bin)(
       ...{ PGHOST: "127.0.0.1", PGPORT: address.port, PGUSER: "postgres", PGPASSWORD: address.password },
     });
     try {
-      await runSteps(await readPage(GUIDE), bash, translated);
+      const page = await readPage(GUIDE);
+      const asked = page.steps.findIndex(({ code }) => code.includes("millrace login")) + 1;
+      await runSteps({ ...page, steps: page.steps.slice(0, asked) }, bash, translated);
+      const said = await readFile(join(home.path, "millrace/login.log"), "utf8");
+      await approve(said, `http://127.0.0.1:${ports.get("7430")}`);
+      await runSteps({ ...page, steps: page.steps.slice(asked) }, bash, translated);
     } finally {
       // Servers end in order, so that their workers end too.
       await bash.run("kill $(cat ~/millrace/*.pid); wait");
     }
   },
 );
+
+/** What the reader does in a browser: signs in by the provider, and approves the code that the command line shows. */
+async function approve(said: string, server: string): Promise<void> {
+  const [, origin = "", userCode] = /(http\S+)\/code#(\S+)/.exec(said)!;
+  const browser = new TestBrowser(server, origin);
+  const done = async (method: string, path: string, body?: object) => {
+    const { status, json, text } = await browser.call(method, path, { body });
+    expect([path, status < 300, text]).toEqual([path, true, text]);
+    return json;
+  };
+  const { url } = await done("POST", "/v2/account/sign-in/provider/begin");
+  const back = await signInAt(url, "ada@example.com", origin);
+  const { me } = await done("POST", "/v2/account/sign-in/provider", { answer: back.search.slice(1) });
+  expect([me.account.name, me.person.role]).toEqual(["lab", "member"]);
+  await done("POST", "/v2/account/codes/answer", { userCode, approve: true });
+}
 
 const SUBMITTERS = 4;
 /** So many jobs are acknowledged before the dump begins, and some more while it is made. */

@@ -40,8 +40,15 @@ export const loadApp = () => import("./app.ts");
 const loadServices = () => import("./services.ts");
 
 /** The settings of this process; flags come from the command line. */
-export function processSettings(flags: Record<string, string | undefined> = {}): Settings {
-  const settings = settingsFrom(process.env, flags);
+export const processSettings = (flags: Record<string, string | undefined> = {}): Settings =>
+  settingsIn(process.env, flags);
+
+/** The settings that these variables and flags give, with the database that a file names. */
+export function settingsIn(
+  env: Record<string, string | undefined>,
+  flags: Record<string, string | undefined> = {},
+): Settings {
+  const settings = settingsFrom(env, flags);
   const { databaseUrl, databaseUrlFile } = settings;
   if (databaseUrlFile === undefined) return settings;
   if (databaseUrl)
@@ -52,8 +59,10 @@ export function processSettings(flags: Record<string, string | undefined> = {}):
 }
 
 /** Returns variables that look like settings but are not, as one line. A near miss of a setting is refused. */
-export async function unreadVariables(): Promise<string | undefined> {
-  return (await import("../settings/unknown-variables.ts")).unknownVariables(process.env);
+export async function unreadVariables(
+  env: Record<string, string | undefined> = process.env,
+): Promise<string | undefined> {
+  return (await import("../settings/unknown-variables.ts")).unknownVariables(env);
 }
 
 function readUrl(file: string): string {

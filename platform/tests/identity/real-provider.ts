@@ -1,10 +1,11 @@
 /** A real OpenID provider on loopback: the certified `oidc-provider`, with its own pages for signing in. */
-import { generateKeyPairSync } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import Provider from "oidc-provider";
 import { vi } from "vitest";
+import { signInAt } from "./at-provider.ts";
+import { providerSettings } from "./provider-settings.ts";
 
 export interface PersonThere {
   email?: string;
@@ -48,67 +49,22 @@ export class RealProvider implements AsyncDisposable {
     const silent = [vi.spyOn(console, "warn"), vi.spyOn(console, "info")].map((spy) =>
       spy.mockImplementation(() => {}),
     );
-    const jwk = generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey.export({ format: "jwk" });
-    const provider = new Provider(this.issuer, {
-      clients: [
-        {
-          client_id: CLIENT.clientId,
-          client_secret: CLIENT.clientSecret,
-          redirect_uris: [`${this.#origin}/sign-in/provider`],
-          post_logout_redirect_uris: [`${this.#origin}/sign-in`],
-        },
-      ],
-      jwks: { keys: [{ ...jwk, alg: "RS256", use: "sig" }] },
-      claims: { openid: ["sub"], email: ["email", "email_verified"], profile: ["name"], groups: ["groups"] },
-      cookies: { keys: ["a key of a test"] },
-      ttl: { Session: 3600, Interaction: 3600, Grant: 3600, AccessToken: 3600, IdToken: 3600 },
-      features: { rpInitiatedLogout: { enabled: true, logoutSource } },
-      findAccount: (_: unknown, id: string) => ({
-        accountId: id,
-        claims: () => ({ sub: id, ...this.people.get(id) }),
-      }),
-    });
+    const client = { id: CLIENT.clientId, secret: CLIENT.clientSecret, origin: this.#origin };
+    const provider = new Provider(
+      this.issuer,
+      providerSettings(client, (login) => this.people.get(login)),
+    );
     this.#answer = provider.callback();
     for (const spy of silent) spy.mockRestore();
   }
 
   /** Does what a person does in a browser, and returns the address to which the browser is sent back. */
-  async signIn(url: string, login: string): Promise<URL> {
-    const cookies = new Map<string, string>();
-    let next: { url: URL; body?: URLSearchParams } = { url: new URL(url) };
-    for (let steps = 0; steps < 20; steps++) {
-      if (next.url.origin === this.#origin) return next.url;
-      const answer = await fetch(next.url, {
-        redirect: "manual",
-        headers: { cookie: [...cookies].map(([name, value]) => `${name}=${value}`).join("; ") },
-        ...(next.body && { method: "POST", body: next.body }),
-      });
-      for (const set of answer.headers.getSetCookie()) {
-        const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(set) ?? [];
-        cookies.set(name, value);
-      }
-      const text = await answer.text();
-      next = nextOf(answer, next.url, text, login);
-    }
-    throw new Error("the provider leads in a circle");
+  signIn(url: string, login: string): Promise<URL> {
+    return signInAt(url, login, this.#origin);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#server.closeAllConnections();
     await new Promise((resolve) => this.#server.close(resolve));
   }
-}
-
-/** The question whether to sign out, as bare as can be. */
-function logoutSource(context: { body: string }, form: string): void {
-  context.body = `<!doctype html><title>Sign out</title>${form}<button form="op.logoutForm" name="logout" value="yes">Yes</button>`;
-}
-
-function nextOf(answer: Response, from: URL, text: string, login: string) {
-  const location = answer.headers.get("location");
-  if (location !== null) return { url: new URL(location, from) };
-  const action = /<form[^>]* action="([^"]+)"/.exec(text)?.[1];
-  const prompt = /name="prompt" value="([^"]+)"/.exec(text)?.[1];
-  if (action === undefined || prompt === undefined) throw new Error(`the provider says ${answer.status}: ${text}`);
-  return { url: new URL(action, from), body: new URLSearchParams({ prompt, login, password: "x" }) };
 }
