@@ -9,6 +9,7 @@ import { parseInvokeLimits } from "../src/guards/invoke-policy.ts";
 import type { Answered } from "../src/guards/perform.ts";
 import { parsePolicy } from "../src/guards/rate-policy.ts";
 import { parsePayloadLimits } from "../src/jobs/payload-limits.ts";
+import { parseRetention } from "../src/jobs/retention.ts";
 import { BodyMemory } from "../src/kernel/body-memory.ts";
 import type { Clock } from "../src/kernel/clock.ts";
 import { failedTo } from "../src/kernel/failed.ts";
@@ -97,6 +98,7 @@ export interface WorldOptions {
   anonymousLimits?: string;
   graphqlIntrospection?: AppSettings["graphqlIntrospection"];
   payloadLimits?: string;
+  resultMinutes?: string;
   stream?: AppSettings["stream"];
   publicUrl?: string;
   /** The identity provider by which people sign in. */
@@ -154,6 +156,7 @@ export async function setup({
   anonymousLimits = "off",
   graphqlIntrospection,
   payloadLimits = "10,20,20",
+  resultMinutes,
   stream = "auto",
   publicUrl = "https://millrace.test",
   domain,
@@ -235,6 +238,7 @@ export async function setup({
     graphqlIntrospection,
     passwordSignIn,
     payloadLimits: parsePayloadLimits(payloadLimits),
+    resultMinutes: resultMinutes === undefined ? undefined : parseRetention(resultMinutes),
     connections,
     logDays: 7,
     frozenS,

@@ -89,6 +89,7 @@ export type AppSettings = Pick<Settings, "rateLimits" | "payloadLimits" | "logDa
       | "podPorts"
       | "restV1"
       | "auditDays"
+      | "resultMinutes"
       | "logReaders"
       | "s3UploadDays"
       | "anonymousLimits"

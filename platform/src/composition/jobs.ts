@@ -27,7 +27,7 @@ export function openJobs(ground: Ground, services: Services, bells: Bells, { isK
   const { endpoints, workerRecords, batchRecords } = services;
   services.charges.readFrom(queue);
   const tally = new JobTally(ground.instruments.jobs);
-  const engine = new Engine({ ...ground, wanted: bells.wanted.ring, tally });
+  const engine = new Engine({ ...ground, wanted: bells.wanted.ring, tally, retention: settings.resultMinutes });
   const book = new EndpointBook({ endpoints, clock });
   const endpoint = (id: string) => book.find(id);
   const warmUps = new FleetWarmUps({ records: workerRecords, clock, endpoint, act: bells.toDo.ring });

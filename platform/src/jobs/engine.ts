@@ -16,26 +16,9 @@ import { workerOf } from "./holder.ts";
 import { DEFAULT_TTL_MS } from "./model.ts";
 import { cancelling, givingUpHolder, retrying, shortening, timingOut } from "./moves.ts";
 import type { RequestTerms } from "./request.ts";
+import { keptFor, RETENTION_MS, type Retention } from "./retention.ts";
 import type { JobTally } from "./tally.ts";
 import { type Ended, Waiters } from "./waiters.ts";
-
-const MINUTE_MS = 60_000;
-
-/** How long results are kept after the job ended. */
-export const RETENTION_MS = {
-  run: 30 * MINUTE_MS,
-  runsync: MINUTE_MS,
-  runsyncWithWait: 5 * MINUTE_MS,
-  /** This is longer than any batch takes. Once the batch has ended, its results expire like those of /run. */
-  batch: 30 * 24 * 60 * MINUTE_MS,
-};
-
-const inMinutes = (ms: number) => (ms === MINUTE_MS ? "1 minute" : `${ms / MINUTE_MS} minutes`);
-
-const KEPT = {
-  run: `results of /run are kept for ${inMinutes(RETENTION_MS.run)} after the end`,
-  runsync: `results of /runsync are kept for ${inMinutes(RETENTION_MS.runsync)} after the end, ${inMinutes(RETENTION_MS.runsyncWithWait)} with 'wait'`,
-};
 
 /** The limits that apply to jobs that set none themselves. */
 export interface EndpointTerms {
@@ -48,7 +31,7 @@ export interface Submission {
   terms: RequestTerms;
   body: Payload;
   sealed?: true;
-  mode: keyof typeof RETENTION_MS;
+  mode: keyof Retention;
   idempotency?: { key: string; digest: string };
   /** The trace that the job belongs to, as a `traceparent`. */
   trace?: string;
@@ -77,6 +60,8 @@ export interface EngineParts {
   tracing?: Pick<Tracing, "jobEnded"> | undefined;
   /** Whether the endpoint is shared, so that its callers take turns. Runs for every claim, so it must be fast. */
   isShared?: (endpoint: string) => boolean;
+  /** How long results are kept, other than by default. */
+  retention?: Retention | undefined;
 }
 
 /** A request that waits for a job's end. */
@@ -99,6 +84,7 @@ export class Engine implements AsyncDisposable {
   readonly #wanted: (endpoint: string) => void;
   readonly #tally: JobTally | undefined;
   readonly waiters: Waiters;
+  readonly retention: Retention;
 
   constructor(parts: EngineParts) {
     this.#queue = parts.queue;
@@ -107,6 +93,7 @@ export class Engine implements AsyncDisposable {
     this.#random = parts.random;
     this.#wanted = parts.wanted ?? (() => {});
     this.#tally = parts.tally;
+    this.retention = parts.retention ?? RETENTION_MS;
     const look = {
       ended: (id: string) => this.#ended(id),
       endedAmong: (ids: readonly string[]) => this.#endedAmong(ids),
@@ -123,7 +110,7 @@ export class Engine implements AsyncDisposable {
   async submit(submission: Submission, given?: string): Promise<Job> {
     const now = this.#clock.now();
     const id = given ?? this.newId(submission.mode, now);
-    const [enqueued] = await this.#queue.enqueue([newJob(submission, id, now)]);
+    const [enqueued] = await this.#queue.enqueue([newJob(submission, id, now, this.retention)]);
     const { known, digest, job: accepted } = enqueued!;
     if (known && digest !== submission.idempotency?.digest) {
       throw problem("conflicting", "this Idempotency-Key was already used with a different request body");
@@ -135,7 +122,9 @@ export class Engine implements AsyncDisposable {
   /** Submits many jobs of one endpoint in their order. Jobs already submitted under the same key are unchanged. */
   async submitAll(endpoint: EndpointTerms, submissions: readonly (Submission & { id: string })[]): Promise<void> {
     const now = this.#clock.now();
-    const enqueued = await this.#queue.enqueue(submissions.map((submission) => newJob(submission, submission.id, now)));
+    const enqueued = await this.#queue.enqueue(
+      submissions.map((submission) => newJob(submission, submission.id, now, this.retention)),
+    );
     this.#queued(endpoint.id, enqueued.filter(({ known }) => !known).length);
   }
 
@@ -221,7 +210,7 @@ export class Engine implements AsyncDisposable {
 
   async purge(endpoint: string): Promise<number> {
     const now = this.#clock.now();
-    const ids = await this.#queue.purge(endpoint, now + RETENTION_MS.run);
+    const ids = await this.#queue.purge(endpoint, now + this.retention.run);
     for (const id of ids) this.waiters.tell({ job: removedJob(id, endpoint, now), result: undefined });
     return ids.length;
   }
@@ -298,7 +287,7 @@ export class Engine implements AsyncDisposable {
   #absent(id: string): Problem {
     const made = jobIdParts(id);
     if (!made || made.madeAt > this.#clock.now()) return problem("not-found", "job not found");
-    const kept = made.sync ? KEPT.runsync : KEPT.run;
+    const kept = keptFor(this.retention, made.sync);
     const less = "or for less where 'ttl' of /status said so";
     return problem("not-found", `job not found: it is unknown here, or it has expired: ${kept}, ${less}`);
   }
@@ -349,9 +338,9 @@ export class Engine implements AsyncDisposable {
   }
 }
 
-function newJob(submission: Submission, id: string, createdAt: number): NewJob {
+function newJob(submission: Submission, id: string, createdAt: number, retention: Retention): NewJob {
   const { endpoint, terms, body, sealed, idempotency, trace, by } = submission;
-  const job: NewJob = { id, endpoint: endpoint.id, policy: policyOf(submission), createdAt, body };
+  const job: NewJob = { id, endpoint: endpoint.id, policy: policyOf(submission, retention), createdAt, body };
   if (terms.webhooks.length > 0) job.webhooks = terms.webhooks;
   if (sealed) job.sealed = sealed;
   if (trace !== undefined) job.trace = trace;
@@ -367,13 +356,13 @@ function submittedBy({ account, fare }: Submitter, job: NewJob): NewJob {
   return { ...job, fare, ...(own && { idempotency: { ...own, key: `${account}\n${own.key}` } }) };
 }
 
-function policyOf({ endpoint, terms, mode, by }: Submission) {
+function policyOf({ endpoint, terms, mode, by }: Submission, retention: Retention) {
   const asked = terms.executionTimeoutMs ?? endpoint.executionTimeoutMs;
   return {
     ttlMs: terms.ttlMs ?? DEFAULT_TTL_MS,
     // Workers cost the account that shares the endpoint, so its own limit holds for guests.
     executionTimeoutMs: by?.fare ? Math.min(asked, endpoint.executionTimeoutMs) : asked,
-    retentionMs: RETENTION_MS[mode],
+    retentionMs: retention[mode],
     errorRetries: terms.errorRetries,
     lowPriority: terms.lowPriority,
   };

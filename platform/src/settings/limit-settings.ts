@@ -2,6 +2,7 @@
 import { parseInvokeLimits } from "../guards/invoke-policy.ts";
 import { parsePolicy } from "../guards/rate-policy.ts";
 import { parsePayloadLimits } from "../jobs/payload-limits.ts";
+import { parseRetention } from "../jobs/retention.ts";
 import { parseQuotas } from "../resources/account/quotas.ts";
 
 export const limitSettings = {
@@ -46,5 +47,14 @@ export const limitSettings = {
     about:
       "MB allowed in a /run body, a /runsync body, a result, and a large result that is stored behind a URL; 0 as the last stores none",
     read: parsePayloadLimits,
+  },
+  resultMinutes: {
+    flag: "result-minutes",
+    variable: "MILLRACE_RESULT_MINUTES",
+    value: "R,S,W",
+    default: "30,1,5",
+    about:
+      "minutes for which results are kept after the job has ended: of /run, of /runsync, and of /runsync with 'wait'",
+    read: parseRetention,
   },
 };

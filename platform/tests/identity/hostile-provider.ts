@@ -14,7 +14,8 @@ export interface Token {
   claims?: Record<string, unknown>;
   /** Signs with this key instead of the published one. */
   key?: KeyObject;
-  signature?: string;
+  /** Signs in another way, with the published key as the provider writes it. */
+  sign?: (signed: string, published: KeyObject) => string;
 }
 
 export class HostileProvider implements AsyncDisposable {
@@ -43,8 +44,8 @@ export class HostileProvider implements AsyncDisposable {
     return provider;
   }
 
-  strangersKey(): KeyObject {
-    return newKey().privateKey;
+  strangersKey(): { privateKey: KeyObject; publicKey: KeyObject } {
+    return newKey();
   }
 
   #answer(request: IncomingMessage, response: ServerResponse): void {
@@ -91,7 +92,7 @@ export class HostileProvider implements AsyncDisposable {
     const made = createSign("sha256")
       .update(signed)
       .sign(this.token.key ?? this.#key.privateKey);
-    return `${signed}.${this.token.signature ?? b64(made)}`;
+    return `${signed}.${this.token.sign?.(signed, this.#key.publicKey) ?? b64(made)}`;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

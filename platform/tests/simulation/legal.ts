@@ -1,5 +1,5 @@
 /** The rules for every step of a job: a function from a step to the rule that it breaks. */
-import { RETENTION_MS } from "../../src/jobs/engine.ts";
+import { RETENTION_MS } from "../../src/jobs/retention.ts";
 import { workerOf } from "../../src/jobs/holder.ts";
 import { ATTEMPTS } from "../../src/jobs/moves.ts";
 import { type Job, jobLifecycle } from "../../src/ports/queue/job.ts";

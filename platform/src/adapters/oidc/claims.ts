@@ -31,6 +31,16 @@ export function identityOf({ issuer, groupsClaim, trustEmail }: KnownClaims, cla
   };
 }
 
+/** An ID token's word counts first. That an email address is verified is taken only from where the address itself stands. */
+export function joined<T extends Record<string, unknown>>(claims: T, more: Record<string, unknown>): T {
+  const { email_verified: ofMore, ...others } = more;
+  const { email_verified: ofClaims, ...own } = claims;
+  const email = own.email ?? others.email;
+  const verified =
+    own.email === email && ofClaims !== undefined ? ofClaims : others.email === email ? ofMore : undefined;
+  return { ...others, ...own, email_verified: verified } as unknown as T;
+}
+
 const isText = (value: unknown): value is string => typeof value === "string" && isStorable(value);
 
 /** A claim may have a dot in its name, as one that is a URL does. Otherwise dots lead into objects. */

@@ -1,5 +1,5 @@
 /** What comes of tokens and answers that are forged, foreign, old, late or endless. */
-import { createHmac } from "node:crypto";
+import { createHmac, type KeyObject } from "node:crypto";
 import { expect, test } from "vitest";
 import { HostileProvider } from "../../../tests/identity/hostile-provider.ts";
 import { CLIENT } from "../../../tests/identity/real-provider.ts";
@@ -51,7 +51,7 @@ test.each([
   ["that has expired", { claims: { exp: Math.floor(Date.now() / 1000) - 120 } }, "exp"],
   ["that is from the future", { claims: { nbf: Math.floor(Date.now() / 1000) + 600 } }, "nbf"],
   ["without a subject", { claims: { sub: undefined } }, "sub"],
-  ["that nobody signed", { header: { alg: "none" }, signature: "" }, "alg"],
+  ["that nobody signed", { header: { alg: "none" }, sign: () => "" }, "alg"],
   ["whose key is not published", { header: { kid: "9" } }, "no applicable keys"],
 ])("a token %s is refused", async (_, token, why) => {
   await using world = await open();
@@ -59,13 +59,33 @@ test.each([
   await expect(world.identify()).rejects.toEqual(refusedFor(why));
 });
 
-test("a token that another key signed is refused, and so is one signed with the client's own secret", async () => {
+test("a token that another key signed is refused, also if the token brings that key", async () => {
   await using world = await open();
-  world.there.token = { key: world.there.strangersKey() };
-  await expect(world.identify()).rejects.toEqual(refusedFor("signature"));
-  const signature = createHmac("sha256", CLIENT.clientSecret).update("x").digest("base64url");
-  world.there.token = { header: { alg: "HS256" }, signature };
-  await expect(world.identify()).rejects.toMatchObject({ reason: "provider-refused" });
+  const { privateKey: key, publicKey } = world.there.strangersKey();
+  const jwk = publicKey.export({ format: "jwk" });
+  const jku = `${world.there.issuer}/other-jwks`;
+  world.there.instead.set("/other-jwks", (_, response) => {
+    response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ keys: [jwk] }));
+  });
+  for (const header of [{}, { jwk }, { jku }]) {
+    world.there.token = { key, header };
+    await expect(world.identify()).rejects.toEqual(refusedFor("signature"));
+  }
+});
+
+test("a token that a known text signed is refused: the client's secret, or the provider's public key in any form", async () => {
+  await using world = await open();
+  const hs256 = (secretOf: (published: KeyObject) => string | Buffer) => (signed: string, published: KeyObject) =>
+    createHmac("sha256", secretOf(published)).update(signed).digest("base64url");
+  for (const secretOf of [
+    () => CLIENT.clientSecret,
+    (published: KeyObject) => published.export({ type: "spki", format: "pem" }),
+    (published: KeyObject) => published.export({ type: "spki", format: "der" }),
+    (published: KeyObject) => JSON.stringify(published.export({ format: "jwk" })),
+  ]) {
+    world.there.token = { header: { alg: "HS256" }, sign: hs256(secretOf) };
+    await expect(world.identify()).rejects.toEqual(refusedFor("alg"));
+  }
 });
 
 test("clocks may differ by a minute", async () => {
@@ -101,6 +121,22 @@ test("what it says elsewhere about another person is not taken", async () => {
   expect((await world.identify()).groups).toEqual(["admins"]);
   world.there.userInfo = { sub: "eve", groups: ["admins"] };
   await expect(world.identify()).rejects.toMatchObject({ reason: "provider-refused" });
+});
+
+test("that an address is verified counts only for the address beside it", async () => {
+  await using world = await open();
+  const said = async (claims: object, userInfo: object) => {
+    world.there.token = { claims: { groups: undefined, email: undefined, email_verified: undefined, ...claims } };
+    world.there.userInfo = { groups: ["ml"], ...userInfo };
+    const { email, emailVerified } = await world.identify();
+    return [email, emailVerified];
+  };
+  const [mine, theirs] = ["eve@example.com", "ada@example.com"];
+  expect(await said({ email: theirs }, { email: mine, email_verified: true })).toEqual([theirs, false]);
+  expect(await said({ email: theirs }, { email_verified: true })).toEqual([theirs, false]);
+  expect(await said({ email_verified: true }, { email: theirs })).toEqual([theirs, false]);
+  expect(await said({ email: mine }, { email: mine, email_verified: true })).toEqual([mine, true]);
+  expect(await said({}, { email: mine, email_verified: true })).toEqual([mine, true]);
 });
 
 test.each([

@@ -13,7 +13,7 @@ import { isProblem, type Problem, problem } from "../../kernel/problem.ts";
 import { isStorable } from "../../kernel/storable.ts";
 import type { Asked, Identity, IdentityProvider } from "../../ports/identity/identity-provider.ts";
 import { boundedFetch, NoAnswer } from "./bounded-fetch.ts";
-import { identityOf, type KnownClaims } from "./claims.ts";
+import { identityOf, joined, type KnownClaims } from "./claims.ts";
 
 /** It is loaded at the first sign-in, because most servers have no provider. */
 const load = () => import("oauth4webapi");
@@ -93,7 +93,7 @@ export class OpenIdProvider implements IdentityProvider {
       const claims = library.getValidatedIdTokenClaims(tokens)!;
       const more = await this.#userInfo({ library, server, client, options }, claims, tokens.access_token);
       if (claims.sub.length > LONGEST_SUBJECT || !isStorable(claims.sub)) throw refused("its name for you is too long");
-      return identityOf(this.#settings, { ...more, ...claims });
+      return identityOf(this.#settings, joined(claims, more));
     });
   }
 

@@ -1,6 +1,6 @@
 /** Moves finalized batches on: queues their requests as jobs, page by page, and counts the ended ones. Every step can be repeated. */
 
-import { type Engine, RETENTION_MS } from "../../jobs/engine.ts";
+import type { Engine } from "../../jobs/engine.ts";
 import { shortening } from "../../jobs/moves.ts";
 import { every } from "../../kernel/background.ts";
 import type { Clock } from "../../kernel/clock.ts";
@@ -203,10 +203,10 @@ export class BatchProgress implements AsyncDisposable {
   }
 
   async #letGo({ doc: { ids } }: Item<KeptPage>): Promise<void> {
-    const { queue, clock } = this.#parts;
+    const { queue, clock, engine } = this.#parts;
     const now = clock.now();
     const jobs = await queue.find(ids, now);
-    await queue.apply(jobs.flatMap((job) => (job ? shortening(job, RETENTION_MS.run, now) : [])));
+    await queue.apply(jobs.flatMap((job) => (job ? shortening(job, engine.retention.run, now) : [])));
   }
 }
 

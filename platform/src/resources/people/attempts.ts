@@ -8,8 +8,8 @@ import type { Limits } from "../../ports/limits/limits.ts";
 const SECONDS = 15 * 60;
 export const ATTEMPTS_OF_AN_EMAIL = 10;
 export const ATTEMPTS_OF_AN_ADDRESS = 30;
-/** Nothing can be guessed at the identity provider's door, and all of an office may come from one address. */
-export const PROVIDER_ATTEMPTS_OF_AN_ADDRESS = 300;
+/** Nothing can be guessed at the identity provider's door, and all of an office may come from one address. Each sign-in counts twice. */
+export const PROVIDER_ATTEMPTS_OF_AN_ADDRESS = 600;
 
 export const CODES_OF_AN_ADDRESS = 30;
 export const CODES_OF_A_PERSON = 30;
