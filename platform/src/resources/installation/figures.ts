@@ -155,7 +155,8 @@ export class Figures {
     }
     return {
       nodes: countedBy(nodes, ({ silence }) => (silence ? "SILENT" : "UP")),
-      machines: countedBy(machines, ({ id, silence }) => (silence ? "SILENT" : draining.has(id) ? "DRAINING" : "UP")),
+      // A machine that was drained may be switched off for good, and that alarms nobody.
+      machines: countedBy(machines, ({ id, silence }) => (draining.has(id) ? "DRAINING" : silence ? "SILENT" : "UP")),
       gpus,
       vcpu: amount(({ vcpu }) => vcpu),
       memoryMb: amount(({ memoryMb }) => memoryMb),

@@ -67,6 +67,15 @@ test("what is not heard of is SILENT, with the time", async () => {
   const node = (await nodesOf(second)).find(({ id }: { id: string }) => id === "first");
   expect(node).toMatchObject({ state: "SILENT", silentSince: node.lastSeenAt });
   expect(await machineOf(second, "first")).toMatchObject({ state: "SILENT", silentSince: node.lastSeenAt });
+  // One that is drained is off for good, and no alert counts it any more.
+  const counted = async (state: string) => {
+    await second.pass(2);
+    const { text } = await second.call("GET", "/metrics");
+    return text.includes(`millrace_machines{state="${state}"} 1`);
+  };
+  expect([await counted("SILENT"), await counted("DRAINING")]).toEqual([true, false]);
+  await act(second, "first", "drain");
+  expect([await counted("SILENT"), await counted("DRAINING")]).toEqual([false, true]);
   await second[Symbol.asyncDispose]();
 });
 

@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import { idle } from "../../../tests/idle.ts";
 import { InterceptedStore, setup, type World } from "../../../tests/world.ts";
+import { newJob } from "../../ports/queue/conformance-jobs.ts";
 import { metricTable } from "./table.ts";
 
 const scrape = async (world: World, key?: string | null) =>
@@ -91,6 +92,21 @@ test("the endpoints with the longest queues have series if the operator asks for
   expect(seriesOf(text, "millrace_endpoint_oldest_job_seconds")).toEqual(
     [ids[2], ids[1]].map((id) => `millrace_endpoint_oldest_job_seconds{endpoint="${id}"}`),
   );
+});
+
+test("ten thousand busy endpoints and paths that would be labels make no more series", async () => {
+  await using world = await setup({ metricsEndpoints: 20 });
+  const createdAt = world.clock.now();
+  const jobs = Array.from({ length: 10_000 }, (_, n) => newJob(`job-${n}`, { endpoint: `endpoint${n}`, createdAt }));
+  for (let from = 0; from < jobs.length; from += 1000) await world.queue.enqueue(jobs.slice(from, from + 1000));
+  const paths = ["/v2/%7b%22%7d", "/v2/pods/a%22b%0a", "/..%2f..%2fetc", "/v2/x/run%00", `/${"a".repeat(3000)}`];
+  for (const path of [...paths, "/metrics/%22%7d%20evil_total%201"]) await world.call("GET", path);
+  const { text } = await scrape(world);
+  const samples = samplesIn(text);
+  expect(samples.get('millrace_jobs{state="IN_QUEUE"}')).toBe(10_000);
+  expect(samples.get('millrace_jobs_waiting{reason="not-looked-at"}')).toBe(9900);
+  expect(samples.size).toBeLessThan(500);
+  expect(text).not.toContain("evil");
 });
 
 test("a database that is away costs the figures of the installation alone, and many scrapes are one reading", async () => {

@@ -151,7 +151,12 @@ export const metricTable = {
   },
   millrace_pods: { type: "gauge", of: "installation", labels: ["status"], about: "Pods by status." },
   millrace_nodes: { type: "gauge", of: "installation", labels: ["state"], about: "Servers on this database." },
-  millrace_machines: { type: "gauge", of: "installation", labels: ["state"], about: "Machines." },
+  millrace_machines: {
+    type: "gauge",
+    of: "installation",
+    labels: ["state"],
+    about: "Machines. A drained one is `DRAINING`, also after it was switched off.",
+  },
   millrace_gpus: {
     type: "gauge",
     of: "installation",
