@@ -57,6 +57,8 @@ const CHOOSING = [
     "audit-lines",
     "sign-on",
     "hub-sources",
+    "look-at-database",
+    "look-at-groups",
   ].map((name) => `composition/${name}`),
   ...["backup", "restore", "check", "reading"].map((name) => `composition/backup/${name}`),
 ].map((name) => `${PLATFORM}${name}.ts`);
