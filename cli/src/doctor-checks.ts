@@ -87,7 +87,9 @@ async function disk(data: string): Promise<Finding> {
 /** A share of files that can still be made, below which a disk counts as full. Some file systems have no limit, and say 0. */
 const FEW_FILES = 0.01;
 
-export function diskOf({ bavail, bsize, blocks, files, ffree }: StatsFs): Finding {
+type Room = Pick<StatsFs, "bavail" | "bsize" | "blocks" | "files" | "ffree">;
+
+export function diskOf({ bavail, bsize, blocks, files, ffree }: Room): Finding {
   const [free, all] = [bavail * bsize, blocks * bsize];
   if (files > 0 && ffree / files < FEW_FILES)
     return fail(`${ffree} of ${files} inodes are free`, "Remove small files: no more files can be made on this disk.");
