@@ -5,7 +5,7 @@ import { missingForTests } from "../../platform/src/adapters/host/machine.ts";
 import { missingBrowser, person } from "./chromium.ts";
 import { findings } from "./findings.ts";
 import { type ConsolePlace, consolePlace } from "./place.ts";
-import { heading, visit } from "./walk.ts";
+import { button, heading, visit } from "./walk.ts";
 import { enterByLink } from "./walk-people.ts";
 
 const missing = missingBrowser ?? (await missingForTests());
@@ -20,7 +20,11 @@ const PAGES = [
   ...["/account", "/account/people", "/account/keys", "/account/keys?do=create", "/account/ssh-keys"],
   ...["/account/s3-keys", "/account/limits", "/machines", "/installation", "/installation/accounts"],
   ...["/installation/prices", "/installation/duties", "/hub", "/hub?show=deployed", "/hub?show=sources"],
+  ...["/code", "/billing?dialog=limits"],
 ];
+
+/** What an operator does with an account, each in a dialog. */
+const OF_ACCOUNT = ["Set quotas and limits", "Add credit", "API keys", "Suspend", "Delete"];
 
 const OF_ENDPOINT = ["", "/jobs", "/workers", "/logs", "/releases", "/batches", "/settings", "/try"];
 const OF_SHARED = ["", "/try", "/jobs", "/settings"];
@@ -59,6 +63,26 @@ async function ownPages({ at, folder }: ConsolePlace): Promise<string[]> {
   ];
 }
 
+/** Dialogs of the operator, and of whoever exports usage. */
+async function dialogs(walk: ConsolePlace): Promise<string[]> {
+  const { at, page } = walk;
+  await at.call("POST", "/v2/installation/accounts", { name: "Friends" });
+  const found: string[] = [];
+  const check = async (open: () => Promise<void>) => {
+    await visit(walk, "/installation/accounts");
+    await open();
+    await page.getByRole("dialog").or(page.getByRole("alertdialog")).first().waitFor();
+    found.push(...(await findings(page)));
+  };
+  for (const name of OF_ACCOUNT)
+    await check(async () => {
+      await button(page, "Actions for Friends").click();
+      await page.getByRole("menuitem", { name }).click();
+    });
+  await check(() => button(page, "Export usage").click());
+  return found;
+}
+
 /** Pages of people who are not signed in. */
 async function outside({ at, browser, troubles }: ConsolePlace): Promise<string[]> {
   const { context, page } = await person(browser, troubles);
@@ -68,6 +92,9 @@ async function outside({ at, browser, troubles }: ConsolePlace): Promise<string[
   const { json } = await at.call("POST", "/v2/account/invitations", { role: "viewer" });
   await page.goto(json.url);
   await heading(page, /^Join/).waitFor();
+  found.push(...(await findings(page)));
+  await page.goto(`${at.server.url}/sign-in/provider`);
+  await heading(page, "This tab did not ask for that").waitFor();
   found.push(...(await findings(page)));
   await context.close();
   return found;
@@ -89,6 +116,7 @@ test("nothing on any page keeps people out", async ({ onTestFailed }) => {
   };
   // Two tabs, because one leaves the browser idle for half of the time.
   await Promise.all([checkRest(page), checkRest(await context.newPage())]);
+  await step("dialogs", async () => void found.push(...(await dialogs(walk))));
   await step("outside", async () => void found.push(...(await outside(walk))));
   expect(found).toEqual([]);
   expect(troubles.seen).toEqual([]);

@@ -51,6 +51,8 @@ function expectFailed(tries: Record<string, string>): void {
   expect(tries.frame).toMatch(/unreadable|blocked/);
   // A window with the console is cut off from the one that opened it, so that messages reach nobody.
   expect(tries.window).toMatch(/cut off|blocked|not opened/);
+  // No page takes the address of the console, or learns where the person was before.
+  expect(tries.history).toBe("blocked: SecurityError");
   // The page token is in the storage of the console's origin, which no program shares.
   expect(tries.storage).toMatch(/nothing|blocked/);
   expect(tries.referrer).not.toContain("/sign-in");
@@ -135,6 +137,23 @@ test("no page acts as the person who opens it", async ({ onTestFailed }) => {
     await page.goto((await millrace(at.data, "open")).url);
     await page.waitForURL(`${target}/`);
   });
+
+  await step(
+    "the way back from a hostile page leads to the console, and nothing of the sign-in link is left there",
+    async () => {
+      await page.goto((await millrace(at.data, "open")).url);
+      await page.waitForURL(`${target}/`);
+      await page.goto(pages["another host"]);
+      await page.evaluate("history.back()");
+      await page.waitForURL(`${target}/`);
+      await heading(page, /./).first().waitFor();
+      const cdp = await context.newCDPSession(page);
+      const { entries } = await cdp.send("Page.getNavigationHistory");
+      expect(entries.map(({ url }) => url).filter((url) => url.includes("/sign-in#"))).toEqual([]);
+      await page.goto(pages["another host"]);
+      expect(await page.evaluate("document.referrer + JSON.stringify(history.state)")).not.toContain("sign-in");
+    },
+  );
 
   await step("a preview of a sign-in link does not use it up", async () => {
     const { url } = await millrace(at.data, "open");

@@ -8,6 +8,7 @@ import { freshDatabase } from "../../platform/tests/database.ts";
 import { CLIENT, RealProvider } from "../../platform/tests/identity/real-provider.ts";
 import { launcher, run, startServer, temporaryFolder } from "../../platform/tests/process.ts";
 import { missingBrowser, person, startBrowser, Troubles } from "./chromium.ts";
+import { findings } from "./findings.ts";
 import { button, heading } from "./walk.ts";
 
 const ADA = { email: "ada@example.com", email_verified: true, name: "Ada", groups: ["guests"] };
@@ -35,6 +36,10 @@ test("a person signs in by the provider, may do what their groups give, approves
   await using browser = await startBrowser();
   const troubles = new Troubles();
   const { page, context } = await person(browser, troubles);
+
+  await page.goto(`${server.url}/sign-in`);
+  await button(page, "Sign in with Example").waitFor();
+  expect(await findings(page)).toEqual([]);
 
   // A link to a page leads by way of the provider to that page, and its code is not in the address.
   const signIn = async (path: string) => {

@@ -71,6 +71,21 @@ export async function runJob(walk: Walk): Promise<void> {
   await page.getByText(NEXT_VALUE).first().waitFor();
 }
 
+/** What a job streams is on its page while the job still runs, which it would do for long: it is cancelled there. */
+export async function streamJob(walk: Walk): Promise<void> {
+  const { at, page } = walk;
+  const id = idOf(walk);
+  const { json: job } = await at.call("POST", `/v2/${id}/run`, { input: { says: "a first word", ms: 3_600_000 } });
+  await visit(walk, `/serverless/${id}/jobs/${job.id}`);
+  await page.getByText("a first word", { exact: true }).first().waitFor();
+  await page.getByText("In progress", { exact: true }).first().waitFor();
+  await button(page, /^Cancel$/).click();
+  await button(page, /^Cancel/)
+    .last()
+    .click();
+  await page.getByText("Cancelled", { exact: true }).first().waitFor();
+}
+
 /** The endpoint says why its workers die, with the last words of one, and runs its job once it is repaired from there. */
 export async function repairCrashLoop(walk: Walk): Promise<void> {
   const { at, page } = walk;

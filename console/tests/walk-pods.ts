@@ -2,8 +2,8 @@
 import { button, heading, visit, type Walk } from "./walk.ts";
 
 const FILE = { name: "hello.txt", mimeType: "text/plain", buffer: Buffer.from("words on a volume\n") };
-/** Prints the file, and stays. */
-const PROGRAM = "sh\n-c\ncat /data/hello.txt; while true; do sleep 1; done";
+/** Prints the file, and a further line each second. */
+const PROGRAM = "sh\n-c\ncat /data/hello.txt; n=0; while true; do n=$((n+1)); echo line $n; sleep 1; done";
 
 const idOf = ({ page }: Pick<Walk, "page">) => new URL(page.url()).pathname.split("/")[2]!;
 
@@ -38,11 +38,17 @@ export async function createPod(walk: Walk): Promise<void> {
   await page.getByText("Running", { exact: true }).first().waitFor();
 }
 
-/** The file that was uploaded is in the log of the program that reads it. */
+/** The file that was uploaded is in the log of the program that reads it, and lines that are written later come by themselves. */
 export async function followLog(walk: Walk): Promise<void> {
   const { page } = walk;
   await visit(walk, `/pods/${idOf(walk)}/logs`);
   await page.getByText("words on a volume").first().waitFor();
+  const written = await page
+    .getByText(/^line \d+$/)
+    .last()
+    .innerText();
+  const later = Number(written.split(" ")[1]) + 2;
+  await page.getByText(`line ${later}`, { exact: true }).waitFor();
 }
 
 /** A screen is drawn and not text, so that a file tells what was typed there. */

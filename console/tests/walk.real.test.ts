@@ -10,6 +10,7 @@ import {
   repairCrashLoop,
   rotateSecret,
   runJob,
+  streamJob,
 } from "./walk-compute.ts";
 import { deployListing, readProof } from "./walk-hub.ts";
 import { priceAndRestore, renameBatch } from "./walk-operator.ts";
@@ -32,6 +33,7 @@ test("from the first link to an empty account", async ({ onTestFailed }) => {
   await step("an endpoint is created from a template", () => createFromTemplate(walk));
   await step("an endpoint is created by hand", () => createEndpoint(walk));
   await step("a job runs, with the rotated secret", () => runJob(walk));
+  await step("a job streams to its page, and is cancelled there", () => streamJob(walk));
   await step("a crash loop explains itself and is repaired", () => repairCrashLoop(walk));
   await step("a listing of the hub is deployed, and its test passes", () => deployListing(walk));
   await step("the job of the test is there", () => readProof(walk));
