@@ -18,6 +18,7 @@ const EVENTS_A_SECOND = 1000;
 const STORM_MS = 10_000;
 const SCROLL_MS = 4000;
 const PROBES = 8;
+const FRAME_MS = 1000 / 60;
 
 interface Probe {
   headingAt: number;
@@ -87,30 +88,39 @@ interface TraceEvent {
   args: { name?: string; data?: { documentLoaderURL?: string } };
 }
 
-/** Processor time of the main thread until the page is still, in ms, from the browser's own trace. Other programs do not add to it. */
+/** The tasks of a page's main thread meanwhile, each in ms of processor time, from the browser's own trace. Other programs do not add to them. */
+async function tasksOf(walk: Walk, page: Page, run: () => Promise<void>): Promise<number[]> {
+  await walk.browser.startTracing(page, {
+    categories: ["devtools.timeline", "toplevel", "blink.user_timing", "loading"],
+  });
+  await run();
+  const { traceEvents } = JSON.parse(String(await walk.browser.stopTracing())) as { traceEvents: TraceEvent[] };
+  // The browser's own empty page and pictures of the page begin documents too.
+  const began = traceEvents.find(
+    ({ name, args }) => name === "navigationStart" && args.data?.documentLoaderURL?.startsWith(walk.at.server.url),
+  );
+  const isTask = ({ name }: TraceEvent) => name.endsWith("RunTask");
+  const threads = traceEvents.filter(({ name, args }) => name === "thread_name" && args.name === "CrRendererMain");
+  const tasks = threads.map((main) =>
+    traceEvents.filter((event) => isTask(event) && event.pid === main.pid && event.tid === main.tid),
+  );
+  const own = began
+    ? tasks.flat().filter(({ pid, ts }) => pid === began.pid && ts >= began.ts)
+    : tasks.toSorted((one, other) => other.length - one.length)[0]!;
+  return own.map(({ tdur = 0 }) => tdur / 1000);
+}
+
+/** Processor time of the main thread until the page is still, in ms. */
 async function workOfLoad(walk: Walk, path: string): Promise<number> {
   const page = await walk.context.newPage();
   const session = await page.context().newCDPSession(page);
   await session.send("Network.setCacheDisabled", { cacheDisabled: true });
-  await walk.browser.startTracing(page, {
-    categories: ["devtools.timeline", "toplevel", "blink.user_timing", "loading"],
+  const tasks = await tasksOf(walk, page, async () => {
+    await page.goto(walk.at.server.url + path);
+    await page.waitForTimeout(2500);
   });
-  await page.goto(walk.at.server.url + path);
-  await page.waitForTimeout(2500);
-  const { traceEvents } = JSON.parse(String(await walk.browser.stopTracing())) as { traceEvents: TraceEvent[] };
   await page.close();
-  // The browser's own empty page and pictures of the page begin documents too.
-  const began = traceEvents.find(
-    ({ name, args }) => name === "navigationStart" && args.data?.documentLoaderURL?.startsWith(walk.at.server.url),
-  )!;
-  const main = traceEvents.find(
-    ({ name, pid, args }) => name === "thread_name" && pid === began.pid && args.name === "CrRendererMain",
-  )!;
-  return traceEvents
-    .filter(
-      ({ name, pid, tid, ts }) => name.endsWith("RunTask") && pid === began.pid && tid === main.tid && ts >= began.ts,
-    )
-    .reduce((sum, { tdur = 0 }) => sum + tdur / 1000, 0);
+  return tasks.reduce((sum, ms) => sum + ms, 0);
 }
 
 async function layoutShift(walk: Walk, pages: Record<string, string>): Promise<void> {
@@ -168,17 +178,25 @@ async function scroll(walk: Walk, path: string): Promise<void> {
   await page.mouse.move(700, 600);
   await page.waitForTimeout(1000);
   const session = await measured(page);
+  const turn = async (delta: number) => {
+    const until = realClock.now() + SCROLL_MS;
+    while (realClock.now() < until) await page.mouse.wheel(0, delta);
+  };
   for (const [speed, delta] of [
     ["slowly", 40],
     ["fast", 400],
   ] as const) {
     const before = await workOf(session);
     const watched = page.evaluate(`probe.watchFrames(${SCROLL_MS})`) as Promise<number[]>;
-    const until = realClock.now() + SCROLL_MS;
-    while (realClock.now() < until) await page.mouse.wheel(0, delta);
+    await turn(delta);
     const frames = await watched;
     print(
       `${JOBS} jobs scrolled ${speed}: ${framesText(frames)}; ${workText(before, await workOf(session), SCROLL_MS)}`,
+    );
+    const tasks = await tasksOf(walk, page, () => turn(-delta));
+    print(
+      `  back again: the longest task took ${at(tasks, 1).toFixed(1)} ms of processor time, ` +
+        `${tasks.filter((task) => task > FRAME_MS).length} of ${tasks.length} more than a frame has`,
     );
   }
 }

@@ -23,6 +23,15 @@ const health: FirstRead = { name: "getEndpointHealth", params: { endpoint_id: "$
 const prices: FirstRead[] = [{ name: "listGpuTypes" }, { name: "listCpuTypes" }];
 const list = (name: OperationName): FirstRead[] => [{ name, firstPage: "" }];
 
+const BILLS = [
+  "listBilling",
+  "listServerlessBilling",
+  "listPodBilling",
+  "listNetworkVolumeBilling",
+  "listClusterBilling",
+  "listEndpointBilling",
+] as const;
+
 /** By the address of the page, for views without anything else in their address. */
 export const FIRST_READS: Record<string, readonly FirstRead[]> = {
   "/": [
@@ -58,5 +67,14 @@ export const FIRST_READS: Record<string, readonly FirstRead[]> = {
   "/volumes/$id": [{ name: "getNetworkVolume", params: { id: "$id" } }],
   "/registries": list("listRegistries"),
   "/secrets": list("listSecrets"),
-  "/billing": [{ name: "getAccount" }, { name: "listBilling", query: { bucketSize: "day", lastN: 30 } }],
+  "/billing": [
+    { name: "getAccount" },
+    ...BILLS.map((name): FirstRead => ({ name, query: { bucketSize: "day", lastN: 30 } })),
+    { name: "listEndpoints" },
+    { name: "listPods" },
+    { name: "listNetworkVolumes" },
+    { name: "listClusters" },
+  ],
+  "/catalog": [{ name: "listGpuTypes", query: { include: "AVAILABILITY", product: ["POD"] } }],
+  "/hub": [{ name: "listHubListings" }],
 };

@@ -12,7 +12,7 @@ export interface Series {
   /** What the legend says for each value, where bars stand upon others and `values` are their tops. */
   told?: readonly (number | null)[];
   /** A token of the palette: 1 to 5. */
-  color: 1 | 2 | 3 | 4 | 5;
+  color: 1 | 2 | 3 | 4 | 5 | 6;
   isFilled?: boolean;
   isBars?: boolean;
 }
@@ -201,7 +201,7 @@ function optionsOf(
             show: isBars !== true,
             size: 4,
             fill: stroke,
-            filter: (chart: uPlot, place: number) => lonelyIn(chart.data[place]!),
+            filter: (chart: uPlot, place: number) => (isBars ? [] : lonelyIn(chart.data[place]!)),
           },
           value: (_: uPlot, value: number | null, place: number, index: number | null) =>
             textOf(

@@ -11,6 +11,8 @@ export interface Column<Row> {
   /** The fields of the record that it shows, where its id is not the name of one. */
   fields?: readonly string[];
   isNumber?: boolean;
+  /** In px, in lists of thousands: their columns stay as wide as they are, whatever comes into sight. One column has none, and takes the rest. */
+  width?: number;
   /** In the list of columns, and not shown until it is chosen. */
   isExtra?: boolean;
 }

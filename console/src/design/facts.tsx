@@ -79,6 +79,10 @@ export function durationText(ms: number): string {
   return `${Math.floor(ms / large)} ${words[0]}${rest > 0 ? ` ${rest} ${words[1]}` : ""}`;
 }
 
+/** `12,345`, as the browser would write it in English, without the object that it makes for that. */
+export const countText = (count: number): string =>
+  Number.isInteger(count) ? String(count).replace(/\B(?=(\d{3})+$)/g, ",") : count.toLocaleString();
+
 export function Duration({ ms }: { ms: number | null | undefined }) {
   if (ms === null || ms === undefined) return <span className={css.none}>–</span>;
   return <span className="numbers">{durationText(ms)}</span>;

@@ -3,7 +3,7 @@ import { Checkbox } from "@base-ui/react/checkbox";
 import { Select } from "@base-ui/react/select";
 import { Switch } from "@base-ui/react/switch";
 import { Check, ChevronsUpDown } from "lucide-react";
-import { type HTMLInputTypeAttribute, type ReactNode, useId } from "react";
+import { type HTMLInputTypeAttribute, type ReactNode, useId, useState } from "react";
 import css from "./field.module.css";
 
 interface Common {
@@ -175,32 +175,43 @@ interface ChoiceProps<V extends string> {
 }
 
 /** A choice of one, without a label of its own. */
-export function Choice<V extends string>({
-  id,
-  described,
-  label,
-  value,
-  onChange,
-  options,
-  placeholder = "Choose",
-}: ChoiceProps<V>) {
-  return (
-    <Select.Root value={value ?? null} onValueChange={(chosen) => chosen !== null && onChange(chosen as V)}>
-      <Select.Trigger
-        id={id}
-        aria-describedby={described}
-        aria-label={label}
-        className={label === undefined ? css.select! : `${css.select} ${css.inline}`}
+export function Choice<V extends string>(props: ChoiceProps<V>) {
+  const { id, described, label, value, onChange, options, placeholder = "Choose" } = props;
+  // A page has many, and people open few of them: the list is made when its button is first pressed.
+  const [isMade, setMade] = useState(false);
+  const button = {
+    id,
+    "aria-describedby": described,
+    "aria-label": label,
+    className: label === undefined ? css.select! : `${css.select} ${css.inline}`,
+  };
+  const chosen = options.find((option) => option.value === value)?.label;
+  const shown = (
+    <>
+      <span>{chosen ?? <span className="quiet">{placeholder}</span>}</span>
+      <span className={css.selectIcon} aria-hidden="true">
+        <ChevronsUpDown />
+      </span>
+    </>
+  );
+  if (!isMade) {
+    return (
+      <button
+        type="button"
+        role="combobox"
+        aria-haspopup="listbox"
+        aria-expanded={false}
+        {...button}
+        onClick={() => setMade(true)}
+        onKeyDown={({ key }) => (key === "ArrowDown" || key === "ArrowUp") && setMade(true)}
       >
-        <Select.Value>
-          {(chosen: V | null) =>
-            options.find((option) => option.value === chosen)?.label ?? <span className="quiet">{placeholder}</span>
-          }
-        </Select.Value>
-        <Select.Icon className={css.selectIcon!}>
-          <ChevronsUpDown />
-        </Select.Icon>
-      </Select.Trigger>
+        {shown}
+      </button>
+    );
+  }
+  return (
+    <Select.Root defaultOpen value={value ?? null} onValueChange={(next) => next !== null && onChange(next as V)}>
+      <Select.Trigger {...button}>{shown}</Select.Trigger>
       <Select.Portal>
         <Select.Positioner sideOffset={4} alignItemWithTrigger={false} className={css.positioner!}>
           <Select.Popup className={css.options!}>

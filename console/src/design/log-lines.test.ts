@@ -25,6 +25,15 @@ test("lines of the same time stay in the order in which they came", () => {
   expect(log.kept.lines.map(({ text }) => text)).toEqual(["one", "two", "three"]);
 });
 
+test("a log that breaks off says so among the warnings", () => {
+  const log = new LogLines();
+  const text = "the log breaks off: node gpu-2 is not reachable";
+  log.add({ ...line(text), isSystem: true });
+  log.add(line(text));
+  log.flush();
+  expect(log.kept.lines.map(({ level }) => level)).toEqual(["warn", undefined]);
+});
+
 test("only the last lines are kept, and it is known how many were dropped", () => {
   const log = new LogLines({ lines: 3, characters: 1000 });
   for (let i = 0; i < 5; i++) log.add(line(`line ${i}`, i));

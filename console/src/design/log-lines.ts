@@ -50,7 +50,8 @@ export class LogLines {
 
   add({ at, from, isSystem, raw }: NewLine): void {
     const text = plainText(raw);
-    this.#pending.push({ key: this.#nextKey++, at, from, isSystem, raw, text, level: levelOf(text) });
+    const level = breaksOff({ isSystem, text }) ? "warn" : levelOf(text);
+    this.#pending.push({ key: this.#nextKey++, at, from, isSystem, raw, text, level });
     this.#characters += raw.length;
     // A hidden page flushes seldom, and its log must not grow meanwhile.
     if (this.#pending.length > this.#mostLines) this.flush();
@@ -75,6 +76,10 @@ export class LogLines {
     this.kept = { lines: [], dropped: 0 };
   }
 }
+
+/** The last words of a log whose node is lost. Nothing that the platform says is worth more attention. */
+export const breaksOff = ({ isSystem, text }: Pick<Line, "isSystem" | "text">) =>
+  isSystem && text.startsWith("the log breaks off");
 
 /** Sources send their first lines one after the other, so later ones may belong between those that are there. */
 function inOrder(lines: readonly Line[], more: Line[]): Line[] {

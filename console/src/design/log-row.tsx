@@ -1,7 +1,7 @@
 /** One line of a log. */
 import { memo } from "react";
 import css from "./log.module.css";
-import { type Line, type Span, spansOf } from "./log-lines.ts";
+import { breaksOff, type Line, type Span, spansOf } from "./log-lines.ts";
 
 interface LogRowProps {
   line: Line;
@@ -32,7 +32,7 @@ export const LogRow = memo(function LogRow(props: LogRowProps) {
       ref={measure}
       data-index={index}
       className={css.row}
-      data-level={line.isSystem ? "system" : line.level}
+      data-level={line.isSystem ? (breaksOff(line) ? "warn" : "system") : line.level}
       data-current={isCurrent || undefined}
       data-wraps={wraps || undefined}
       style={{ transform: `translateY(${top}px)` }}

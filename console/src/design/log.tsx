@@ -43,7 +43,7 @@ const asItIs = (from: string) => from;
 
 export function Log({ name, streams, hasTags, labelOf = asItIs, choices, until, isShort, empty }: LogProps) {
   const { lines, dropped, connection } = useLogs(streams, until);
-  const [look, setLook] = useKeptChoice("log", { wraps: false, hasTimes: true });
+  const [look, setLook] = useKeptChoice("log", { wraps: matchMedia("(max-width: 700px)").matches, hasTimes: true });
   const [search, setSearch] = useView<string>("find", "");
   const [level, setLevel] = useView<"all" | "warn" | "error">("level", "all");
   const [chosen, setChosen] = useViewList("from");

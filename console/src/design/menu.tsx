@@ -24,14 +24,15 @@ export function Menu({
 }) {
   const shown = items.filter((item): item is MenuItem => Boolean(item));
   // A list has a menu in each row, and people open few of them: the menu is made when its button is first pressed.
-  const [isMade, setMade] = useState(false);
+  // Its row may become that of another record, which an open menu must not act on.
+  const [madeFor, setMadeFor] = useState<string>();
   if (shown.length === 0) return null;
   const button = trigger ?? <IconButton label={label} icon={<MoreHorizontal />} isLight />;
-  if (!isMade) {
+  if (madeFor !== label) {
     return cloneElement(button as ReactElement<ButtonHTMLAttributes<HTMLButtonElement>>, {
       "aria-haspopup": "menu",
       "aria-expanded": false,
-      onClick: () => setMade(true),
+      onClick: () => setMadeFor(label),
     });
   }
   return (

@@ -1,4 +1,5 @@
 /** How much of something is used, as a bar with its numbers. It turns amber near its end, and says so in words too. */
+import { countText } from "./facts.tsx";
 import css from "./meter.module.css";
 
 interface MeterProps {
@@ -12,7 +13,7 @@ interface MeterProps {
 
 const NEARLY = 0.85;
 
-export function Meter({ label, used, most, format = (value) => value.toLocaleString() }: MeterProps) {
+export function Meter({ label, used, most, format = countText }: MeterProps) {
   const part = most === undefined ? 0 : most === 0 ? 1 : Math.min(1, used / most);
   const tone = most === undefined ? "none" : part >= 1 ? "full" : part >= NEARLY ? "nearly" : "fine";
   return (

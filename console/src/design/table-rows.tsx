@@ -1,7 +1,7 @@
 /** The rows of a table that are in sight. Scrolling draws those that come into sight, and none of the others again. */
 import { useNavigate } from "@tanstack/react-router";
-import { useVirtualizer } from "@tanstack/react-virtual";
-import { type ComponentType, Fragment, memo, type ReactNode, useCallback, useEffect, useRef, useState } from "react";
+import { type Rect, useVirtualizer } from "@tanstack/react-virtual";
+import { type ComponentType, memo, type ReactNode, useCallback, useEffect, useRef, useState } from "react";
 import type { Column } from "./column.ts";
 import css from "./table.module.css";
 
@@ -31,10 +31,23 @@ interface RowsProps<Row> extends RowProps<Row> {
 
 const ROW_PX = 40;
 const CARD_PX = 108;
+/** What most pages have above their table. */
+const ABOVE_PX = 180;
 /** Rows above and below those in sight. */
 const OVERSCAN = 5;
 /** Further rows are read when so many are left below. */
 const READ_AHEAD = 20;
+
+/** Tells the height once the browser has laid the page out. To ask for it sooner makes the browser do that twice. */
+function heightAfterLayout({ scrollElement }: { scrollElement: Element | null }, tell: (rect: Rect) => void) {
+  if (!scrollElement) return;
+  const observer = new ResizeObserver(([entry]) => {
+    const { inlineSize: width, blockSize: height } = entry!.borderBoxSize[0]!;
+    tell({ width: Math.round(width), height: Math.round(height) });
+  });
+  observer.observe(scrollElement);
+  return () => observer.disconnect();
+}
 
 export function TableRows<Row extends object>({ rows, chosen, more, isLong, ...rest }: RowsProps<Row>) {
   const isNarrow = useIsNarrow();
@@ -44,12 +57,15 @@ export function TableRows<Row extends object>({ rows, chosen, more, isLong, ...r
     getScrollElement: () => body.current?.closest("main") ?? null,
     estimateSize: () => (isNarrow ? CARD_PX : ROW_PX),
     overscan: OVERSCAN,
+    // The first rows are drawn with the page, before anybody knows how high it is.
+    initialRect: { width: innerWidth, height: innerHeight - ABOVE_PX },
+    observeElementRect: heightAfterLayout,
     scrollMargin: body.current?.closest<HTMLElement>("[data-table]")?.offsetTop ?? 0,
     getItemKey: useCallback((index: number) => rows[index]!.id, [rows]),
     // Waits for the next frame, rather than drawing within the event.
     useFlushSync: false,
   });
-  const items = virtual.getVirtualItems();
+  const items = useFirstFew(virtual.getVirtualItems());
   const last = items.at(-1)?.index ?? 0;
   const { has, isLoading, load } = more ?? {};
   useEffect(() => {
@@ -57,13 +73,26 @@ export function TableRows<Row extends object>({ rows, chosen, more, isLong, ...r
   }, [has, isLoading, last, rows.length, load]);
   // As many as are ever drawn at once. A row that comes into sight takes over the elements of the one that left.
   const places = Math.ceil((virtual.scrollRect?.height ?? 0) / ROW_PX) + 2 * OVERSCAN + 2;
-  const isTakenOver = isLong && !isNarrow && items.length <= places;
+  const isPlaced = isLong === true && !isNarrow;
+  const isTakenOver = isPlaced && items.length <= places;
+  // Rows at places of their own may stand in any order. To move one within the page costs as much as to make it, so that waits for the end.
+  const order = useRef<readonly number[]>([]);
+  if (!virtual.isScrolling || order.current.length !== places) {
+    const shown = new Set(items.map(({ index }) => index % places));
+    for (let place = 0; place < places; place++) shown.add(place);
+    order.current = [...shown];
+  }
+  const drawn = isTakenOver ? inOrder(items, order.current, ({ index }) => index % places) : items;
   const above = items[0] ? items[0].start - virtual.options.scrollMargin : 0;
   const below = items.length > 0 ? virtual.getTotalSize() - (items.at(-1)!.end - virtual.options.scrollMargin) : 0;
   return (
-    <tbody ref={body} data-scrolling={virtual.isScrolling || undefined}>
-      {above > 0 && <tr style={{ height: above }} className={css.spacer} />}
-      {items.map(({ index }) => {
+    <tbody
+      ref={body}
+      data-scrolling={virtual.isScrolling || undefined}
+      style={isPlaced ? { height: virtual.getTotalSize() } : undefined}
+    >
+      {above > 0 && !isPlaced && <tr style={{ height: above }} className={css.spacer} />}
+      {drawn.map(({ index, start }) => {
         const { id, original } = rows[index]!;
         return (
           <TableRow
@@ -73,14 +102,37 @@ export function TableRows<Row extends object>({ rows, chosen, more, isLong, ...r
             row={original}
             index={index}
             isChosen={chosen[id] === true}
+            top={isPlaced ? start - virtual.options.scrollMargin : undefined}
             // Cards differ in height. Rows do not, and measuring them costs a layout each.
             measure={isNarrow ? virtual.measureElement : undefined}
           />
         );
       })}
-      {below > 0 && <tr style={{ height: below }} className={css.spacer} />}
+      {below > 0 && !isPlaced && <tr style={{ height: below }} className={css.spacer} />}
     </tbody>
   );
+}
+
+function inOrder<Item>(items: readonly Item[], keys: readonly number[], keyOf: (item: Item) => number): Item[] {
+  const byKey = new Map(items.map((item) => [keyOf(item), item]));
+  return keys.flatMap((key) => byKey.get(key) ?? []);
+}
+
+/** Rows of the first drawing, and of each further one until all that are in sight are there. */
+const FEW = 7;
+
+/** A slow machine shows the page with a few rows and takes clicks already while it draws the others. What comes into sight later is drawn at once. */
+function useFirstFew<Item>(items: readonly Item[]): readonly Item[] {
+  const [most, setMost] = useState(FEW);
+  const isAll = most >= items.length;
+  useEffect(() => {
+    if (items.length === 0 || most === Number.POSITIVE_INFINITY) return;
+    if (isAll) return setMost(Number.POSITIVE_INFINITY);
+    // Not within the task that drew the others.
+    const timer = setTimeout(() => setMost(most + FEW));
+    return () => clearTimeout(timer);
+  }, [items.length, isAll, most]);
+  return isAll ? items : items.slice(0, most);
 }
 
 interface OneRowProps<Row> extends RowProps<Row> {
@@ -88,14 +140,32 @@ interface OneRowProps<Row> extends RowProps<Row> {
   row: Row;
   index: number;
   isChosen: boolean;
+  /** In px, where each row is at a place of its own. */
+  top: number | undefined;
   measure: ((element: HTMLElement | null) => void) | undefined;
 }
 
 const TableRow = memo(DrawnRow) as typeof DrawnRow;
 
 function DrawnRow<Row extends object>(props: OneRowProps<Row>) {
-  const { id, row, index, columns, linkTo, onOpen, rowActions, around: Around, onChoose, isChosen, measure } = props;
+  const {
+    id,
+    row,
+    index,
+    columns,
+    linkTo,
+    onOpen,
+    rowActions,
+    around: Around,
+    onChoose,
+    isChosen,
+    top,
+    measure,
+  } = props;
   const navigate = useNavigate();
+  const now = useRef({ id, onChoose });
+  now.current = { id, onChoose };
+  const choose = useCallback((isOn: boolean) => now.current.onChoose?.(now.current.id, isOn), []);
   const to = linkTo?.(row);
   const opens = to !== undefined || onOpen !== undefined;
   const cells = columns.map((column) => (
@@ -107,6 +177,7 @@ function DrawnRow<Row extends object>(props: OneRowProps<Row>) {
   return (
     <tr
       ref={measure}
+      style={top === undefined ? undefined : { transform: `translateY(${top}px)` }}
       data-index={index}
       data-chosen={isChosen || undefined}
       data-link={opens || undefined}
@@ -120,24 +191,23 @@ function DrawnRow<Row extends object>(props: OneRowProps<Row>) {
     >
       {onChoose && (
         <td className={css.tick}>
-          <input
-            type="checkbox"
-            aria-label={`Choose ${id}`}
-            checked={isChosen}
-            onChange={({ target }) => onChoose(id, target.checked)}
-          />
+          {/* biome-ignore lint/a11y/noLabelWithoutControl: the checkbox is the control */}
+          <label>
+            <Choose isChosen={isChosen} onChange={choose} />
+            <span className="hidden">Choose {id}</span>
+          </label>
         </td>
       )}
       {Around ? <Around row={row}>{cells}</Around> : cells}
-      {rowActions && (
-        <td className={css.rowActions}>
-          {/* An open menu stays with its own record. */}
-          <Fragment key={id}>{rowActions(row)}</Fragment>
-        </td>
-      )}
+      {rowActions && <td className={css.rowActions}>{rowActions(row)}</td>}
     </tr>
   );
 }
+
+/** Drawn again only when it is ticked: React sets every attribute of an input each time, and the browser takes that for a new one. */
+const Choose = memo(function Choose({ isChosen, onChange }: { isChosen: boolean; onChange: (isOn: boolean) => void }) {
+  return <input type="checkbox" checked={isChosen} onChange={({ target }) => onChange(target.checked)} />;
+});
 
 const textOf = (value: unknown) =>
   value === null || value === undefined || value === "" ? <span className="quiet">–</span> : String(value);

@@ -12,7 +12,16 @@ import {
   useTable,
 } from "@tanstack/react-table";
 import { ArrowDown, ArrowUp } from "lucide-react";
-import { type ComponentType, type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from "react";
+import {
+  type ComponentType,
+  type CSSProperties,
+  type ReactNode,
+  useCallback,
+  useEffect,
+  useMemo,
+  useRef,
+  useState,
+} from "react";
 import { Button } from "./button.tsx";
 import type { Column } from "./column.ts";
 import { Tick } from "./field.tsx";
@@ -54,6 +63,15 @@ const features = tableFeatures({
 });
 const FEW = 10;
 const NONE: readonly never[] = [];
+/** The columns of a list of thousands, each of a width that does not depend on its rows. One without takes what the others leave. */
+const tracksOf = (columns: readonly { width?: number }[], hasTick: unknown, hasActions: unknown) =>
+  [
+    hasTick && "36px",
+    ...columns.map(({ width }) => (width === undefined ? "minmax(180px, 1fr)" : `${width}px`)),
+    hasActions && "56px",
+  ]
+    .filter(Boolean)
+    .join(" ");
 
 export function DataTable<Row extends object>(props: TableProps<Row>) {
   const { name, columns, idOf, linkTo, onOpen, bulk, tools, rowActions, around, isLong, empty, more } = props;
@@ -134,7 +152,10 @@ export function DataTable<Row extends object>(props: TableProps<Row>) {
         {shown.length === 0 ? (
           empty
         ) : (
-          <table className={css.table}>
+          <table
+            className={isLong ? `${css.table} ${css.fixed}` : css.table}
+            style={isLong ? ({ "--columns": tracksOf(shownColumns, bulk, rowActions) } as CSSProperties) : undefined}
+          >
             <thead>
               <tr>
                 {bulk && (
@@ -204,7 +225,9 @@ function useRowKeys(place: React.RefObject<HTMLElement | null>): void {
   useEffect(() => {
     const move = (event: KeyboardEvent) => {
       if ((event.key !== "j" && event.key !== "k") || event.ctrlKey || event.metaKey || isTyping(event.target)) return;
-      const rows = [...(place.current?.querySelectorAll<HTMLElement>("tbody tr[tabindex]") ?? [])];
+      const rows = [...(place.current?.querySelectorAll<HTMLElement>("tbody tr[tabindex]") ?? [])].sort(
+        (one, other) => Number(one.dataset.index) - Number(other.dataset.index),
+      );
       const now = rows.indexOf(document.activeElement as HTMLElement);
       rows[now < 0 ? 0 : now + (event.key === "j" ? 1 : -1)]?.focus();
     };

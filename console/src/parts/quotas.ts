@@ -1,5 +1,6 @@
 /** Quotas in the words that people use for what they count. */
 import { LARGEST_QUOTA } from "../api/shapes.data.ts";
+import { countText } from "../design/facts.tsx";
 import { labelOf } from "../forms/schema.ts";
 
 const WORDS: Record<string, string> = {
@@ -15,5 +16,4 @@ const WORDS: Record<string, string> = {
 export const quotaLabel = (name: string): string => WORDS[name] ?? labelOf(name);
 
 /** The largest number stands for no limit but that of the machines. */
-export const quotaText = (most: number): string =>
-  most >= LARGEST_QUOTA ? "as many as there are" : most.toLocaleString();
+export const quotaText = (most: number): string => (most >= LARGEST_QUOTA ? "as many as there are" : countText(most));

@@ -5,6 +5,7 @@ import { call, type OperationName } from "../../api/client.ts";
 import { cache, keyOf } from "../../api/queries.ts";
 import { Refusal } from "../../api/refusal.ts";
 import { Confirm } from "../../design/dialog.tsx";
+import { countText } from "../../design/facts.tsx";
 import { say, sayRefused } from "../../design/toast.tsx";
 import { eachJob, tallyText } from "./each-job.ts";
 import { idsOf } from "./jobs-api.ts";
@@ -89,7 +90,7 @@ export function JobsDialog({ actions, inQueue }: { actions: Actions; inQueue: nu
     purge: {
       title: "Purge the queue?",
       verb: "Remove all that wait",
-      text: `${inQueue.toLocaleString()} waiting ${inQueue === 1 ? "job is" : "jobs are"} removed for good, with the input. Their callers are told that the job does not exist. Jobs that run go on.`,
+      text: `${countText(inQueue)} waiting ${inQueue === 1 ? "job is" : "jobs are"} removed for good, with the input. Their callers are told that the job does not exist. Jobs that run go on.`,
     },
     retryAll: {
       title: "Retry all failed jobs?",

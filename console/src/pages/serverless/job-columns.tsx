@@ -8,8 +8,20 @@ import type { ListedJob } from "./jobs-api.ts";
 const whyOf = ({ waitReason, error }: ListedJob) => waitReason ?? (error && shortError(error));
 
 export const columns: Column<ListedJob>[] = [
-  { id: "id", title: "Job", value: ({ id }) => id, cell: ({ id }) => <Id value={id} short="middle" /> },
-  { id: "status", title: "Status", value: ({ status }) => status, cell: ({ status }) => <Status value={status} /> },
+  {
+    id: "id",
+    title: "Job",
+    value: ({ id }) => id,
+    cell: ({ id }) => <Id value={id} short="middle" />,
+    width: 252,
+  },
+  {
+    id: "status",
+    title: "Status",
+    value: ({ status }) => status,
+    cell: ({ status }) => <Status value={status} />,
+    width: 124,
+  },
   {
     id: "why",
     title: "Why",
@@ -21,12 +33,14 @@ export const columns: Column<ListedJob>[] = [
     title: "Submitted",
     value: ({ createdAt }) => createdAt,
     cell: ({ createdAt }) => <When at={createdAt} />,
+    width: 124,
   },
   {
     id: "delay",
     title: "Delay",
     value: ({ delayTime }) => delayTime,
     cell: ({ delayTime }) => <Duration ms={delayTime} />,
+    width: 100,
     isNumber: true,
   },
   {
@@ -34,6 +48,7 @@ export const columns: Column<ListedJob>[] = [
     title: "Execution",
     value: ({ executionTime }) => executionTime,
     cell: ({ executionTime }) => <Duration ms={executionTime} />,
+    width: 100,
     isNumber: true,
   },
   {
@@ -41,14 +56,16 @@ export const columns: Column<ListedJob>[] = [
     title: "Worker",
     value: ({ workerId }) => workerId,
     cell: ({ workerId }) => (workerId ? <Id value={workerId} short /> : <span className="quiet">–</span>),
+    width: 136,
   },
-  { id: "retries", title: "Retries", value: ({ retries }) => retries ?? 0, isNumber: true, isExtra: true },
+  { id: "retries", title: "Retries", value: ({ retries }) => retries ?? 0, isNumber: true, isExtra: true, width: 80 },
   {
     id: "started",
     title: "Started",
     value: ({ startedAt }) => startedAt,
     cell: ({ startedAt }) => <When at={startedAt} />,
     isExtra: true,
+    width: 124,
   },
   {
     id: "ended",
@@ -56,6 +73,7 @@ export const columns: Column<ListedJob>[] = [
     value: ({ completedAt }) => completedAt,
     cell: ({ completedAt }) => <When at={completedAt} />,
     isExtra: true,
+    width: 124,
   },
-  { id: "code", title: "Reason code", value: (job) => job.waitReasonCode ?? job.errorCode, isExtra: true },
+  { id: "code", title: "Reason code", value: (job) => job.waitReasonCode ?? job.errorCode, isExtra: true, width: 180 },
 ];

@@ -7,7 +7,7 @@ import { useCallback } from "react";
 import { curlOf } from "../../api/curl.ts";
 import { useMayNot } from "../../api/me.ts";
 import { Button, ButtonLink } from "../../design/button.tsx";
-import { wordsOf } from "../../design/facts.tsx";
+import { countText, wordsOf } from "../../design/facts.tsx";
 import { Empty, Refused } from "../../design/layout.tsx";
 import { Menu } from "../../design/menu.tsx";
 import { Reason } from "../../design/reason.tsx";
@@ -135,7 +135,7 @@ function Tools({ endpointId, total, onPurge, actions }: ToolsProps) {
             onClick={() => toggle(state)}
           >
             {wordsOf(state)}
-            {counts[state] !== undefined && <span className="numbers">{counts[state].toLocaleString()}</span>}
+            {counts[state] !== undefined && <span className="numbers">{countText(counts[state])}</span>}
           </button>
         ))}
       </fieldset>
@@ -151,7 +151,7 @@ function Tools({ endpointId, total, onPurge, actions }: ToolsProps) {
       )}
       {total !== undefined && (statuses.length > 0 || worker !== "") && (
         <span className={css.total}>
-          {total.toLocaleString()} {total === 1 ? "fits" : "fit"}
+          {countText(total)} {total === 1 ? "fits" : "fit"}
         </span>
       )}
       <Menu
@@ -159,7 +159,7 @@ function Tools({ endpointId, total, onPurge, actions }: ToolsProps) {
         trigger={<Button size="small">All jobs…</Button>}
         items={[
           {
-            label: failed ? `Retry all ${failed.toLocaleString()} failed` : "Retry all failed",
+            label: failed ? `Retry all ${countText(failed)} failed` : "Retry all failed",
             refused: mayNot ?? (failed === 0 && "No job failed or timed out"),
             onSelect: () => actions.ask("retryAll", []),
           },
