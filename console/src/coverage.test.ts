@@ -10,7 +10,6 @@ const EXCEPTIONS: Record<string, string> = {
   getGpuType: "The catalog page reads the whole list, which has the same records.",
   getCpuType: "The catalog page reads the whole list, which has the same records.",
   getDataCenter: "The catalog page reads the whole list, which has the same records.",
-  listEndpointBilling: "The billing page reads the sum of it from listBilling.",
   streamAccountEvents:
     "Every page follows it, by its address, since it begins before the console is loaded: public/start.js.",
   deletePod: "The pages of Pods terminate them by podAction, which does the same for one or many.",

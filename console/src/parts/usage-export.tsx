@@ -4,7 +4,7 @@ import { type AnyAsk, addressOf, type OperationName, send } from "../api/client.
 import { Refusal } from "../api/refusal.ts";
 import { Button } from "../design/button.tsx";
 import { Dialog } from "../design/dialog.tsx";
-import { Choice, TextField } from "../design/field.tsx";
+import { SelectField, TextField } from "../design/field.tsx";
 import { Refused } from "../design/layout.tsx";
 import { download } from "../design/table-tools.tsx";
 import css from "./usage-export.module.css";
@@ -59,23 +59,33 @@ export function UsageExport({ operation, title, onClose }: Props) {
           void fetchAll();
         }}
       >
-        <TextField
-          label="From"
-          help="The first day."
-          value={range.from}
-          onChange={(from) => setRange({ ...range, from })}
-        />
-        <TextField
-          label="To"
-          help="The first day that is not in it."
-          value={range.to}
-          onChange={(to) => setRange({ ...range, to })}
-        />
-        <Choice label="Format" value={format} onChange={setFormat} options={FORMATS} />
+        <div className={css.days}>
+          <TextField
+            label="From"
+            type="date"
+            isRequired
+            value={range.from}
+            onChange={(from) => setRange({ ...range, from })}
+          />
+          <TextField
+            label="Until"
+            type="date"
+            isRequired
+            help="This day is not in it."
+            value={range.to}
+            onChange={(to) => setRange({ ...range, to })}
+          />
+        </div>
+        <SelectField label="Format" value={format} onChange={(value) => setFormat(value as Format)} options={FORMATS} />
         {refusal && <Refused refusal={refusal} />}
         <div className={css.buttons}>
           <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" kind="primary" isBusy={isBusy}>
+          <Button
+            type="submit"
+            kind="primary"
+            isBusy={isBusy}
+            refused={range.from >= range.to && "The first day comes before the last"}
+          >
             Download
           </Button>
         </div>

@@ -8,8 +8,8 @@ import { connectionNow, followEvents, watchConnection } from "../api/events.ts";
 import type { Connection } from "../api/follow.ts";
 import { type Me, SignedInAs, useMe } from "../api/me.ts";
 import { useWrite } from "../api/queries.ts";
-import { leaveAfter } from "../api/session.ts";
-import { IconButton } from "../design/button.tsx";
+import { leaveAfter, signInAnew } from "../api/session.ts";
+import { Button, IconButton } from "../design/button.tsx";
 import { onTheme } from "../design/colors.ts";
 import { When } from "../design/facts.tsx";
 import { Refused, Skeleton } from "../design/layout.tsx";
@@ -35,6 +35,12 @@ export function Shell() {
     return (
       <div className={css.alone}>
         <Refused refusal={me.error} retry={() => void me.refetch()} />
+        {/* A session that is kept out cannot be ended from here, and leads nowhere. Another person or account may be let in. */}
+        {me.error.status === 403 && (
+          <p className={css.instead}>
+            <Button onClick={signInAnew}>Sign in as somebody else</Button>
+          </p>
+        )}
       </div>
     );
   }

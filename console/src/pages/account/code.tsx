@@ -25,7 +25,7 @@ export function Code() {
   const seen = look.data;
   return (
     <AccountPage name="Sign in on the command line" curl={curlOf("answerCodeLogin")}>
-      <Panel title="A command line asks to sign in" about="Type the code that `millrace login` shows in your terminal.">
+      <Panel title="A command line asks to sign in" about="Type the code that millrace login shows in your terminal.">
         {done ? (
           <p role="status">{done}</p>
         ) : (
@@ -37,23 +37,42 @@ export function Code() {
                 if (!refused) look.mutate({ body: { userCode: code } });
               }}
             >
-              <TextField label="Code" value={code} onChange={setCode} maxLength={20} autoComplete="off" autoFocus />
-              <Button type="submit" kind="primary" isBusy={look.isPending} refused={refused}>
+              <TextField
+                label="Code"
+                value={code}
+                onChange={(text) => setCode(text.toUpperCase())}
+                placeholder="ABCD-EFGH"
+                isCode
+                maxLength={20}
+                autoComplete="off"
+                autoFocus
+              />
+              <Button type="submit" kind={seen ? "plain" : "primary"} isBusy={look.isPending} refused={refused}>
                 Continue
               </Button>
             </form>
-            {look.error && <Refused refusal={look.error} />}
+            {look.error && (
+              <div className={css.below}>
+                <Refused refusal={look.error} />
+              </div>
+            )}
             {seen && (
-              <>
+              <div className={css.below}>
                 <Facts
                   rows={[
                     ["Machine", seen.device ?? "It did not say"],
                     ["Address", seen.address ?? "Unknown"],
                     ["Asked", <When key="asked" at={seen.createdAt} />],
-                    ["It may do", `what you may do as ${me.data?.person?.role ?? "yourself"}`],
+                    [
+                      "It may do",
+                      `what you may do, as ${me.data?.person?.role ?? "yourself"} of ${me.data?.account.name ?? "this account"}`,
+                    ],
                   ]}
                 />
-                <p>Approve it only if you have just run `millrace login` there yourself.</p>
+                <p className={css.warning}>
+                  Approve it only if you have just run <code>millrace login</code> there yourself, and it shows this
+                  code. Whoever approves the code of somebody else gives them their account.
+                </p>
                 <div className={css.line}>
                   <Button
                     kind="primary"
@@ -70,7 +89,7 @@ export function Code() {
                   </Button>
                 </div>
                 {answer.error && <Refused refusal={answer.error} />}
-              </>
+              </div>
             )}
           </>
         )}

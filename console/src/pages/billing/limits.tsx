@@ -75,7 +75,7 @@ function Shown({ account }: { account: AccountRecord }) {
             rows={[
               ["Own limit", account.spendLimit > 0 ? exactText(account.spendLimit) : "None"],
               ["Operator's limit", account.spendLimitMost > 0 ? exactText(account.spendLimitMost) : "None"],
-              account.balance !== null && ["Balance left", exactText(account.balance)],
+              account.balance !== null && ["Balance left", <Money key="balance" usd={account.balance} />],
               ["Warnings go to", account.spendWebhook ?? "Nobody"],
             ]}
           />

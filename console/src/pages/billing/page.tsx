@@ -25,7 +25,7 @@ const RANGES = {
   "12m": { title: "Last 12 months", bucketSize: "month", lastN: 12 },
 } as const;
 type Range = keyof typeof RANGES;
-const COLORS = { serverless: 1, pods: 2, volumes: 3, clusters: 5 } as const;
+const COLORS = { serverless: 1, pods: 2, volumes: 3, shared: 6, clusters: 5 } as const;
 /** What runs costs more each moment. */
 const AGAIN_MS = 60_000;
 

@@ -23,7 +23,10 @@ const PATHS: Record<Kind, string> = {
   pods: "/pods",
   volumes: "/volumes",
   clusters: "/clusters",
+  shared: "/public-endpoints",
 };
+/** The bill of public endpoints is one sum. What each of them cost is on its own page. */
+const SHARED = "public-endpoints";
 
 const columns: Column<Cost>[] = [
   {
@@ -34,7 +37,7 @@ const columns: Column<Cost>[] = [
       name === undefined ? (
         <span className="quiet">deleted</span>
       ) : (
-        <Link to={`${PATHS[kind]}/${id}` as "/"}>{name}</Link>
+        <Link to={(id === SHARED ? PATHS[kind] : `${PATHS[kind]}/${id}`) as "/"}>{name}</Link>
       ),
   },
   { id: "kind", title: "Kind", value: ({ kind }) => KINDS[kind].title },
@@ -45,7 +48,7 @@ const columns: Column<Cost>[] = [
     cell: ({ usd }) => <Money usd={usd} />,
     isNumber: true,
   },
-  { id: "id", title: "ID", value: ({ id }) => id, cell: ({ id }) => <Id value={id} /> },
+  { id: "id", title: "ID", value: ({ id }) => id, cell: ({ id }) => (id === SHARED ? "–" : <Id value={id} />) },
 ];
 const ALL = "all";
 
@@ -92,17 +95,23 @@ function useCosts(query: Query) {
     pods: useRead("listPodBilling", { query }, options),
     volumes: useRead("listNetworkVolumeBilling", { query }, options),
     clusters: useRead("listClusterBilling", { query }, options),
+    shared: useRead("listEndpointBilling", { query }, options),
   };
   const names = useNames();
   const ids = { serverless: "serverlessId", pods: "podId", volumes: "networkVolumeId", clusters: "clusterId" };
-  const isRead = kinds.every((kind) => reads[kind].data);
+  const costsOf = (kind: Kind) => {
+    if (kind !== "shared") return costsById(reads[kind].data!.records, ids[kind]);
+    const usd = reads.shared.data!.metadata.totals.totalAmount;
+    return usd > 0 ? [{ id: SHARED, usd }] : [];
+  };
+  const isRead = names !== undefined && kinds.every((kind) => reads[kind].data);
   const rows = isRead
     ? kinds
         .flatMap((kind) =>
-          costsById(reads[kind].data!.records, ids[kind]).map(({ id, usd }) => ({
+          costsOf(kind).map(({ id, usd }) => ({
             id,
             kind,
-            name: names.get(id),
+            name: id === SHARED ? "Endpoints of other accounts" : names.get(id),
             usd,
           })),
         )
@@ -118,11 +127,13 @@ function useCosts(query: Query) {
 }
 
 /** Names of what is still there. */
-function useNames(): Map<string, string> {
+function useNames(): Map<string, string> | undefined {
   const endpoints = useRead("listEndpoints", {});
   const pods = useRead("listPods", {});
   const volumes = useRead("listNetworkVolumes", {});
   const clusters = useRead("listClusters", {});
+  // Until they are known, nothing may be called deleted.
+  if ([endpoints, pods, volumes, clusters].some(({ isLoading }) => isLoading)) return undefined;
   const all: { id: string; name: string }[] = [
     ...(endpoints.data?.endpoints ?? []),
     ...(pods.data?.pods ?? []),

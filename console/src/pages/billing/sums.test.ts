@@ -44,6 +44,7 @@ test("bars stand upon each other, and a bucket without a record is empty", () =>
     ["serverless", [0, 0.1], [null, 0.1]],
     ["pods", [0, 0.2], [null, 0.3]],
     ["volumes", [0, 0], [null, null]],
+    ["shared", [0, 0], [null, null]],
     ["clusters", [0, 0], [null, null]],
   ]);
 });

@@ -8,16 +8,11 @@ export type BillingRecord = History["records"][number];
 export const KINDS = {
   serverless: {
     title: "Serverless",
-    amounts: [
-      "serverlessGpuAmount",
-      "serverlessCpuAmount",
-      "serverlessDiskAmount",
-      "serverlessFeeAmount",
-      "endpointAmount",
-    ],
+    amounts: ["serverlessGpuAmount", "serverlessCpuAmount", "serverlessDiskAmount", "serverlessFeeAmount"],
   },
   pods: { title: "Pods", amounts: ["podGpuAmount", "podCpuAmount", "podDiskAmount"] },
   volumes: { title: "Network volumes", amounts: ["storageStandardAmount", "storageHighPerformanceAmount"] },
+  shared: { title: "Public endpoints", amounts: ["endpointAmount"] },
   clusters: { title: "Clusters", amounts: ["clusterGpuAmount", "clusterDiskAmount", "clusterNetworkingAmount"] },
 } as const;
 export type Kind = keyof typeof KINDS;

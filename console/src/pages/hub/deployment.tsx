@@ -30,17 +30,21 @@ function Shown({ deployment }: { deployment: HubDeployment }) {
   const changes = ["getHubDeployment", "listHubDeployments"] as const;
   const again = useWrite("testHubDeployment", { changes });
   const update = useWrite("updateHubDeployment", { changes, onSuccess: () => say("It is of the newest release now") });
+  const isPod = type === "POD";
+  const endpoint = useRead("getEndpoint", { params: { id } }, { enabled: !isPod });
+  const pod = useRead("getPod", { params: { id } }, { enabled: isPod });
+  const name = (isPod ? pod : endpoint).data?.name;
   const mayNot = useMayNot("serverless:write") ?? (test === "RUNNING" ? "The tests are under way." : undefined);
   const refusal = again.error ?? update.error;
   return (
     <Page
-      title={title}
-      about={type === "POD" ? "A Pod of the hub" : "An endpoint of the hub"}
+      title={name ?? title}
+      about={`${isPod ? "A Pod" : "An endpoint"} from the hub's ${title}`}
       curl={curlOf("getHubDeployment", { params: { id } })}
       actions={
         <>
-          <ButtonLink kind="primary" to={type === "POD" ? "/pods/$id" : "/serverless/$id"} params={{ id }}>
-            Open the {type === "POD" ? "Pod" : "endpoint"}
+          <ButtonLink kind="primary" to={isPod ? "/pods/$id" : "/serverless/$id"} params={{ id }}>
+            Open the {isPod ? "Pod" : "endpoint"}
           </ButtonLink>
           <Button refused={mayNot} isBusy={again.isPending} onClick={() => again.mutate({ params: { id } })}>
             Test again
@@ -59,15 +63,22 @@ function Shown({ deployment }: { deployment: HubDeployment }) {
         about="The listing's own tests, as jobs or requests."
         actions={<Status value={TEST_WORDS[test]} tone={TEST_TONES[test]} />}
       >
-        <div aria-live="polite">
-          <Reason text={testReason} code={undefined} tone={test === "FAILED" ? "bad" : "wait"} />
+        <div aria-live="polite" className={css.says}>
+          <Reason text={testReason} code={undefined} tone={isBad(deployment) ? "bad" : "wait"}>
+            <ButtonLink size="small" to={isPod ? "/pods/$id/logs" : "/serverless/$id/logs"} params={{ id }}>
+              See the log
+            </ButtonLink>
+            <ButtonLink size="small" to={isPod ? "/pods/$id/settings" : "/serverless/$id/settings"} params={{ id }}>
+              Change its settings
+            </ButtonLink>
+          </Reason>
         </div>
         <Tests deployment={deployment} />
       </Panel>
       <Panel>
         <Facts
           rows={[
-            [type === "POD" ? "Pod" : "Endpoint", <Id key="id" value={id} />],
+            [isPod ? "Pod" : "Endpoint", <Id key="id" value={id} />],
             [
               "Listing",
               <Link key="listing" to="/hub/$id" params={{ id: listingId }}>
@@ -84,6 +95,9 @@ function Shown({ deployment }: { deployment: HubDeployment }) {
     </Page>
   );
 }
+
+/** A program that dies again and again passes no test, however long one waits. */
+const isBad = ({ test, testReason }: HubDeployment) => test === "FAILED" || testReason?.startsWith("crash loop");
 
 const OUTCOMES = { WAITING: "wait", PASSED: "good", FAILED: "bad" } as const;
 

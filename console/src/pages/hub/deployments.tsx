@@ -1,10 +1,10 @@
 /** What the account deployed from the hub, and whether it works. */
 import type { HubDeployment } from "@millrace/platform/resources/hub/model.ts";
-import { Link } from "@tanstack/react-router";
 import { useRead } from "../../api/queries.ts";
 import type { Column } from "../../design/column.ts";
 import { Status, type Tone, When } from "../../design/facts.tsx";
 import { Empty, Loaded } from "../../design/layout.tsx";
+import { ShortReason } from "../../design/reason.tsx";
 import { DataTable } from "../../design/table.tsx";
 
 export const TEST_TONES: Record<HubDeployment["test"], Tone> = {
@@ -21,25 +21,29 @@ export const TEST_WORDS: Record<HubDeployment["test"], string> = {
   FAILED: "FAILED",
 };
 
-const columns: Column<HubDeployment>[] = [
+type Named = HubDeployment & { name: string | undefined };
+
+const columns: Column<Named>[] = [
   {
-    id: "title",
-    title: "Listing",
-    value: ({ title }) => title,
-    cell: ({ id, title }) => (
-      <Link to="/hub/deployments/$id" params={{ id }}>
-        {title}
-      </Link>
-    ),
+    id: "name",
+    title: "Name",
+    value: ({ name, id }) => name ?? id,
+    cell: ({ name, id }) => (name === undefined ? <code>{id}</code> : name),
   },
-  { id: "type", title: "Made", value: ({ type }) => (type === "POD" ? "Pod" : "Endpoint") },
   {
     id: "test",
     title: "Test",
     value: ({ test }) => test,
     cell: ({ test }) => <Status value={TEST_WORDS[test]} tone={TEST_TONES[test]} />,
   },
-  { id: "why", title: "Why", value: ({ testReason }) => testReason ?? "" },
+  {
+    id: "why",
+    title: "Why",
+    value: ({ testReason }) => testReason ?? "",
+    cell: ({ testReason }) => <ShortReason text={testReason} code={undefined} />,
+  },
+  { id: "title", title: "Listing", value: ({ title }) => title },
+  { id: "type", title: "Made", value: ({ type }) => (type === "POD" ? "Pod" : "Endpoint") },
   { id: "update", title: "Update", value: ({ updateTo }) => (updateTo ? "A newer release is there" : "") },
   {
     id: "createdAt",
@@ -51,6 +55,9 @@ const columns: Column<HubDeployment>[] = [
 
 export function Deployments() {
   const read = useRead("listHubDeployments", { query: { limit: 1000 } }, { refetchInterval: 5000 });
+  const endpoints = useRead("listEndpoints", {}).data?.endpoints ?? [];
+  const pods = useRead("listPods", {}).data?.pods ?? [];
+  const names = new Map([...endpoints, ...pods].map(({ id, name }) => [id, name]));
   const empty = (
     <Empty title="Nothing was deployed yet">
       Choose a listing: it becomes an endpoint or a Pod of your account, and its tests run on it.
@@ -59,7 +66,14 @@ export function Deployments() {
   return (
     <Loaded read={read}>
       {({ deployments }) => (
-        <DataTable name="hub-deployments" rows={deployments} columns={columns} idOf={({ id }) => id} empty={empty} />
+        <DataTable
+          name="hub-deployments"
+          rows={deployments.map((one) => ({ ...one, name: names.get(one.id) }))}
+          columns={columns}
+          idOf={({ id }) => id}
+          linkTo={({ id }) => `/hub/deployments/${id}`}
+          empty={empty}
+        />
       )}
     </Loaded>
   );

@@ -91,18 +91,23 @@ function Card({ listing }: { listing: HubListing }) {
     <Link to="/hub/$id" params={{ id }} className={css.card!}>
       <span className={css.cardHead}>
         <Sign category={category} />
-        <strong>{title}</strong>
+        <span className={css.cardTitle}>
+          <strong>{title}</strong>
+          <span className={css.owner}>by {owner}</span>
+        </span>
       </span>
       <p>{description}</p>
       <span className={css.marks}>
         <span className={css.mark}>{type === "POD" ? "Pod" : "Endpoint"}</span>
         <span className={css.mark}>{runsOn}</span>
-        {tags.slice(0, 3).map((tag) => (
-          <span key={tag} className={css.mark}>
-            {tag}
-          </span>
-        ))}
-        <span>{owner}</span>
+        {tags
+          .filter((tag) => !tag.includes(runsOn))
+          .slice(0, 2)
+          .map((tag) => (
+            <span key={tag} className={css.mark}>
+              {tag}
+            </span>
+          ))}
       </span>
     </Link>
   );

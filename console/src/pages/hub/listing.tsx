@@ -8,11 +8,12 @@ import { useRead, useWrite } from "../../api/queries.ts";
 import { Button } from "../../design/button.tsx";
 import { Code } from "../../design/code.tsx";
 import { Described } from "../../design/described.tsx";
-import { Id, When } from "../../design/facts.tsx";
+import { CopyButton, Money, moneyText, When } from "../../design/facts.tsx";
 import { NumberField, SelectField, SwitchField, TextField } from "../../design/field.tsx";
 import { Facts, Loaded, Page, Panel, Refused } from "../../design/layout.tsx";
 import { say } from "../../design/toast.tsx";
 import { faultsOf } from "../../forms/faults.ts";
+import { gpuWorkerPrice, type Range } from "../../parts/compute.ts";
 import form from "../../parts/resource-form.module.css";
 import css from "./hub.module.css";
 import { Readme } from "./readme.tsx";
@@ -124,7 +125,7 @@ function Shown({ listing }: { listing: HubListingDetails }) {
             </div>
           </Panel>
           {readme !== "" && (
-            <Panel title="Readme" about={`By ${listing.owner}. Millrace did not write it.`}>
+            <Panel title="Readme" about={`Written by ${listing.owner}, who offers the listing.`}>
               <Readme text={readme} />
             </Panel>
           )}
@@ -136,7 +137,7 @@ function Shown({ listing }: { listing: HubListingDetails }) {
               {listing.testNames.length > 0 && (
                 <SwitchField
                   label="Run its tests"
-                  help={`${listing.testNames.join(", ")}. Their jobs cost what jobs cost.`}
+                  help={`${listing.testNames.join(", ")}. ${type === "POD" ? "They are requests to the Pod." : "Each is a job, and costs what a job costs."}`}
                   value={isTested}
                   onChange={setTested}
                 />
@@ -162,18 +163,52 @@ function Shown({ listing }: { listing: HubListingDetails }) {
 function Summary({ listing }: { listing: HubListingDetails }) {
   const { type, image, gpu, cpu, disk, ports, version, releasedAt, endpointType } = listing;
   const kind = endpointType === "LOAD_BALANCER" ? "A load-balancing endpoint" : "A queue-based endpoint";
+  const price = usePrice(listing);
   return (
     <Facts
       rows={[
         ["Makes", type === "POD" ? "A Pod" : kind],
         ["Runs on", cpu ? `${cpu.vcpuCount} vCPUs (${cpu.id})` : `${gpu?.count ?? 1} GPU: ${gpu?.gpuIds ?? "any"}`],
-        image !== null && ["Image", <Id key="image" value={image} short="middle" />],
+        price !== undefined && ["Costs", <Cost key="costs" price={price} isPod={type === "POD"} />],
+        image !== null && ["Image", <Image key="image" value={image} />],
         ["Disk", `${disk} GB`],
         ports.length > 0 && ["Ports", ports.join(", ")],
         ["Release", version],
         ["Released", <When key="at" at={releasedAt} />],
       ]}
     />
+  );
+}
+
+/** The end says more than the beginning, and the whole is one hover away. */
+const Image = ({ value }: { value: string }) => (
+  <span className={css.image} title={value}>
+    <code>{value.length > 19 ? `…${value.slice(-18)}` : value}</code>
+    <CopyButton text={value} label="Copy the image" />
+  </span>
+);
+
+/** USD an hour while it runs. A listing for GPUs that names none takes whatever is there, at its price. */
+function usePrice({ type, cpu, gpu }: HubListingDetails): Range | undefined {
+  const { data: cpus } = useRead("listCpuTypes", {}, { enabled: cpu !== null });
+  const { data: gpus } = useRead("listGpuTypes", {}, { enabled: gpu !== null });
+  if (cpu) {
+    const found = cpus?.cpus.find(({ id }) => id === cpu.id)?.price;
+    const usd = found && (type === "POD" ? found.securePerVcpu : found.serverlessPerVcpu) * cpu.vcpuCount;
+    return usd === undefined ? undefined : { least: usd, most: usd };
+  }
+  const wanted = gpu?.gpuIds?.split(",").map((one) => one.trim());
+  const types = gpus?.gpus.filter(({ id, pool }) => !wanted || wanted.includes(id) || (pool && wanted.includes(pool)));
+  return types && gpuWorkerPrice(types, gpu?.count ?? 1);
+}
+
+function Cost({ price: { least, most }, isPod }: { price: Range; isPod: boolean }) {
+  return (
+    <span>
+      {most > least && <>{moneyText(least)} to </>}
+      <Money usd={most} per="h" />{" "}
+      <span className="quiet">{isPod ? "while it runs" : "for each worker that runs"}</span>
+    </span>
   );
 }
 

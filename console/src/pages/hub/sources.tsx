@@ -18,7 +18,7 @@ export function Sources() {
           <Panel title="Sources" about="Of the node that answers. Folders are read every 10 seconds.">
             {sources.map(({ kind, place, listings, readAt, trouble, faults }) => (
               <div key={place} className={css.source}>
-                <strong>{place}</strong>{" "}
+                <code className={css.place}>{place}</code>{" "}
                 <span className="quiet">
                   {kind === "git" ? "Git" : "Folder"}, {listings} {listings === 1 ? "listing" : "listings"}, read{" "}
                   <When at={readAt} />
@@ -38,6 +38,9 @@ export function Sources() {
                 )}
               </div>
             ))}
+            <p className={css.add}>
+              Further folders and Git repositories are named in <code>MILLRACE_HUB</code> when the server starts.
+            </p>
           </Panel>
         )
       }

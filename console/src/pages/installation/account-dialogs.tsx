@@ -12,6 +12,7 @@ import { useRead, useWrite } from "../../api/queries.ts";
 import type { Refusal } from "../../api/refusal.ts";
 import { Button } from "../../design/button.tsx";
 import { Confirm, Dialog } from "../../design/dialog.tsx";
+import { moneyText } from "../../design/facts.tsx";
 import { NumberField } from "../../design/field.tsx";
 import { Refused } from "../../design/layout.tsx";
 import { say } from "../../design/toast.tsx";
@@ -30,6 +31,7 @@ interface FormProps {
   title: string;
   about?: string;
   verb: string;
+  isDanger?: boolean;
   schema: object;
   value: Values;
   onChange: (value: Values) => void;
@@ -43,7 +45,8 @@ interface FormProps {
 
 /** A form made from a schema, in a dialog. */
 export function FormDialog(props: FormProps) {
-  const { title, about, verb, schema, value, onChange, without, specials, write, onSubmit, onClose, more } = props;
+  const { title, about, verb, schema, value, onChange, without, specials, write, onSubmit, onClose, more, isDanger } =
+    props;
   const faults = faultsOf(write.error);
   return (
     <Dialog isOpen onClose={onClose} title={title} about={about}>
@@ -66,7 +69,7 @@ export function FormDialog(props: FormProps) {
         <div className={css.buttons}>
           {more}
           <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" kind="primary" isBusy={write.isPending}>
+          <Button type="submit" kind={isDanger ? "danger" : "primary"} isBusy={write.isPending}>
             {verb}
           </Button>
         </div>
@@ -165,16 +168,16 @@ const WINDOWS = ["minute", "hour", "day"] as const;
 function RequestLimits({ value, onChange }: { value: Values; onChange: (value: Values | null) => void }) {
   const change = (next: Values) => onChange(WINDOWS.some((name) => next[name] !== undefined) ? next : null);
   return (
-    <fieldset className={css.quotas}>
+    <fieldset className={css.windows}>
       <legend className={css.legend}>Requests of each person</legend>
       {WINDOWS.map((name) => (
         <NumberField
           key={name}
-          label={`In a ${name}`}
+          label={`${name === "hour" ? "An" : "A"} ${name}`}
           value={value[name] as number | undefined}
           onChange={(next) => change({ ...value, [name]: next })}
           min={1}
-          placeholder="as the installation"
+          placeholder="as all"
         />
       ))}
     </fieldset>
@@ -230,27 +233,46 @@ export function AddCredit({ account, onClose }: AccountProps) {
     },
   });
   const forget = useChange(onClose);
+  const [isForgetting, setForgetting] = useState(false);
+  const { balance } = account;
+  if (isForgetting && balance !== null)
+    return (
+      <Confirm
+        isOpen
+        onClose={() => setForgetting(false)}
+        title={`Forget the balance of ${account.name}?`}
+        verb="Forget the balance"
+        isBusy={forget.isPending}
+        refusal={forget.error}
+        onConfirm={() => forget.mutate({ params: { id: account.id }, body: { balance: null } })}
+      >
+        Its {moneyText(balance)} are forgotten, and it can spend without credit again, up to its limits.
+      </Confirm>
+    );
   return (
     <FormDialog
       title={`Add credit to ${account.name}`}
-      about="From its first credit on an account has a balance. It starts nothing new once that is used up."
+      about={
+        balance === null
+          ? "It has no balance so far, and needs none. With its first credit it gets one, and starts nothing new once that is used up."
+          : `It has ${moneyText(balance)} left, and starts nothing new once that is used up.`
+      }
       verb="Add credit"
       schema={Credit}
       value={value}
       onChange={setValue}
-      write={{ error: credit.error ?? forget.error, isPending: credit.isPending }}
+      write={credit}
       onSubmit={() =>
         credit.mutate({ params: { id: account.id }, body: value as Ask<"creditInstallationAccount">["body"] })
       }
       onClose={onClose}
       more={
-        account.balance !== null && (
-          <Button
-            isBusy={forget.isPending}
-            onClick={() => forget.mutate({ params: { id: account.id }, body: { balance: null } })}
-          >
-            Keep no balance any more
-          </Button>
+        balance !== null && (
+          <span className={css.apart}>
+            <Button kind="quiet" onClick={() => setForgetting(true)}>
+              Forget the balance…
+            </Button>
+          </span>
         )
       }
     />

@@ -28,7 +28,13 @@ export function AccountKeys({ account, onClose }: Props) {
   if (isMaking) return <CreateAccountKey account={account} onClose={() => setMaking(false)} />;
   if (revoked) return <RevokeAccountKey account={account} apiKey={revoked} onClose={() => setRevoked(undefined)} />;
   return (
-    <Dialog isOpen onClose={onClose} title={`API keys of ${account.name}`} isDrawer>
+    <Dialog
+      isOpen
+      onClose={onClose}
+      title={`API keys of ${account.name}`}
+      about="Whoever has one acts as this account."
+      isDrawer
+    >
       <div className={css.stack}>
         <Loaded read={read} lines={4}>
           {({ apiKeys }) => (
@@ -36,8 +42,17 @@ export function AccountKeys({ account, onClose }: Props) {
               {apiKeys.map((key) => (
                 <li key={key.id}>
                   <span>
-                    {key.name ?? key.id} <span className="quiet">{key.scopes.join(", ")}, last used </span>
-                    {key.lastUsedAt ? <When at={key.lastUsedAt} /> : <span className="quiet">never</span>}
+                    <strong>{key.name ?? key.id}</strong>
+                    <span className="quiet">
+                      {key.scopes.includes("all") ? "may do everything" : key.scopes.join(", ")},{" "}
+                      {key.lastUsedAt ? (
+                        <>
+                          used <When at={key.lastUsedAt} />
+                        </>
+                      ) : (
+                        "never used"
+                      )}
+                    </span>
                   </span>
                   <Button
                     size="small"

@@ -38,6 +38,7 @@ export function SuspendAccount({ account: { id, name }, onClose }: Props) {
       title={`Suspend ${name}?`}
       about="Its people and keys are refused within seconds, and nothing new starts. What runs continues, and is paid for."
       verb="Suspend"
+      isDanger
       schema={UpdateInstallationAccount}
       without={OTHERS}
       value={value}

@@ -9,12 +9,14 @@ import { Id, Money, Status, When } from "../../design/facts.tsx";
 import { Empty, Refused } from "../../design/layout.tsx";
 import { Menu } from "../../design/menu.tsx";
 import { DataTable } from "../../design/table.tsx";
+import { quotaLabel } from "../../parts/quotas.ts";
 import { useList } from "../../parts/resource-list.tsx";
 import { UsageExport } from "../../parts/usage-export.tsx";
 import { AddCredit, CreateAccount, DeleteAccount, SetLimits } from "./account-dialogs.tsx";
 import { AccountKeys } from "./account-keys.tsx";
 import { ResumeAccount, SuspendAccount } from "./account-suspension.tsx";
 import { InstallationPage } from "./frame.tsx";
+import css from "./installation.module.css";
 
 type Account = InstallationAccount;
 
@@ -30,23 +32,19 @@ const columns: Column<Account>[] = [
       </span>
     ),
   },
-  { id: "owner", title: "Owner", value: ({ owner }) => owner },
   {
     id: "state",
     title: "State",
     value: ({ refusal }) => refusal,
-    cell: ({ refusal, suspended }) =>
-      suspended ? (
-        <span title={refusal ?? undefined}>
-          <Status value="SUSPENDED" tone="bad" />
-        </span>
-      ) : refusal ? (
-        <span title={refusal}>
-          <Status value="STARTS_NOTHING" tone="bad" />
-        </span>
-      ) : (
-        <Status value="ACTIVE" tone="good" />
-      ),
+    cell: ({ refusal, suspended, suspendedReason }) => (
+      <span className={css.state} title={refusal ?? undefined}>
+        <Status
+          value={suspended ? "SUSPENDED" : refusal ? "STARTS_NOTHING" : "ACTIVE"}
+          tone={refusal || suspended ? "bad" : "good"}
+        />
+        {(suspendedReason || refusal) && <span className={css.why}>{suspendedReason || refusal}</span>}
+      </span>
+    ),
   },
   {
     id: "spent",
@@ -57,7 +55,7 @@ const columns: Column<Account>[] = [
   },
   {
     id: "most",
-    title: "Your limit",
+    title: "Spend limit",
     value: ({ spendLimitMost }) => spendLimitMost,
     cell: ({ spendLimitMost }) => (spendLimitMost > 0 ? <Money usd={spendLimitMost} per="month" /> : "none"),
     isNumber: true,
@@ -70,10 +68,28 @@ const columns: Column<Account>[] = [
     isNumber: true,
   },
   {
+    id: "owner",
+    title: "Owner",
+    value: ({ owner }) => owner,
+    cell: ({ owner }) => (isPlaceholder(owner) ? <span className="quiet">no email yet</span> : owner),
+  },
+  {
+    id: "requests",
+    title: "Requests",
+    value: ({ requestLimits }) => requestLimits?.minute,
+    cell: ({ requestLimits }) =>
+      requestLimits ? (
+        `${requestLimits.minute?.toLocaleString() ?? "any"} a minute`
+      ) : (
+        <span className="quiet">as all</span>
+      ),
+    isExtra: true,
+  },
+  {
     id: "quotas",
     title: "Own quotas",
     value: ({ quotas }) => textOfQuotas(quotas),
-    cell: ({ quotas }) => textOfQuotas(quotas) || <span className="quiet">as the installation</span>,
+    cell: ({ quotas }) => textOfQuotas(quotas) || <span className="quiet">none</span>,
   },
   {
     id: "created",
@@ -84,9 +100,12 @@ const columns: Column<Account>[] = [
   { id: "id", title: "ID", value: ({ id }) => id, cell: ({ id }) => <Id value={id} />, isExtra: true },
 ];
 
+/** What the first owner is called until they say otherwise. */
+const isPlaceholder = (owner: string | null) => owner === null || owner.endsWith("@localhost");
+
 const textOfQuotas = (quotas: Account["quotas"]) =>
   Object.entries(quotas)
-    .map(([name, most]) => `${name} ${most}`)
+    .map(([name, most]) => `${quotaLabel(name)} ${most.toLocaleString()}`)
     .join(", ");
 
 const DIALOGS = {

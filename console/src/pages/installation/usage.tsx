@@ -40,6 +40,8 @@ type Queue = InstallationUsage["queue"]["longest"][number];
 
 function Longest({ rows }: { rows: readonly Queue[] }) {
   const me = useMe();
+  const accounts = useRead("listInstallationAccounts", {}).data?.accounts;
+  const nameOf = (id: string | null) => accounts?.find((account) => account.id === id)?.name ?? id;
   const columns: Column<Queue>[] = [
     {
       id: "endpoint",
@@ -52,7 +54,7 @@ function Longest({ rows }: { rows: readonly Queue[] }) {
           <code>{endpointId}</code>
         ),
     },
-    { id: "account", title: "Account", value: ({ accountId }) => accountId },
+    { id: "account", title: "Account", value: ({ accountId }) => nameOf(accountId) },
     { id: "queue", title: "In queue", value: ({ inQueue }) => inQueue, isNumber: true },
     { id: "progress", title: "In progress", value: ({ inProgress }) => inProgress, isNumber: true },
   ];

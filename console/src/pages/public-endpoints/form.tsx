@@ -3,7 +3,7 @@ import type { PublicEndpoint } from "@millrace/platform/resources/public-endpoin
 import { resources } from "../../api/resources.ts";
 import { CreatePage } from "../../parts/resource-form.tsx";
 import { pickEndpoint } from "./endpoint-field.tsx";
-import { priceText } from "./price.ts";
+import { priceText, whoMay } from "./price.ts";
 
 export function SharePage() {
   return (
@@ -24,14 +24,16 @@ export function SharePage() {
       ]}
       specials={{ endpointId: pickEndpoint }}
       initial={{ price: {} }}
-      summary={({ name, price }) => (
+      summary={({ name, price, everyone, accounts }) => (
         <>
           <p>
             Callers use <code>{`/v2/${name || "NAME"}/run`}</code>. They see their own jobs and results, and nothing of
             your workers, logs, variables and image.
           </p>
           <p>
-            They pay: <strong>{priceText({ price: (price ?? {}) as PublicEndpoint["price"] })}</strong>.
+            <strong>{whoMay({ everyone: everyone === true, accounts: accounts as string[] | undefined })}</strong> may
+            call it. Price:{" "}
+            <strong>{priceText({ price: (price ?? {}) as PublicEndpoint["price"] }).toLowerCase()}</strong>.
           </p>
           <p>
             Jobs of all accounts run in the same workers, one account after another in turns. A program that keeps

@@ -4,19 +4,19 @@ import { useRead } from "../../api/queries.ts";
 import { ButtonLink } from "../../design/button.tsx";
 import { CodeTabs } from "../../design/code.tsx";
 import type { Column } from "../../design/column.ts";
-import { Duration, Money, When } from "../../design/facts.tsx";
+import { countText, Duration, Money, When } from "../../design/facts.tsx";
 import { Facts, Loaded, Panel } from "../../design/layout.tsx";
 import { DataTable } from "../../design/table.tsx";
 import { samplesOf } from "../serverless/samples.ts";
 import { PublicEndpointFrame } from "./frame.tsx";
-import { priceText } from "./price.ts";
+import { priceText, whoMay } from "./price.ts";
 import css from "./public-endpoints.module.css";
 
 export function PublicEndpointPage() {
   return <PublicEndpointFrame>{(shared) => <Shown shared={shared} />}</PublicEndpointFrame>;
 }
 
-const limitText = (limit: number, per: string) => (limit === 0 ? "Any number" : `${limit.toLocaleString()} ${per}`);
+const limitText = (limit: number, per: string) => (limit === 0 ? "Any number" : `${countText(limit)} ${per}`);
 /** A first call, as on the page of an endpoint. */
 const EXAMPLE = '{"input":{"prompt":"Hello"}}';
 
@@ -48,6 +48,7 @@ function Shown({ shared }: { shared: PublicEndpoint }) {
           <Facts
             rows={[
               ["Price", priceText(shared)],
+              own ? ["May call it", whoMay(shared)] : ["You paid", <Paid key="paid" name={shared.id} />],
               ["Requests", limitText(limits.requestsPerMinute, "a minute for each account")],
               ["Jobs", limitText(limits.jobsAtOnce, "at once for each account")],
               ["Workers", shared.workerPerAccount ? "Each serves one account only" : "All accounts share them"],
@@ -57,6 +58,17 @@ function Shown({ shared }: { shared: PublicEndpoint }) {
         </Panel>
       </div>
     </>
+  );
+}
+
+/** What calls of the signed-in account cost so far. */
+function Paid({ name }: { name: string }) {
+  const query = { publicEndpoint: name, bucketSize: "month", lastN: 1 } as const;
+  const { data } = useRead("listEndpointBilling", { query });
+  return (
+    <span>
+      <Money usd={data?.metadata.totals.totalAmount} /> <span className="quiet">this month</span>
+    </span>
   );
 }
 
@@ -82,6 +94,9 @@ const columns: Column<PublicEndpointUse>[] = [
   { id: "out", title: "Output tokens", value: ({ outputTokens }) => outputTokens, isNumber: true },
 ];
 
+/** Most programs report none. */
+const withoutTokens = columns.filter(({ id }) => id !== "in" && id !== "out");
+
 /** Of this month. */
 function Use({ name }: { name: string }) {
   const read = useRead("getPublicEndpointUse", { params: { id: name }, query: { bucketSize: "month", lastN: 1 } });
@@ -98,7 +113,9 @@ function Use({ name }: { name: string }) {
             <DataTable
               name="public-endpoint-use"
               rows={use}
-              columns={columns}
+              columns={
+                use.some(({ inputTokens, outputTokens }) => inputTokens + outputTokens > 0) ? columns : withoutTokens
+              }
               idOf={({ accountId }) => accountId}
               empty={<p className={css.nobody}>No other account has used it this month.</p>}
             />

@@ -2,11 +2,17 @@
 
 import { Try } from "../serverless/try-box.tsx";
 import { PublicEndpointFrame } from "./frame.tsx";
+import { priceText } from "./price.ts";
 
 export function PublicEndpointTry() {
   return (
     <PublicEndpointFrame>
-      {({ name, type }) => <Try endpoint={{ id: name, type, isOfOthers: true }} />}
+      {(shared) => (
+        <Try
+          endpoint={{ id: shared.name, type: shared.type, isOfOthers: true }}
+          {...(!shared.own && { price: priceText(shared) })}
+        />
+      )}
     </PublicEndpointFrame>
   );
 }

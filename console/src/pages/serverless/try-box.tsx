@@ -34,17 +34,29 @@ function useFirstJob({ id, type }: Called) {
   return { job: details.data, isKnown: Boolean(isKnown) };
 }
 
-export function Try({ endpoint }: { endpoint: Called }) {
+interface TryProps {
+  endpoint: Called;
+  /** What a call costs, where somebody else is paid for it. */
+  price?: string;
+}
+
+export function Try({ endpoint, price }: TryProps) {
   const first = useFirstJob(endpoint);
   // The first answer decides: a job that is submitted here must not change the body in the editor.
   const [begun, setBegun] = useState<{ job: typeof first.job }>();
   useEffect(() => {
     if (first.isKnown) setBegun((before) => before ?? { job: first.job });
   }, [first.isKnown, first.job]);
-  return begun ? <Box endpoint={endpoint} last={begun.job} /> : <Skeleton lines={8} />;
+  return begun ? <Box endpoint={endpoint} last={begun.job} price={price} /> : <Skeleton lines={8} />;
 }
 
-function Box({ endpoint, last }: { endpoint: Called; last: { id: string; input?: unknown } | undefined }) {
+interface BoxProps {
+  endpoint: Called;
+  last: { id: string; input?: unknown } | undefined;
+  price: string | undefined;
+}
+
+function Box({ endpoint, last, price }: BoxProps) {
   const modes = modesOf(endpoint.type);
   const [wanted, setMode] = useView<RunMode>("mode", modes[0]!);
   const mode = modes.includes(wanted) ? wanted : modes[0]!;
@@ -62,7 +74,7 @@ function Box({ endpoint, last }: { endpoint: Called; last: { id: string; input?:
   };
   return (
     <div className={css.columns}>
-      <div className={css.left}>
+      <div className={css.asked}>
         <Panel
           title="Request"
           about={MODES[mode].about}
@@ -106,7 +118,10 @@ function Box({ endpoint, last }: { endpoint: Called; last: { id: string; input?:
               </Suspense>
             )}
             <div className={css.foot}>
-              <p className="quiet">{fault ?? bodySource(mode, bodies[shape], last)}</p>
+              <p className="quiet">
+                {fault ?? bodySource(mode, bodies[shape], last)}
+                {price !== undefined && <span className={css.price}>Price: {price.toLowerCase()}.</span>}
+              </p>
               {call.isBusy ? (
                 <Button icon={<Square fill="currentColor" />} onClick={call.stop}>
                   Stop waiting
@@ -119,6 +134,8 @@ function Box({ endpoint, last }: { endpoint: Called; last: { id: string; input?:
             </div>
           </div>
         </Panel>
+      </div>
+      <div className={css.code}>
         <Panel title="As code" about="With an API key in the variable MILLRACE_API_KEY.">
           <CodeTabs samples={samplesOf({ mode, origin: location.origin, endpointId: endpoint.id, body, http })} />
         </Panel>
