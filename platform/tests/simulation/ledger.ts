@@ -1,6 +1,6 @@
 /** The server's own record, read from its journal: its decisions, which of them are on the disk, and whether each was allowed. */
 import { type Job, type JobState, jobLifecycle } from "../../src/ports/queue/job.ts";
-import { type Entry, fromRow } from "../../src/ports/queue/journal.ts";
+import { type Entry, fromRow, type JobRow } from "../../src/ports/queue/journal.ts";
 import { brokenRule, type Circumstances } from "./legal.ts";
 import type { Timeline } from "./timeline.ts";
 import type { Trace } from "./trace.ts";
@@ -42,6 +42,8 @@ export class Ledger {
   readonly #trace: Trace;
   readonly #timeline: Timeline;
   readonly #circumstances: Circumstances;
+  /** The jobs that were read from rows which are not on the disk yet. */
+  readonly #read = new Map<JobRow, Job>();
   purgesAsked = 0;
 
   constructor(trace: Trace, timeline: Timeline, circumstances: Circumstances) {
@@ -98,7 +100,8 @@ export class Ledger {
   /** Records that the entries are on the disk, whether or not the server learns of it. */
   commit(entries: Entry[]): void {
     for (const entry of entries) {
-      if (entry.do === "insert") this.#keep(this.track(entry.row.id), { job: fromRow(entry.row), result: undefined });
+      if (entry.do === "insert")
+        this.#keep(this.track(entry.row.id), { job: this.#written(entry.row), result: undefined });
       else if (entry.do === "update") this.#commitUpdate(entry);
       else if (entry.do === "remove") for (const id of entry.ids) this.#gone(this.track(id), "purged");
       else if (entry.do === "expire") this.#expires(entry.now);
@@ -126,16 +129,18 @@ export class Ledger {
     }
   }
 
-  /** Jobs that wait both on the disk and in the server's memory, so that a worker that asks must get one. */
-  waiting(endpoint: string): Track[] {
-    return [...this.#open].filter(
-      (track) => track.endpoint === endpoint && track.unanswered === 0 && track.decided?.job.state === "IN_QUEUE",
-    );
+  /** A job that waits both on the disk and in the server's memory, so that a worker that asks must get one. */
+  waiting(endpoint: string, apart: ReadonlySet<string> | undefined): Track | undefined {
+    for (const track of this.#open) {
+      const waits = track.endpoint === endpoint && track.unanswered === 0 && track.decided?.job.state === "IN_QUEUE";
+      if (waits && !apart?.has(track.id)) return track;
+    }
+    return undefined;
   }
 
   /** Jobs that have not ended, or whose end the server does not know to be on the disk yet. */
-  unfinished(): Track[] {
-    return [...this.#open];
+  get unfinished(): ReadonlySet<Track> {
+    return this.#open;
   }
 
   /** The expected counters of an endpoint. */
@@ -146,6 +151,19 @@ export class Ledger {
     const inState = (state: JobState) => states.filter((one) => one === state).length;
     const ended = this.#ended.get(endpoint) ?? { completed: 0, failed: 0 };
     return { inQueue: inState("IN_QUEUE"), inProgress: inState("IN_PROGRESS"), ...ended };
+  }
+
+  #decided(row: JobRow): Job {
+    const job = fromRow(row);
+    this.#read.set(row, job);
+    return job;
+  }
+
+  /** Most rows come to the disk as they were decided, and need not be read twice. */
+  #written(row: JobRow): Job {
+    const job = this.#read.get(row) ?? fromRow(row);
+    this.#read.delete(row);
+    return job;
   }
 
   #follow(track: Track): void {
@@ -166,7 +184,7 @@ export class Ledger {
 
   #inserts({ row, key }: Extract<Entry, { do: "insert" }>): void {
     const track = this.track(row.id);
-    const job = fromRow(row);
+    const job = this.#decided(row);
     track.endpoint = row.endpoint;
     track.key = key?.scoped;
     track.decided = { job, result: undefined };
@@ -188,7 +206,7 @@ export class Ledger {
   #updates({ row, result }: Extract<Entry, { do: "update" }>): void {
     const track = this.track(row.id);
     const before = track.decided;
-    const job = fromRow(row);
+    const job = this.#decided(row);
     if (!before) {
       this.#trace.broken(`was changed to ${job.state} when there was no such job`, row.id);
       return;
@@ -239,7 +257,7 @@ export class Ledger {
     }
     const before = track.durable.result;
     const after = {
-      job: fromRow(row),
+      job: this.#written(row),
       result: result === undefined ? before : ((result as string | null) ?? undefined),
     };
     this.#count(track.durable.job, after.job);

@@ -91,7 +91,7 @@ export class Server {
     const { ledger, record } = this.#world;
     for (const { call, gone, before } of this.#takes) {
       if (gone.aborted || before) continue;
-      const job = ledger.waiting(call.endpoint).find(({ id }) => !this.#listed.get(call.worker)?.has(id));
+      const job = ledger.waiting(call.endpoint, this.#listed.get(call.worker));
       if (job) record.broken(`waits in the queue while ${call.worker} waits for work`, job.id);
     }
     for (const id of this.#waits) {

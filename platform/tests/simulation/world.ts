@@ -267,8 +267,8 @@ export class World {
     this.timeline.jump(this.timeline.highest - this.timeline.wall);
     for (const endpoint of this.endpoints) this.#employ(new SingleWorker(this, endpoint));
     const endMs = this.timeline.elapsed + LONGEST_QUIET_MS;
-    await this.#until(() => this.timeline.elapsed >= endMs || (this.server && this.ledger.unfinished().length === 0));
-    for (const { id } of this.ledger.unfinished()) this.trace.broken("has no end", id);
+    await this.#until(() => this.timeline.elapsed >= endMs || (this.server && this.ledger.unfinished.size === 0));
+    for (const { id } of this.ledger.unfinished) this.trace.broken("has no end", id);
   }
 
   /** Reads every accepted job once more, and compares the counters with the disk. */
