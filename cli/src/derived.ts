@@ -54,8 +54,8 @@ const PARAMETER = /\{(\w+)\*?\}/g;
 
 const parametersOf = (path: string) => [...path.matchAll(PARAMETER)].map((match) => match[1]!);
 
-const labelOf = (parameter: string, { one }: Group) =>
-  parameter === "id" ? one : kebab(parameter.replace(/_?[iI]d$/, "")).replaceAll("_", "-");
+const labelOf = (parameter: string, { one }: Group, { of = one }: DerivedVerb) =>
+  parameter === "id" ? of : kebab(parameter.replace(/_?[iI]d$/, "")).replaceAll("_", "-");
 
 interface Options extends TargetOptions {
   json?: boolean;
@@ -91,7 +91,7 @@ function verbCommand(group: Group, verb: DerivedVerb, operations: Record<string,
   const made: Made = { group, verb, shape, parameters, flags, queryFlags, names, shell };
   const command = new Command(verb.verb).description(summaryOf(verb, shape));
   for (const [at, parameter] of parameters.entries()) {
-    const label = labelOf(parameter, group);
+    const label = labelOf(parameter, group, verb);
     const isMany = takesMany(made) && at === parameters.length - 1;
     command.argument(`<${label}${isMany ? "..." : ""}>`, `id${at === 0 ? " or name" : ""} of the ${label}`);
   }

@@ -17,6 +17,8 @@ export interface DerivedVerb {
   loses?: string;
   /** The columns of its table, in place of those that are derived from the model. */
   columns?: readonly string[];
+  /** What its id names, where that is not what the group is about. */
+  of?: string;
 }
 
 export interface Group {
@@ -318,9 +320,9 @@ export const groups: readonly Group[] = [
       verb("deployments", "listHubDeployments", "", {
         columns: ["id", "title", "type", "test", "testReason", "updateTo", "createdAt"],
       }),
-      verb("deployment", "getHubDeployment", "$(millrace hub deployments -q --limit 1)"),
-      verb("test", "testHubDeployment", "--help"),
-      verb("update", "updateHubDeployment", "--help"),
+      verb("deployment", "getHubDeployment", "$(millrace hub deployments -q --limit 1)", { of: "deployment" }),
+      verb("test", "testHubDeployment", "--help", { of: "deployment" }),
+      verb("update", "updateHubDeployment", "--help", { of: "deployment" }),
       verb("sources", "listHubSources", "", { columns: ["kind", "place", "listings", "readAt", "trouble"] }),
     ],
     standard: "list",

@@ -81,6 +81,22 @@ test("a call does what the operation does, and shows its answer", async () => {
   expect(await agent.call("deleteTemplate", { id })).toEqual({ text: expect.stringContaining("done"), isError: false });
 });
 
+test("an agent deploys a listing of the hub, shares it, and calls it by its name", async () => {
+  await using world = await setup();
+  await using agent = await agentOf(world);
+  const said = async (name: string, given?: object) => JSON.parse((await agent.call(name, given)).text);
+  expect((await said("listHubListings", { query: { search: "echo" } })).listings).toMatchObject([
+    { id: "millrace.echo" },
+  ]);
+  const { id: endpointId } = await said("deployHubListing", {
+    ...{ id: "millrace.echo", body: { name: "mine", test: false } },
+  });
+  expect(await said("getHubDeployment", { id: endpointId })).toMatchObject({ listingId: "millrace.echo" });
+  await said("createPublicEndpoint", { body: { name: "an-echo", endpointId, everyone: true } });
+  expect((await said("listPublicEndpoints")).publicEndpoints).toMatchObject([{ name: "an-echo", own: true }]);
+  expect(await said("runJob", { endpoint_id: "an-echo", body: { input: {} } })).toMatchObject({ status: "IN_QUEUE" });
+});
+
 test("a refusal is an answer with the reason, its code and what to do", async () => {
   await using world = await setup();
   await using agent = await agentOf(world);

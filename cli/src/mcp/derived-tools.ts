@@ -9,6 +9,8 @@ import type { Tool, ToolInput } from "./tool.ts";
 export const GROUPS: Record<string, readonly string[]> = {
   pods: ["Pods", "Clusters"],
   endpoints: ["Serverless"],
+  public: ["Public endpoints"],
+  hub: ["Hub"],
   jobs: ["Jobs", "Batches"],
   templates: ["Templates"],
   volumes: ["Network volumes"],
@@ -19,7 +21,7 @@ export const GROUPS: Record<string, readonly string[]> = {
   installation: ["Installation"],
 };
 /** Agents choose worse among hundreds of tools. The others are served when they are named by `--only`. */
-const USUAL = ["pods", "endpoints", "jobs", "templates", "volumes", "catalog", "billing"];
+const USUAL = ["pods", "endpoints", "public", "hub", "jobs", "templates", "volumes", "catalog", "billing"];
 
 export function derivedTools(groups: readonly string[] = USUAL): Tool[] {
   const tags = new Set(groups.flatMap((group) => GROUPS[group]!));
