@@ -75,12 +75,22 @@ describe("a wrong file says which field, and why", () => {
     [
       "a variable without a name",
       { config: { env: [{ value: "x" }] } },
-      "hub.json $.config.env[0].key: must be the name of a variable",
+      "hub.json $.config.env[0].key: must be the name of a variable, without spaces",
     ],
     [
       "a variable with an equals sign",
       { config: { env: [{ key: "A=B", value: "x" }] } },
-      "hub.json $.config.env[0].key: must be the name of a variable",
+      "hub.json $.config.env[0].key: must be the name of a variable, without spaces",
+    ],
+    [
+      "a variable with a space",
+      { config: { env: [{ key: "A B", value: "x" }] } },
+      "hub.json $.config.env[0].key: must be the name of a variable, without spaces",
+    ],
+    [
+      "a variable that no object can have",
+      { config: { env: [{ key: "__proto__", value: "x" }] } },
+      "hub.json $.config.env[0].key: must be the name of a variable, without spaces",
     ],
     [
       "a value that is an object",

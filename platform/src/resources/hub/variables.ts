@@ -23,7 +23,8 @@ export interface Preset {
   values: Record<string, string>;
 }
 
-const KEY = /^[^=\0]{1,256}$/;
+/** As in the environment of any endpoint. An object of this program cannot hold a field of the last name. */
+const KEY = /^(?!__proto__$)[^=\0\s]{1,256}$/;
 
 export function variablesOf(config: Fields): { variables: Variable[]; fixed: Record<string, string> } {
   const variables: Variable[] = [];
@@ -31,7 +32,7 @@ export function variablesOf(config: Fields): { variables: Variable[]; fixed: Rec
   const seen = new Set<string>();
   for (const entry of config.objects("env", HUB_LIMITS.variables)) {
     const key = entry.text("key", 256);
-    if (!KEY.test(key)) entry.fault("key", "must be the name of a variable");
+    if (!KEY.test(key)) entry.fault("key", "must be the name of a variable, without spaces");
     if (seen.has(key)) entry.fault("key", `is '${key}' a second time`);
     seen.add(key);
     const input = entry.object("input");
