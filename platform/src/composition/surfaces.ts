@@ -97,7 +97,7 @@ function openInvocation({ ground, services, roll, jobs, keeping, access, front }
   const surface = invokeSurface(authenticator, crossOrigin && ((origin) => crossOrigin.headers(origin)));
   const whyNoWorker = fleet && ((id: string) => fleet.whyNoWorker(id));
   const { publicEndpoints } = services;
-  const assertPaid = (account: string, key: string) => services.spending.assert(account, key);
+  const assertPaid = (account: string, key: string, owed: bigint) => services.spending.assertOwing(owed, account, key);
   const sharing = { publicEndpoints, guestDoor: new GuestDoor({ queue, clock, assertPaid }) };
   const proxying = { pipeline, surface, endpoints, domain, whyNoWorker };
   const proxy = new EndpointProxy({ ...ground, ...roll, ...sharing, ...proxying });

@@ -24,8 +24,8 @@ interface Counted {
 export interface GuestDoorParts {
   queue: Pick<Queue, "callers">;
   clock: Clock;
-  /** Throws if the account has nothing left to spend. */
-  assertPaid: (account: string, key: string) => Promise<void>;
+  /** Throws if the account has nothing left to spend, once it owes this much (in 1e-9 USD) for what is under way. */
+  assertPaid: (account: string, key: string, owed: bigint) => Promise<void>;
 }
 
 /** Counts in this process. Each of several nodes allows the full number of requests. */
@@ -43,20 +43,34 @@ export class GuestDoor {
   }
 
   async admit({ account, key }: Caller, endpoint: string, { name, fare, limits }: Guest): Promise<void> {
-    if (costs(fare)) await this.#parts.assertPaid(account, key);
     const who = `${name} ${account}`;
-    if (limits.jobsAtOnce > 0) await this.#countJob(who, { endpoint, account }, limits.jobsAtOnce);
-    if (limits.requestsPerMinute > 0) this.#countRequest(who, limits.requestsPerMinute);
+    const isCounted = limits.jobsAtOnce > 0 || fare.perRequest > 0;
+    const counted = isCounted ? await this.#countedOf(who, { endpoint, account }) : { jobs: 0 };
+    if (limits.jobsAtOnce > 0 && counted.jobs >= limits.jobsAtOnce) throw tooMany("jobs", limits.jobsAtOnce);
+    // The job counts before anything is waited for, so that of many at once each sees those before it.
+    const before = counted.jobs++;
+    try {
+      if (costs(fare)) await this.#parts.assertPaid(account, key, owedFor(before, fare));
+      if (limits.requestsPerMinute > 0) this.#countRequest(who, limits.requestsPerMinute);
+    } catch (error) {
+      counted.jobs--;
+      throw error;
+    }
   }
 
   /** The same for a request to a load-balanced worker, which counts as a job until the returned function is called. */
   async enter({ account, key }: Caller, { name, fare, limits }: Guest): Promise<() => void> {
-    if (costs(fare)) await this.#parts.assertPaid(account, key);
     const who = `${name} ${account}`;
     const open = this.#open.get(who) ?? 0;
     if (limits.jobsAtOnce > 0 && open >= limits.jobsAtOnce) throw tooMany("requests", limits.jobsAtOnce);
-    if (limits.requestsPerMinute > 0) this.#countRequest(who, limits.requestsPerMinute);
     this.#open.set(who, open + 1);
+    try {
+      if (costs(fare)) await this.#parts.assertPaid(account, key, owedFor(open, fare));
+      if (limits.requestsPerMinute > 0) this.#countRequest(who, limits.requestsPerMinute);
+    } catch (error) {
+      this.#left(who);
+      throw error;
+    }
     return () => this.#left(who);
   }
 
@@ -74,12 +88,6 @@ export class GuestDoor {
     const seconds = Math.max(1, Math.ceil(verdict.windows[0]!.resetMs / 1000));
     const why = `rate limit exceeded: each account may submit ${quota} requests in a minute to this endpoint`;
     throw problem("too-much", `${why}; try again in ${seconds} s`, { retryAfterS: seconds, reason: "rate-limited" });
-  }
-
-  async #countJob(who: string, of: { endpoint: string; account: string }, most: number): Promise<void> {
-    const counted = await this.#countedOf(who, of);
-    if (counted.jobs >= most) throw tooMany("jobs", most);
-    counted.jobs++;
   }
 
   #countedOf(who: string, { endpoint, account }: { endpoint: string; account: string }): Promise<Counted> {
@@ -101,6 +109,9 @@ function jobsOf(all: readonly CallerCounts[], account: string): number {
   const its = all.find(({ caller }) => caller === account);
   return its ? its.inQueue + its.inProgress : 0;
 }
+
+/** What jobs that wait or run will owe at least. Otherwise an account with a dollar left could submit a thousand at a dollar each. */
+const owedFor = (jobs: number, { perRequest }: Fare) => BigInt(jobs) * BigInt(perRequest);
 
 const costs = ({ perRequest, perSecond, perMillionInputTokens, perMillionOutputTokens }: Fare) =>
   perRequest + perSecond + perMillionInputTokens + perMillionOutputTokens > 0;

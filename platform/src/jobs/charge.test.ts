@@ -43,7 +43,7 @@ test("a job that begins while it is being cancelled pays for the time that it ra
     await clock.advance(2000);
     return reading;
   };
-  expect((await engine.cancel("ep", id)).state).toBe("CANCELLED");
+  expect((await engine.cancel("ep", id, true)).state).toBe("CANCELLED");
   const charges = await queue.charges({ caller: "guest", from: 0, to: Number.MAX_SAFE_INTEGER });
   expect(charges).toMatchObject([{ executionMs: 2000, amount: 10 }]);
 });
@@ -54,5 +54,5 @@ test("a cancel of a priced job that has ended leaves it as it is", async () => {
   const { id } = await engine.submit({ ...submission(), by: { account: "guest", fare } });
   await desk.take(worker("w1"), { limit: 1, waitMs: 0, gone: here });
   await desk.report(worker("w1"), [report(id, '{"output":1}')]);
-  expect((await engine.cancel("ep", id)).state).toBe("COMPLETED");
+  expect((await engine.cancel("ep", id, true)).state).toBe("COMPLETED");
 });

@@ -35,13 +35,20 @@ export async function tokensInStream(queue: Pick<Queue, "chunks">, job: Job, las
   return own.reduce<Tokens>((most, { text }) => larger(most, tokensIn(text)), NONE);
 }
 
-/** A job that its caller cancelled, or that used up its time, pays for the time that it ran. A failed job pays nothing. */
-export function chargeForTime(job: Job, now: number): Charge | undefined {
+/**
+ * A job that its caller cancelled, or that used up its time, pays for the time that it ran. A failed job pays nothing. `streamed` is there
+ * if its caller could read a part of the answer: otherwise whoever cancels before the last chunk would have the answer for nothing.
+ */
+export function chargeForTime(job: Job, now: number, streamed?: Tokens): Charge | undefined {
   const { fare } = job;
-  return fare && job.state === "IN_PROGRESS"
-    ? chargeOf(ranFor(job, now), fare, now, { requests: 0, ...NONE })
-    : undefined;
+  if (!fare || job.state !== "IN_PROGRESS") return undefined;
+  const used = streamed && countsTokens(fare) ? streamed : NONE;
+  return chargeOf(ranFor(job, now), fare, now, { requests: streamed ? 1 : 0, ...used });
 }
+
+/** Whether the price of the job, if it ends early, depends on what it streamed. */
+export const paysForAnswers = ({ fare, state }: Job) =>
+  fare !== undefined && state === "IN_PROGRESS" && (fare.perRequest > 0 || countsTokens(fare));
 
 /** What a request to a load-balanced worker costs: its time and, if the worker answered it, the request. */
 export function chargeForRequest(fare: Fare, executionMs: number, isAnswered: boolean, now: number): Charge {

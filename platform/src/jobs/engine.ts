@@ -7,16 +7,15 @@ import type { Gone } from "../kernel/gone.ts";
 import { jobId, jobIdParts } from "../kernel/ids.ts";
 import { type Problem, problem } from "../kernel/problem.ts";
 import type { Random } from "../kernel/random.ts";
-import { because } from "../kernel/reason.ts";
 import type { Tracing } from "../kernel/tracing.ts";
 import { type Fare, type Job, jobLifecycle, type NewJob, type Payload } from "../ports/queue/job.ts";
-import type { Counts, Due, JobChange, Outcome, Part, Queue, Reading } from "../ports/queue/queue.ts";
+import type { Counts, Due, Outcome, Part, Queue, Reading } from "../ports/queue/queue.ts";
 import type { Signals } from "../ports/signals/signals.ts";
-import { workerOf } from "./holder.ts";
 import { DEFAULT_TTL_MS } from "./model.ts";
-import { cancelling, givingUpHolder, retrying, shortening, timingOut } from "./moves.ts";
+import { type CancelledBy, cancelling, retrying, settling, shortening } from "./moves.ts";
 import type { RequestTerms } from "./request.ts";
 import { keptFor, RETENTION_MS, type Retention } from "./retention.ts";
+import { streamedSoFar } from "./streamed-tokens.ts";
 import type { JobTally } from "./tally.ts";
 import { type Ended, Waiters } from "./waiters.ts";
 
@@ -162,7 +161,7 @@ export class Engine implements AsyncDisposable {
   async read(endpoint: string, id: string, parts: readonly Part[] = [], admit?: Admit): Promise<Reading> {
     const reading = await this.#queue.read(id, this.#clock.now(), parts, admit);
     if (reading === "purged") throw problem("not-found", "job not found: it was removed by purge-queue");
-    if (!reading || reading.job.endpoint !== endpoint) throw this.#absent(id);
+    if (!reading || !isOf(reading.job, endpoint)) throw this.#absent(id);
     return reading;
   }
 
@@ -172,11 +171,15 @@ export class Engine implements AsyncDisposable {
     if (job.caller !== account) throw this.#absent(id);
   }
 
-  /** The first end wins: cancelling a finished job changes nothing and returns its real state. */
-  async cancel(endpoint: string, id: string): Promise<Job> {
+  /**
+   * The first end wins: cancelling a finished job changes nothing and returns its real state. `byCaller` is for a guest, who pays for what
+   * it had of the job.
+   */
+  async cancel(endpoint: string, id: string, byCaller = false): Promise<Job> {
     let { job } = await this.read(endpoint, id);
     for (;;) {
-      const [outcome] = await this.#queue.apply([cancelling(job, this.#clock.now())]);
+      const by: CancelledBy = byCaller ? { streamed: await streamedSoFar(this.#queue, job) } : "its endpoint";
+      const [outcome] = await this.#queue.apply([cancelling(job, this.#clock.now(), by)]);
       const told = this.#told(outcome!);
       if (!told) throw this.#absent(id);
       if (outcome!.applied || !jobLifecycle.can(told.state, "cancel")) return told;
@@ -243,7 +246,10 @@ export class Engine implements AsyncDisposable {
   async settleDue(due: Due[]): Promise<void> {
     if (due.length === 0) return;
     const now = this.#clock.now();
-    const outcomes = await this.#queue.apply(due.map((one) => changeFor(one, now)));
+    const streamed = await Promise.all(
+      due.map(({ job, why }) => (why === "holder" ? undefined : streamedSoFar(this.#queue, job))),
+    );
+    const outcomes = await this.#queue.apply(due.map((one, i) => settling(one, now, streamed[i])));
     for (const [i, outcome] of outcomes.entries()) {
       this.#told(outcome);
       const { job } = due[i]!;
@@ -338,6 +344,9 @@ export class Engine implements AsyncDisposable {
   }
 }
 
+/** Links to outputs of guests have the name by which the endpoint is shared. No name looks like an id. */
+const isOf = ({ endpoint, fare }: Job, address: string) => endpoint === address || fare?.share === address;
+
 function newJob(submission: Submission, id: string, createdAt: number, retention: Retention): NewJob {
   const { endpoint, terms, body, sealed, idempotency, trace, by } = submission;
   const job: NewJob = { id, endpoint: endpoint.id, policy: policyOf(submission, retention), createdAt, body };
@@ -366,17 +375,6 @@ function policyOf({ endpoint, terms, mode, by }: Submission, retention: Retentio
     errorRetries: terms.errorRetries,
     lowPriority: terms.lowPriority,
   };
-}
-
-function changeFor({ job, why }: Due, now: number): JobChange {
-  switch (why) {
-    case "ttl":
-      return timingOut(job, now, because("job-expired", { ttlMs: job.policy.ttlMs }));
-    case "execution":
-      return timingOut(job, now, because("job-overran", { timeoutMs: job.policy.executionTimeoutMs }));
-    case "holder":
-      return givingUpHolder(job, now, `worker ${workerOf(job.holder ?? "")} was lost while processing the job`);
-  }
 }
 
 /** A removed job has no record any more. Requests that wait for it are told that it was cancelled. */

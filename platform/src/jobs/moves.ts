@@ -1,7 +1,7 @@
 /** The rules of the job engine as pure functions: a job and a time go in, the change to make comes out. */
 import { because, type Reason, type ReasonCode } from "../kernel/reason.ts";
 import { type Job, type JobMove, jobLifecycle, type LargeOutput, type Payload } from "../ports/queue/job.ts";
-import type { JobChange } from "../ports/queue/queue.ts";
+import type { Due, JobChange } from "../ports/queue/queue.ts";
 import { chargeForResult, chargeForTime, type Tokens } from "./charge.ts";
 import { workerOf } from "./holder.ts";
 import type { Report } from "./report.ts";
@@ -115,23 +115,39 @@ export function handingBack(job: Job): JobChange {
   };
 }
 
-export function timingOut(job: Job, now: number, reason: Reason): JobChange {
+/** `streamed` is what its caller could read of the answer. */
+export function timingOut(job: Job, now: number, reason: Reason, streamed?: Tokens): JobChange {
   return {
     id: job.id,
     when: { states: [job.state], attempt: job.attempt },
     set: { ...ending("timeOut", now, reason), state: jobLifecycle.move(job.id, job.state, "timeOut") },
     clear: CLEAR_AT_END,
     progress: null,
-    also: { ...END, count: { failed: 1 }, ...charged(job, now) },
+    also: { ...END, count: { failed: 1 }, ...charged(job, now, streamed) },
   };
 }
 
-const charged = (job: Job, now: number) => {
-  const charge = chargeForTime(job, now);
+const charged = (job: Job, now: number, streamed?: Tokens) => {
+  const charge = chargeForTime(job, now, streamed);
   return charge ? { charge } : {};
 };
 
-export function cancelling(job: Job, now: number): JobChange {
+/** Ends or gives back a job that exceeded a limit. */
+export function settling({ job, why }: Due, now: number, streamed: Tokens | undefined): JobChange {
+  switch (why) {
+    case "ttl":
+      return timingOut(job, now, because("job-expired", { ttlMs: job.policy.ttlMs }), streamed);
+    case "execution":
+      return timingOut(job, now, because("job-overran", { timeoutMs: job.policy.executionTimeoutMs }), streamed);
+    case "holder":
+      return givingUpHolder(job, now, `worker ${workerOf(job.holder ?? "")} was lost while processing the job`);
+  }
+}
+
+/** Who cancels the job. A caller pays for what it had of it, and nothing when the endpoint's own account cancels its job. */
+export type CancelledBy = { streamed: Tokens | undefined } | "its endpoint";
+
+export function cancelling(job: Job, now: number, by: CancelledBy = "its endpoint"): JobChange {
   const isPriced = job.fare !== undefined && jobLifecycle.can(job.state, "cancel");
   return {
     id: job.id,
@@ -140,7 +156,7 @@ export function cancelling(job: Job, now: number): JobChange {
     set: ending("cancel", now),
     clear: [...CLEAR_AT_END, "reason"],
     progress: null,
-    also: { ...END, ...charged(job, now) },
+    also: { ...END, ...(by !== "its endpoint" && charged(job, now, by.streamed)) },
   };
 }
 

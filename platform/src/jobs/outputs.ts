@@ -43,11 +43,13 @@ export class Outputs {
   }
 
   /** A client needs no API key with this link. It opens this output of this run for as long as the result is kept. */
-  link({ id, endpoint, attempt, large }: Job): OutputLink | undefined {
+  link({ id, endpoint, fare, attempt, large }: Job): OutputLink | undefined {
     if (!large) return undefined;
-    const signature = signed(this.#keys[0]!, { endpoint, job: id, attempt });
+    // Guests do not learn the endpoint's id.
+    const address = fare?.share ?? endpoint;
+    const signature = signed(this.#keys[0]!, { endpoint: address, job: id, attempt });
     return {
-      url: `${this.#urlOf(endpoint)}/output/${id}?attempt=${attempt}&signature=${signature}`,
+      url: `${this.#urlOf(address)}/output/${id}?attempt=${attempt}&signature=${signature}`,
       bytes: large.bytes,
     };
   }

@@ -208,12 +208,3 @@ export function errorOf(job: Job, result: Payload | undefined): string | undefin
   if (result.length > READ_HERE) return error ?? reason;
   return (JSON.parse(Buffer.from(result).toString()) as { error?: string }).error ?? reason;
 }
-
-/** Returns the number of an attempt's last chunk. */
-export async function lastSequence(queue: Pick<Queue, "chunks">, id: string, attempt: number): Promise<number> {
-  for (let sequence = 0; ; ) {
-    const last = (await queue.chunks(id, { attempt, sequence }, READ_AT_ONCE, READ_BYTES)).at(-1);
-    if (!last) return sequence;
-    sequence = last.sequence;
-  }
-}

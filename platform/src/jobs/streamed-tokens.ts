@@ -1,10 +1,10 @@
 /** Finds the tokens that workers reported in the streams of jobs which end now and pay for them. */
 import type { Job } from "../ports/queue/job.ts";
 import type { Queue } from "../ports/queue/queue.ts";
-import { paysForTokens, type Tokens, tokensInStream } from "./charge.ts";
+import { paysForAnswers, paysForTokens, type Tokens, tokensInStream } from "./charge.ts";
+import { lastSequence } from "./last-chunk.ts";
 import type { Report } from "./report.ts";
 import type { Session } from "./sessions.ts";
-import { lastSequence } from "./stream.ts";
 
 type StreamedTokens = Map<Job, Tokens>;
 
@@ -23,4 +23,11 @@ export async function streamedTokens(
     if (last > 0) found.set(job, await tokensInStream(queue, job, last));
   }
   return found;
+}
+
+/** What a job that ends early has streamed; undefined if that is nothing, or makes no difference to its price. */
+export async function streamedSoFar(queue: Pick<Queue, "chunks">, job: Job): Promise<Tokens | undefined> {
+  if (!paysForAnswers(job)) return undefined;
+  const last = await lastSequence(queue, job.id, job.attempt);
+  return last > 0 ? tokensInStream(queue, job, last) : undefined;
 }

@@ -8,6 +8,7 @@ import type { Chunk, Claimed, JobChange, Outcome, Queue } from "../ports/queue/q
 import type { Signals } from "../ports/signals/signals.ts";
 import { Claims } from "./claims.ts";
 import type { EngineParts } from "./engine.ts";
+import { lastSequence } from "./last-chunk.ts";
 import { changeReported, claimingBack, failing, givingUp, handingBack } from "./moves.ts";
 import { Overruns } from "./overruns.ts";
 import { type Apartness, nobodyIsApart, OwnWorkers } from "./own-workers.ts";
@@ -16,7 +17,6 @@ import type { Report } from "./report.ts";
 import { type Begun, isStuck, isWithheld, listsAreTrusted, omittedTwice, type Session, Sessions } from "./sessions.ts";
 import { LOST_AFTER_MS, OpenQuestion } from "./silence.ts";
 import { StopCalls } from "./stop-calls.ts";
-import { lastSequence } from "./stream.ts";
 import { streamedTokens } from "./streamed-tokens.ts";
 import type { Waiters } from "./waiters.ts";
 import { beginWarmUp, nobodyWarmsUp, noticeWarmUp, reportWarmUp, type WarmUps, warmUpId } from "./warm-up.ts";

@@ -135,7 +135,7 @@ export class Server {
 
   cancel(endpoint: string, id: string): Promise<View> {
     this.#world.ledger.track(id).asked.cancel++;
-    return this.#view(id, async () => ({ id, job: await this.#engine.cancel(endpoint, id) }));
+    return this.#view(id, async () => ({ id, job: await this.#engine.cancel(endpoint, id, true) }));
   }
 
   retry(endpoint: string, id: string): Promise<View> {

@@ -18,8 +18,13 @@ export function addCharges(db: DatabaseSync, given: NewCharges): void {
   );
 }
 
+/** A sum beyond what a number of JavaScript holds exactly is read as the nearest one. Reading it as it is would fail. */
+const readable = (amount: string) =>
+  `CASE WHEN ${amount} > ${Number.MAX_SAFE_INTEGER} THEN CAST(${amount} AS REAL) ELSE ${amount} END`;
+
 export function chargedByKey(db: DatabaseSync, key: string, fromHour: number): number {
-  const sum = sql(db, "SELECT coalesce(sum(amount), 0) AS amount FROM key_charges WHERE key = ? AND hour >= ?");
+  const amount = readable("coalesce(sum(amount), 0)");
+  const sum = sql(db, `SELECT ${amount} AS amount FROM key_charges WHERE key = ? AND hour >= ?`);
   return (sum.get(key, fromHour) as { amount: number }).amount;
 }
 
@@ -33,7 +38,7 @@ export function readCharges(db: DatabaseSync, { caller, endpoints, from, to }: C
   return sql(
     db,
     `SELECT caller, endpoint, share, hour, requests, execution_ms AS executionMs, input_tokens AS inputTokens,
-       output_tokens AS outputTokens, amount FROM charges WHERE ${where} ORDER BY hour, caller, endpoint, share`,
+       output_tokens AS outputTokens, ${readable("amount")} AS amount FROM charges WHERE ${where} ORDER BY hour, caller, endpoint, share`,
   ).all(...values) as unknown as Charges[];
 }
 

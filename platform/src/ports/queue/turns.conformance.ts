@@ -284,6 +284,17 @@ export function turnsConformance(open: OpenQueue): void {
       expect(await queue.charges({ endpoints: [], ...all })).toEqual([]);
     });
 
+    test("can be read however large their sums are", async () => {
+      await using opened = await open();
+      const { queue } = opened;
+      const large = { ...CHARGE, amount: 4e15, inputTokens: 1e9 };
+      await queue.enqueue(["1", "2", "3"].map((id) => of("a", id, { fare: { ...FARE, key: "k" } })));
+      await claim(queue, { limit: 3 });
+      for (const id of ["1", "2", "3"]) await apply(queue, ended(id, large));
+      expect(await queue.charges({ caller: "a", ...all })).toMatchObject([{ requests: 3, amount: 12e15 }]);
+      expect(await queue.chargedByKey("k", 0)).toBe(12e15);
+    });
+
     test("a refused change charges nothing, and neither does a job without a fare", async () => {
       await using opened = await open();
       const { queue } = opened;

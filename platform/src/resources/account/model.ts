@@ -40,6 +40,11 @@ export type Spending = {
   };
 };
 
+/** The lower of the two monthly limits, or 0 if there is none. */
+export function monthlyLimitOf({ limit = 0, most = 0 }: Spending): number {
+  return limit > 0 && most > 0 ? Math.min(limit, most) : limit || most;
+}
+
 /** The things that quotas count. */
 export const accountQuotas = [
   ...(["workers", "pods", "gpus", "vcpu", "volumes", "gb"] as const),

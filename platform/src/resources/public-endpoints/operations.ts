@@ -27,11 +27,12 @@ export const publicEndpointOperations = {
   getPublicEndpoint: on.get({ description: "One that the account may call, or its own." }),
   updatePublicEndpoint: on.update({
     description:
-      "Changes only the fields that you send. Waiting jobs keep their price; whoever loses access keeps their jobs.",
+      "Changes only the fields that you send. Waiting jobs keep their price. Callers who lose access can still read and cancel their jobs.",
   }),
   deletePublicEndpoint: on.remove({
     summary: "Stop sharing an endpoint",
-    description: "The name is free at once. Jobs of others go on, and their callers can no longer read them.",
+    description:
+      "Jobs of others go on, and their callers can read and cancel them. No other account can use the name for 30 days.",
   }),
   getPublicEndpointUse: {
     method: "GET",

@@ -3,7 +3,7 @@
 import type { Caller } from "../../kernel/caller.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { RESOURCE_ID } from "../../kernel/ids.ts";
-import { nanosOf } from "../../kernel/money.ts";
+import { nanosOf, usdOf } from "../../kernel/money.ts";
 import { problem } from "../../kernel/problem.ts";
 import { Remembered } from "../../kernel/remembered.ts";
 import { unsaidOf } from "../../kernel/resource.ts";
@@ -14,6 +14,7 @@ import { Collection, type Item, type RecordParts } from "../../ports/store/colle
 import { type Store, type Write, WriteRefused } from "../../ports/store/store.ts";
 import { type EndpointType, endpoints, type KeptEndpoint } from "../endpoints/model.ts";
 import { type EndpointItem, type EndpointService, mayUse } from "../endpoints/service.ts";
+import { FormerNames } from "./former-names.ts";
 import {
   type GuestLimits,
   type KeptPublicEndpoint,
@@ -51,6 +52,7 @@ export class PublicEndpointService {
   readonly #records: Collection<KeptEndpoint>;
   readonly #endpoints: EndpointService;
   readonly #clock: Clock;
+  readonly #former: FormerNames;
   readonly #remembered: Remembered<PublicEndpointItem>;
   readonly #limitedKey: (key: string) => Promise<string | undefined>;
 
@@ -61,6 +63,7 @@ export class PublicEndpointService {
     this.#store = parts.store;
     this.#shared = new Collection(parts.store, publicEndpoints);
     this.#records = new Collection(parts.store, endpoints);
+    this.#former = new FormerNames(parts);
     this.#endpoints = parts.endpoints;
     this.#clock = parts.clock;
     this.#remembered = new Remembered(parts.clock, REMEMBERED_MS);
@@ -90,8 +93,10 @@ export class PublicEndpointService {
     if (await this.#shared.get(name)) throw nameTaken(name);
     const endpoint = await this.#endpoints.own(caller, endpointId);
     const { type } = endpoint.doc;
+    refuseFractions(price);
     refuseTerms(type, { price, workerPerAccount: said.workerPerAccount });
     const now = this.#clock.now();
+    const freeing = await this.#former.taking(caller.account, name, now);
     const doc: KeptPublicEndpoint = {
       ...unsaidOf(PublicEndpoint),
       ...said,
@@ -103,6 +108,7 @@ export class PublicEndpointService {
     try {
       await this.#store.commit([
         this.#shared.inserting({ ...record, doc }),
+        ...freeing,
         this.#records.patching(endpoint, { sharedAs: name, ...(doc.workerPerAccount && { apartSince: now }) }),
       ]);
     } catch (error) {
@@ -117,6 +123,7 @@ export class PublicEndpointService {
   async update(caller: Caller, name: string, change: Change): Promise<PublicEndpointItem> {
     const changed = await this.#shared.changeOwned(caller, name, async ({ doc }) => {
       const { price, limits, ...said } = change;
+      refuseFractions(price);
       refuseTerms(doc.type, change);
       return {
         also: await this.#apart(doc, change.workerPerAccount),
@@ -144,10 +151,11 @@ export class PublicEndpointService {
 
   async remove(caller: Caller, name: string): Promise<void> {
     let endpointId = "";
-    await this.#shared.changeOwned(caller, name, async ({ doc }) => {
-      endpointId = doc.endpointId;
+    await this.#shared.changeOwned(caller, name, async (item) => {
+      endpointId = item.doc.endpointId;
       const endpoint = await this.#records.get(endpointId);
-      return { remove: true, also: endpoint ? [this.#records.patching(endpoint, {}, ["sharedAs", "apartSince"])] : [] };
+      const unshared = endpoint ? [this.#records.patching(endpoint, {}, ["sharedAs", "apartSince"])] : [];
+      return { remove: true, also: [...unshared, ...(await this.#former.leaving(item, this.#clock.now()))] };
     });
     this.#changed(name, endpointId);
   }
@@ -159,6 +167,15 @@ export class PublicEndpointService {
     if (known) return known;
     if (isName(address)) return this.#calledByName(caller, address);
     return Promise.resolve(this.#endpoints.ownForInvocation(caller, address)).then((item) => ({ item }));
+  }
+
+  /** The endpoint that other accounts could call under this name, for those that look for jobs that they submitted then. */
+  async formerly(caller: Caller, name: string): Promise<Called | undefined> {
+    if (!isName(name) || caller.anonymous || !mayUse(caller, name)) return undefined;
+    const shared = (await this.#find(name)) ?? (await this.#former.get(name));
+    if (!shared || shared.account === caller.account) return undefined;
+    const item = await this.#endpoints.find(shared.doc.endpointId);
+    return item && { item, guest: guestOf(shared) };
   }
 
   /** Whether requests under this name go straight to a worker. Mostly answers at once, since every request by name asks. */
@@ -226,6 +243,15 @@ function refuseName(name: string): void {
   if (isReserved || RESOURCE_ID.test(name))
     throw problem("invalid", "Request validation failed.", {
       errors: [`$.name: '${name}' is ${isReserved ? "reserved" : "in the form of an id"}; take another`],
+    });
+}
+
+/** Money is counted in 1e-9 USD. A finer price would be another than the one that callers see. */
+function refuseFractions(price: New["price"]): void {
+  const finer = Object.entries(price ?? {}).filter(([, usd]) => usdOf(nanosOf(usd)) !== usd);
+  if (finer.length > 0)
+    throw problem("invalid", "Request validation failed.", {
+      errors: finer.map(([name]) => `$.price.${name}: must have at most 9 decimal places`),
     });
 }
 

@@ -13,7 +13,7 @@ import { Costs } from "../../metering/cost.ts";
 import { type Asked, RunningCosts, StillReading } from "../../metering/running-cost.ts";
 import { Collection, type Item, type NewItem } from "../../ports/store/collection.ts";
 import type { Store, Write } from "../../ports/store/store.ts";
-import { type Account, accounts, apiKeys, type KeptApiKey, type Spending } from "../account/model.ts";
+import { type Account, accounts, apiKeys, type KeptApiKey, monthlyLimitOf, type Spending } from "../account/model.ts";
 import { suspendedText } from "../account/rules.ts";
 import { type ChargeBook, hourOf } from "../billing/charge-book.ts";
 import { credits, type KeptCredit } from "./model.ts";
@@ -104,7 +104,12 @@ export class SpendBook {
 
   /** Throws if nothing new may be started for the account, or for one of the keys that cause it. Reads no history if nothing is limited. */
   async assert(account: string, ...keys: readonly (string | null | undefined)[]): Promise<void> {
-    const refusal = await this.#find(account, keys, this.#patiently);
+    await this.assertOwing(0n, account, ...keys);
+  }
+
+  /** The same, with what will be owed for jobs that wait or run. */
+  async assertOwing(owed: bigint, account: string, ...keys: readonly (string | null | undefined)[]): Promise<void> {
+    const refusal = await this.#find(account, keys, async (asked) => (await this.#patiently(asked)) + owed);
     if (refusal) throw problem("unpaid", refusal.sentence, { reason: refusal.reason.code });
   }
 
@@ -247,7 +252,7 @@ export class SpendBook {
   }
 
   async #usesOf(account: string, terms: Spending): Promise<Use[]> {
-    const most = limitOf(terms);
+    const most = monthlyLimitOf(terms);
     const balance = await this.#balanceOf(account, terms);
     const monthly = most > 0 ? [this.#monthly(account, { used: await this.#spent(account), most }, {})] : [];
     if (balance === undefined || terms.prepaid!.full <= 0) return monthly;
@@ -287,7 +292,7 @@ export class SpendBook {
   }
 
   async #unpaid(account: string, terms: Spending, read?: ReadCost): Promise<Unpaid | undefined> {
-    const limit = limitOf(terms);
+    const limit = monthlyLimitOf(terms);
     const spent = limit > 0 ? await this.#spent(account, undefined, read) : 0;
     const code = limit === terms.most ? "operator-spend-limit" : "spend-limit";
     if (limit > 0 && spent >= limit) return this.#overLimit(code, "the account", limit, spent);
@@ -391,8 +396,3 @@ export function changedTerms(spending: Spending, change: SpendingChange): Spendi
 }
 
 const ENDS_NOTHING = "what runs continues, and nothing new starts";
-
-/** The lower of the two limits, or 0 if there is none. */
-function limitOf({ limit = 0, most = 0 }: Spending): number {
-  return limit > 0 && most > 0 ? Math.min(limit, most) : limit || most;
-}

@@ -7,6 +7,7 @@ import type { Clock } from "../../kernel/clock.ts";
 import { parseKeptJson } from "../../kernel/json.ts";
 import { JsonText } from "../../kernel/json-text.ts";
 import { type Job, jobLifecycle } from "../../ports/queue/job.ts";
+import type { PublicEndpointService } from "../../resources/public-endpoints/service.ts";
 import { readBody, refuseTooLarge } from "../http/body.ts";
 import { drained } from "../http/events.ts";
 import { ClientGone } from "../http/gone.ts";
@@ -17,6 +18,7 @@ import { LARGE_BYTES } from "./large-json.ts";
 import { type OpenAiInput, openAiBody, wantsStream } from "./openai-input.ts";
 import { type Asked, submitterOf } from "./route.ts";
 import type { SubmissionReader } from "./submission.ts";
+import { admitted } from "./submitting.ts";
 
 export interface OpenAiParts {
   engine: Engine;
@@ -25,6 +27,7 @@ export interface OpenAiParts {
   reader: Pick<SubmissionReader, "limits" | "large">;
   clock: Clock;
   guestDoor: GuestDoor;
+  publicEndpoints: PublicEndpointService;
 }
 
 const KEEP_ALIVE_MS = 15_000;
@@ -41,15 +44,16 @@ export async function openAi(parts: OpenAiParts, asked: Asked): Promise<unknown>
     return wantsStream ? await streamed(parts, asked, job.id, gone) : await whole(parts, asked, job.id, gone);
   } finally {
     // The client hung up, so the job is cancelled. A job that has already ended is not changed by this.
-    if (gone.aborted && !reply.raw.writableFinished) await engine.cancel(endpoint.id, job.id).catch(() => undefined);
+    if (gone.aborted && !reply.raw.writableFinished)
+      await engine.cancel(endpoint.id, job.id, true).catch(() => undefined);
   }
 }
 
 /** Stores the job and frees the memory of its body, since the job may take minutes. */
-async function submitted(parts: OpenAiParts, asked: Asked): Promise<{ job: Job; wantsStream: boolean }> {
-  const { endpoint, request, params, memory } = asked;
-  if (asked.guest) await parts.guestDoor.admit(asked.caller, endpoint.id, asked.guest);
-  const input = request.method === "POST" ? await readInput(parts, asked) : undefined;
+async function submitted(parts: OpenAiParts, called: Asked): Promise<{ job: Job; wantsStream: boolean }> {
+  const { endpoint, request, params, memory } = called;
+  const input = request.method === "POST" ? await readInput(parts, called) : undefined;
+  const asked = called.guest ? await admitted(parts, called) : called;
   const body = openAiBody(routeOf(request, params["*"]!), input?.text);
   const terms = { errorRetries: 0, lowPriority: false, webhooks: [], hasCredential: false };
   const by = asked.endpoint.isShared ? { by: submitterOf(asked) } : {};

@@ -201,9 +201,8 @@ describe("a caller", () => {
 
   test("who loses access is told that there is no such endpoint", async () => {
     await using world = await setup();
-    const id = await submit(world, world.keys.guest);
     await world.call("PATCH", `${PATH}/a-model`, { body: { accounts: [] } });
-    expect((await world.by(world.keys.guest, "GET", `/status/${id}`)).status).toBe(404);
+    expect((await world.by(world.keys.guest, "POST", "/run", { input: {} })).status).toBe(404);
   });
 
   test("is held to the owner's limits", async () => {

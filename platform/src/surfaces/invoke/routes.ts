@@ -14,15 +14,16 @@ import type { Streams } from "../../jobs/stream.ts";
 import { type WaitFactParts, type WaitFacts, waitFacts } from "../../jobs/wait-facts.ts";
 import { waitReason } from "../../jobs/wait-reason.ts";
 import type { Ended } from "../../jobs/waiters.ts";
+import type { Caller } from "../../kernel/caller.ts";
 import type { Clock, Timer } from "../../kernel/clock.ts";
 import { JsonText } from "../../kernel/json-text.ts";
-import { problem } from "../../kernel/problem.ts";
+import { isProblem, problem } from "../../kernel/problem.ts";
 import { methodsOf, type RawOperation, type RawOperations } from "../../kernel/raw-operation.ts";
 import type { Job } from "../../ports/queue/job.ts";
 import type { Queue } from "../../ports/queue/queue.ts";
 import type { BatchService } from "../../resources/batches/service.ts";
 import type { EndpointItem, EndpointService } from "../../resources/endpoints/service.ts";
-import type { Guest, PublicEndpointService } from "../../resources/public-endpoints/service.ts";
+import type { Called, Guest, PublicEndpointService } from "../../resources/public-endpoints/service.ts";
 import type { Worker } from "../../resources/workers/model.ts";
 import type { WorkerService } from "../../resources/workers/service.ts";
 import { readyWorkers, summaryOf } from "../../resources/workers/standing.ts";
@@ -75,7 +76,7 @@ export function mountInvoke(router: Router, parts: InvokeParts): void {
     const work: Works<RawOperations>[string] = works[name as keyof typeof works];
     const toCallers = answerToCallers(
       parts,
-      operation,
+      { ...operation, isForOwnJobs: FOR_OWN_JOBS.has(name) },
       operation.audited ? onRecord(parts, name, operation, work) : work,
     );
     const answer = operation.key === "caller or link" ? answerToLinks(parts, toCallers) : toCallers;
@@ -92,11 +93,21 @@ const STREAMED: ReadonlySet<string> = new Set<keyof typeof invokeOperations>([
   "callOpenAi",
 ]);
 
+/** What callers may do with their jobs when the endpoint is no longer shared with them. */
+const FOR_OWN_JOBS: ReadonlySet<string> = new Set<keyof typeof invokeOperations>([
+  "getJob",
+  "waitForJob",
+  "cancelJob",
+  "streamJob",
+  "getJobOutput",
+  "getJobDetails",
+]);
+
 const pathAndMethods = (operation: RawOperation) => ({ path: operation.path, methods: methodsOf(operation) });
 
 function answerToCallers(
   parts: InvokeParts,
-  { path, scope, guests }: RawOperation,
+  { path, scope, guests, isForOwnJobs }: RawOperation & { isForOwnJobs: boolean },
   work: Works<RawOperations>[string],
 ): Answering {
   const { pipeline, surface, publicEndpoints, limiter } = parts;
@@ -116,8 +127,25 @@ function answerToCallers(
         return limiter.within(caller, { id, workersMax: doc.workers.max }, limited, worked);
       };
       const called = publicEndpoints.called(caller, address);
-      return called instanceof Promise ? called.then(({ item, guest }) => answered(item, guest)) : answered(called);
+      if (!(called instanceof Promise)) return answered(called);
+      const found = isForOwnJobs ? called.catch((error) => calledBefore(parts, caller, address, job, error)) : called;
+      return found.then(({ item, guest }) => answered(item, guest));
     });
+}
+
+/** Whoever may no longer call a shared endpoint still reaches the jobs that it submitted, since it pays for them. */
+async function calledBefore(
+  { engine, publicEndpoints }: InvokeParts,
+  caller: Caller,
+  address: string,
+  job: string,
+  error: unknown,
+): Promise<Called> {
+  const before = isProblem(error, "not-found") ? await publicEndpoints.formerly(caller, address) : undefined;
+  if (!before) throw error;
+  // Anyone else learns the same as about a name that never was.
+  await engine.assertSubmittedBy(before.item.id, job, caller.account).catch(() => Promise.reject(error));
+  return before;
 }
 
 /** A guest may do what concerns its own jobs. Jobs of others do not exist for it. */
@@ -176,7 +204,7 @@ function jobWorks(parts: InvokeParts): Works<typeof jobOperations & typeof openA
     runJobAndWait: (asked) => runSync(parts, asked),
     getJob: (asked) => status(parts, asked),
     waitForJob: (asked) => statusSync(parts, asked),
-    cancelJob: async ({ endpoint, job }) => stateOf(await engine.cancel(endpoint.id, job)),
+    cancelJob: async ({ endpoint, job, guest }) => stateOf(await engine.cancel(endpoint.id, job, guest !== undefined)),
     async retryJob({ caller, endpoint, guest, job }) {
       if (guest) await parts.guestDoor.admit(caller, endpoint.id, guest);
       return stateOf(await engine.retry(endpoint.id, job));

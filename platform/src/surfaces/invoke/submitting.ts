@@ -4,7 +4,7 @@ import type { Submission } from "../../jobs/engine.ts";
 import { IDEMPOTENCY_KEY_LENGTH } from "../../jobs/model.ts";
 import { problem } from "../../kernel/problem.ts";
 import { validTraceparent } from "../../kernel/traceparent.ts";
-import type { Guest, PublicEndpointService } from "../../resources/public-endpoints/service.ts";
+import type { PublicEndpointService } from "../../resources/public-endpoints/service.ts";
 import type { Request } from "../http/reply.ts";
 import { type Asked, submitterOf } from "./route.ts";
 import { digestOf, readSubmission, type Sent, type SubmissionReader } from "./submission.ts";
@@ -21,7 +21,8 @@ export function submissionOf(
   asked: Asked,
   mode: Submission["mode"],
 ): Submission | Promise<Submission> {
-  const read = asked.guest ? readAsGuest(parts, asked, asked.guest, mode) : readSent(parts, asked, mode);
+  if (asked.guest) return submittedByGuest(parts, asked, mode);
+  const read = readSent(parts, asked, mode);
   if (!(read instanceof Promise)) return submitted(asked, read, mode);
   return read.then(async (sent) => {
     // That may have taken a while. The endpoint may have been deleted meanwhile, and must not get a job then.
@@ -30,14 +31,25 @@ export function submissionOf(
   });
 }
 
-async function readAsGuest(
-  parts: SubmittingParts,
+async function submittedByGuest(parts: SubmittingParts, asked: Asked, mode: Submission["mode"]): Promise<Submission> {
+  const sent = await readSent(parts, asked, mode);
+  return submitted(await admitted(parts, asked), sent, mode);
+}
+
+/**
+ * Lets a guest's request in once its body has arrived, which may have taken minutes: access, price and limits of that moment count. A guest
+ * could otherwise begin many requests at an old price, or more than the limit allows, and complete them later.
+ */
+export async function admitted(
+  { publicEndpoints, guestDoor }: Omit<SubmittingParts, "reader">,
   asked: Asked,
-  guest: Guest,
-  mode: Submission["mode"],
-): Promise<Sent> {
-  await parts.guestDoor.admit(asked.caller, asked.endpoint.id, guest);
-  return readSent(parts, asked, mode);
+): Promise<Asked> {
+  const { caller, endpoint, params } = asked;
+  const called = await publicEndpoints.called(caller, params.endpoint_id!);
+  const guest = "item" in called && called.item.id === endpoint.id ? called.guest : undefined;
+  if (!guest) throw problem("not-found", "endpoint not found");
+  await guestDoor.admit(caller, endpoint.id, guest);
+  return { ...asked, guest };
 }
 
 function readSent({ reader }: SubmittingParts, { caller, request, reply, memory }: Asked, mode: Submission["mode"]) {

@@ -34,9 +34,14 @@ export class GuestVisit {
     if (status < FAILURE) await this.#charge(true);
   }
 
-  /** Returns what the guest learns. A guest who left, or whose request took too long, pays for the time. */
-  async failed(error: unknown): Promise<unknown> {
-    if (isProblem(error, "abandoned") || isProblem(error, "late-answer")) await this.#charge(false);
+  /**
+   * Returns what the guest learns. A guest who left, or whose request took too long, pays for the time. One who left in the middle of an
+   * answer, of which only the last bytes may have been missing, pays for the request too. `begun` is the status of that answer.
+   */
+  async failed(error: unknown, begun?: number): Promise<unknown> {
+    const hasAnswer = begun !== undefined && begun < FAILURE;
+    if (isProblem(error, "abandoned")) await this.#charge(hasAnswer);
+    else if (isProblem(error, "late-answer")) await this.#charge(false);
     return isProblem(error) ? forGuests(error) : error;
   }
 

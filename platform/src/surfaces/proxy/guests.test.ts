@@ -200,6 +200,31 @@ describe("money", () => {
     expect(await world.chargesOf()).toMatchObject([{ requests: 0, executionMs: 3000, amount: 30_000_000 }]);
   });
 
+  test("a guest who leaves in the middle of the answer pays for the request too", async () => {
+    await using world = await setup({ price });
+    world.worker("w1", (_, response) => void response.write("all but the last byte"));
+    const client = new AbortController();
+    const headers = { authorization: `Bearer ${world.keys.guest!}` };
+    const answer = await fetch(`${world.url}/v2/a-model/x`, { headers, signal: client.signal });
+    expect(answer.status).toBe(200);
+    await world.clock.advance(3000);
+    client.abort();
+    await idle();
+    expect(await world.chargesOf()).toMatchObject([{ requests: 1, executionMs: 3000, amount: 530_000_000 }]);
+  });
+
+  test("of many requests at once, an account gets no more than it can pay for", async () => {
+    await using world = await setup({ price });
+    const held = Promise.withResolvers<void>();
+    world.worker("w1", (_, response) => void held.promise.then(() => response.end()));
+    await world.call("PATCH", "/v2/account", { key: world.keys.guest!, body: { spendLimit: 1 } });
+    const asked = Array.from({ length: 6 }, () => world.by("guest", "GET", "/x"));
+    await idle();
+    held.resolve();
+    const statuses = (await Promise.all(asked)).map(({ status }) => status).sort();
+    expect(statuses).toEqual([200, 200, 402, 402, 402, 402]);
+  });
+
   test("an account with nothing left to spend is refused", async () => {
     await using world = await setup({ price });
     world.worker("w1", mirror);

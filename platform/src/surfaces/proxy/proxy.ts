@@ -182,7 +182,8 @@ export class EndpointProxy implements Ahead {
     try {
       return await this.#send(admission, item, visit);
     } catch (error) {
-      throw await visit.failed(error);
+      const { headersSent, statusCode } = admission.reply.raw;
+      throw await visit.failed(error, headersSent ? statusCode : undefined);
     } finally {
       leave();
     }

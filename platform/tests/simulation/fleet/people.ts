@@ -148,7 +148,7 @@ export class Person {
         return this.#submit();
       case "cancel": {
         const job = random.pick(this.jobs);
-        if (job) this.#seen(await this.#ask(({ jobs }) => jobs.engine.cancel(job.endpoint, job.id)));
+        if (job) this.#seen(await this.#ask(({ jobs }) => jobs.engine.cancel(job.endpoint, job.id, true)));
       }
     }
   }
