@@ -120,6 +120,8 @@ export class Connection {
   #asker: Asker | undefined;
   #error: Error | undefined;
   idleSince = 0;
+  /** Whether anything of the answer has arrived. */
+  isAnswering = false;
 
   constructor(stream: Duplex, connections: Connections) {
     this.stream = stream;
@@ -141,6 +143,7 @@ export class Connection {
   /** From now on, arriving bytes answer a request with this method. */
   ask(asker: Asker, method: string | undefined): void {
     this.#asker = asker;
+    this.isAnswering = false;
     this.#reader.begin(asker, method);
   }
 
@@ -159,6 +162,7 @@ export class Connection {
 
   #take(chunk: Buffer): void {
     const asker = this.#asker;
+    this.isAnswering = true;
     try {
       // An answer without a request ends the connection.
       if (asker) this.#reader.take(chunk);

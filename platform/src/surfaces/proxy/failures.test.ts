@@ -64,6 +64,37 @@ describe("a worker that dies", () => {
     expect(asked).toBe(1);
   });
 
+  describe("closes a kept connection when the next request comes", () => {
+    /** Answers the first request, and closes the connection of the second without a word. */
+    async function closing() {
+      const world = await setupBalanced();
+      const asked: string[] = [];
+      world.worker("w1", (request, response) => {
+        asked.push(`${request.method} ${request.url}`);
+        if (asked.length === 2) request.socket.destroy();
+        else response.end("here");
+      });
+      expect((await world.ask("GET", "/first")).text).toBe("here");
+      return { world, asked, [Symbol.asyncDispose]: () => world[Symbol.asyncDispose]() };
+    }
+
+    test.each(["GET", "HEAD"])("%s is sent once more, on a new connection", async (method) => {
+      await using tried = await closing();
+      expect((await tried.world.ask(method, "/x")).status).toBe(200);
+      expect(tried.asked).toEqual(["GET /first", `${method} /x`, `${method} /x`]);
+    });
+
+    test.each([
+      ["POST", undefined],
+      ["POST", "a body"],
+      ["DELETE", undefined],
+    ])("%s with %s is not, since it may have been done", async (method, body) => {
+      await using tried = await closing();
+      expect((await tried.world.ask(method, "/x", body === undefined ? {} : { body })).status).toBe(502);
+      expect(tried.asked).toHaveLength(2);
+    });
+  });
+
   test("between two requests is not asked on its old connection", async () => {
     await using world = await setupBalanced();
     const worker = world.worker("w1", mirror);

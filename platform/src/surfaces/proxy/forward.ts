@@ -2,7 +2,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Clock } from "../../kernel/clock.ts";
 import { isProblem, type Problem, problem } from "../../kernel/problem.ts";
-import { bodyStalled, waitsForContinue } from "../http/body.ts";
+import { bodyStalled, hasBody, waitsForContinue } from "../http/body.ts";
 import { StallWatch } from "../http/stall-watch.ts";
 import { type AnswerTo, beginAnswer, passOver } from "./answer.ts";
 import type { AnswerHead } from "./answer-head.ts";
@@ -45,6 +45,8 @@ class Forwarding implements Asker, Uploaded {
   #before = 0;
   #received = 0;
   #isOver = false;
+  /** Whether the request can be sent once more if the connection closes without an answer. */
+  #isRepeatable = false;
   /** When the worker got the request, or when that time was last restarted. */
   heardAt: number;
 
@@ -62,17 +64,22 @@ class Forwarding implements Asker, Uploaded {
   }
 
   begin(): void {
-    const { receiver, response, clock } = this.#passing;
+    const { request, receiver, response, clock } = this.#passing;
     if (response.destroyed) this.#break(abandoned());
     if (this.#isOver) return;
+    const kept = connectionsTo(receiver, clock).take();
+    if (!kept) return this.#dial();
+    this.#isRepeatable = isRepeatable(request);
+    this.#send(kept);
+  }
+
+  #dial(): void {
+    const { receiver, clock } = this.#passing;
     const connections = connectionsTo(receiver, clock);
-    const kept = connections.take();
-    if (kept) this.#send(kept);
-    else
-      connections.dial().then(
-        (dialled) => (this.#isOver ? connections.keep(dialled) : this.#send(dialled)),
-        (error: Error) => this.broke(error),
-      );
+    connections.dial().then(
+      (dialled) => (this.#isOver ? connections.keep(dialled) : this.#send(dialled)),
+      (error: Error) => this.broke(error),
+    );
   }
 
   get isSent(): boolean {
@@ -100,6 +107,10 @@ class Forwarding implements Asker, Uploaded {
 
   broke(why: Error): void {
     const { receiver } = this.#passing;
+    if (this.#isRepeatable && !this.#connection!.isAnswering && !receiver.gone.aborted) {
+      this.#isRepeatable = false;
+      return this.#dial();
+    }
     if (why instanceof DialRefused) receiver.refused?.(why.message);
     this.#fail(failed(receiver, why));
   }
@@ -178,6 +189,13 @@ class Forwarding implements Asker, Uploaded {
     this.#connection = undefined;
   }
 }
+
+/**
+ * A worker may close a kept connection at the very moment in which a request is sent on it. One that only asks, and has nothing more to
+ * send, may be sent again on a new connection.
+ */
+const isRepeatable = (request: IncomingMessage) =>
+  (request.method === "GET" || request.method === "HEAD") && !hasBody(request);
 
 const abandoned = () => problem("abandoned", "the client went away");
 
