@@ -133,7 +133,10 @@ export function containerRequest(
       PidsLimit: MOST_PROCESSES,
       ...(place.limitsDisk && { StorageOpt: { size: `${spec.limits.diskGb}G` } }),
       // Unlike `Binds`, `Mounts` does not create a missing folder on a remote engine.
-      Mounts: folders.map(({ source, path }) => ({ Type: "bind", Source: source, Target: path })),
+      Mounts: folders.map(({ source, path, readOnly = false }) => ({
+        ...{ Type: "bind", Source: source, Target: path },
+        ...(readOnly && { ReadOnly: true }),
+      })),
       CapDrop: DROPPED_CAPABILITIES,
       SecurityOpt: ["no-new-privileges"],
       // A small first process reaps children and passes signals on. Without it a program that installs no handler would ignore SIGTERM.

@@ -17,6 +17,7 @@ import type { HostFolder } from "./host-folder.ts";
 import { LAUNCH, MARK } from "./host-instance.ts";
 import type { InstanceFolder } from "./instance-folder.ts";
 import { plainLibrary } from "./library.ts";
+import { nestedIn, refuseNested } from "./nested.ts";
 import { refusedOver, type ShownFolder } from "./readable-folders.ts";
 import {
   dropTo,
@@ -185,7 +186,10 @@ export class Launcher {
     const system = this.sandboxed ? [...this.#system, ...(await this.#systemFiles.view(sharedEtc(launch)))] : [];
     const over = this.refusedOver((launch.spec.mounts ?? []).map(({ path }) => path));
     if (over) throw new StartRefused(over);
-    const mounts = await launch.volumes.mounted(launch.spec.mounts, HOST_RESERVED);
+    const asked = await launch.volumes.mounted(launch.spec.mounts, HOST_RESERVED);
+    const nested = nestedIn(asked, join(launch.folder.path, "below"));
+    refuseNested(nested, asked);
+    const { mounts } = nested;
     const given: [number, Given][] = [
       [VARIABLES_FD, { text: environmentText(this.#environmentFor(launch)), owner: user }],
     ];
@@ -205,7 +209,7 @@ export class Launcher {
     const command = this.sandboxed ? this.#sandbox(user, program) : program;
     const { folder, cgroups, segment } = launch;
     const pid = await startOrRefuse({
-      command: [...LAUNCH, folder.path, cgroups.join(":"), String(segment), ...launch.enter(command)],
+      command: [...LAUNCH, folder.path, cgroups.join(":"), String(segment), ...launch.enter(nested.enter(command))],
       cwd: this.sandboxed ? "/" : (launch.app?.path ?? "/"),
       given,
       name: `${this.#prefix}${launch.id}`,
@@ -260,11 +264,11 @@ export class Launcher {
   }
 
   /**
-   * Each instance has a user of its own. With a volume it is the account's user, so that all programs of the account can change the files
-   * they share.
+   * Each instance has a user of its own. With a volume that it can change it is the account's user, so that all programs of the account can
+   * change the files they share.
    */
   #userOf({ folder, spec: { account, mounts = [] } }: Launch): number {
-    return userOf(mounts.length > 0 ? `${this.#options.volumes} ${account}` : folder.path);
+    return userOf(mounts.some(({ readOnly }) => !readOnly) ? `${this.#options.volumes} ${account}` : folder.path);
   }
 
   #environmentFor({ id, spec, devices }: Launch): Record<string, string> {

@@ -93,7 +93,7 @@ export function sandboxArguments(view: View): string[] {
     ...view.devices.flatMap((device) => ["--dev-bind-try", device, device]),
     ...view.readable.flatMap((folder) => mountArguments(folder, "--ro-bind-try")),
     ...(view.app === undefined ? ["--dir", APP] : [view.appWritable ? "--bind" : "--ro-bind", view.app, APP]),
-    ...view.mounts.flatMap((folder) => mountArguments(folder, "--bind")),
+    ...view.mounts.flatMap((folder) => mountArguments(folder, folder.readOnly ? "--ro-bind" : "--bind")),
     ...["--remount-ro", "/dev", "--remount-ro", "/"],
     ...["--chdir", APP],
     ...(view.seccomp === undefined ? [] : ["--seccomp", String(view.seccomp)]),
@@ -101,7 +101,7 @@ export function sandboxArguments(view: View): string[] {
   ];
 }
 
-const mountArguments = ({ source, path }: MountedFolder, how: "--bind" | "--ro-bind-try"): string[] => [
+const mountArguments = ({ source, path }: MountedFolder, how: "--bind" | "--ro-bind" | "--ro-bind-try"): string[] => [
   ...foldersTo(path).flatMap((folder) => ["--perms", "0755", "--dir", folder]),
   ...[how, source, path],
 ];

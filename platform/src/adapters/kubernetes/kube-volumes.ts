@@ -1,7 +1,7 @@
 /** Volumes of Pods: folders of one storage that all nodes mount, or a claim for each volume. */
 import { type Mount, StartRefused } from "../../ports/compute/compute.ts";
 import type { VolumeUsers } from "../../ports/compute/volume-users.ts";
-import { notHere, type Volumes } from "../../ports/compute/volumes.ts";
+import { notHere, outermostFirst, type Volumes } from "../../ports/compute/volumes.ts";
 import type { VolumeFolders } from "../machine/volume-folders.ts";
 import type { KubeClaims } from "./kube-claims.ts";
 
@@ -12,6 +12,7 @@ export interface PodVolume {
   source: Record<string, unknown>;
   path: string;
   subPath?: string;
+  readOnly?: boolean;
 }
 
 export interface KubeVolumes {
@@ -25,7 +26,10 @@ export const foldersOf = (folders: VolumeFolders, source: Record<string, unknown
   volumes: folders,
   async mounted(mounts) {
     await folders.mounted(mounts);
-    return mounts.map(({ volume, path }) => ({ name: "volumes", source, path, subPath: volume }));
+    return outermostFirst(mounts).map(({ volume, path, readOnly = false }) => ({
+      ...{ name: "volumes", source, path, subPath: volume },
+      ...(readOnly && { readOnly }),
+    }));
   },
 });
 
@@ -33,10 +37,11 @@ export const claimsOf = (claims: KubeClaims): KubeVolumes => ({
   volumes: claims,
   mounted: (mounts) =>
     Promise.all(
-      mounts.map(async ({ volume, path }) => {
+      outermostFirst(mounts).map(async ({ volume, path, readOnly = false }) => {
         const claimName = await claims.nameOf(volume);
         if (claimName === undefined) throw new StartRefused(notHere(volume), { reason: "volume-missing" });
-        return { name: claimName, source: { persistentVolumeClaim: { claimName } }, path };
+        const source = { persistentVolumeClaim: { claimName } };
+        return { name: claimName, source, path, ...(readOnly && { readOnly }) };
       }),
     ),
 });

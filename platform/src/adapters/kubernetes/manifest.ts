@@ -108,10 +108,11 @@ export function podManifest(id: string, spec: InstanceSpec, place: PodPlace) {
           },
           volumeMounts: [
             { name: MEMORY, mountPath: "/dev/shm" },
-            ...volumes.map(({ name, path, subPath }) => ({
+            ...volumes.map(({ name, path, subPath, readOnly = false }) => ({
               name,
               mountPath: path,
               ...(subPath !== undefined && { subPath }),
+              ...(readOnly && { readOnly }),
             })),
           ],
         },

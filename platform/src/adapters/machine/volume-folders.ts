@@ -17,6 +17,7 @@ import {
   type MountedFolder,
   NO_SHARED,
   notHere,
+  outermostFirst,
   refuseIfUsed,
   type Volume,
   VolumeRefused,
@@ -235,10 +236,10 @@ export class VolumeFolders implements Volumes {
   async mounted(mounts: readonly Mount[] = [], reserved: readonly string[] = []): Promise<MountedFolder[]> {
     checkMounts(mounts, reserved);
     return Promise.all(
-      mounts.map(async ({ volume, path }) => {
+      outermostFirst(mounts).map(async ({ volume, path, readOnly = false }) => {
         const found = await this.#locate(volume);
         if (!found) throw new StartRefused(notHere(volume), { reason: "volume-missing" });
-        return { source: await this.#folderOf(found), path };
+        return { source: await this.#folderOf(found), path, ...(readOnly && { readOnly }) };
       }),
     );
   }

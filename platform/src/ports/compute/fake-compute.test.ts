@@ -4,7 +4,7 @@ import type { Duplex } from "node:stream";
 import { expect, test } from "vitest";
 import { FakeClock } from "../../kernel/clock.ts";
 import { computeConformance } from "./compute.conformance.ts";
-import { type InstanceSpec, StartRefused } from "./compute.ts";
+import { type InstanceSpec, type Mount, StartRefused } from "./compute.ts";
 import { FAKE_FOLDER, playExecution } from "./conformance-steps.ts";
 import { ended, found, linesOf, type OpenedCompute, type Step, type TestRegistry } from "./conformance-world.ts";
 import { type Behaviour, exitsAfter, FakeCompute, type FakeOptions } from "./fake-compute.ts";
@@ -17,9 +17,13 @@ const echo = (connection: Duplex) => connection.pipe(connection);
 
 /** Returns the place of a file that a program keeps on a volume. */
 function volumeFile({ mounts = [] }: InstanceSpec, file: string): [volume: string, file: string] {
-  const mount = mounts.find(({ path }) => file.startsWith(`${path}/`))!;
+  const mount = mountOf(mounts, file)!;
   return [mount.volume, file.slice(mount.path.length)];
 }
+
+/** Of mounts below each other, the innermost. */
+const mountOf = (mounts: readonly Mount[], file: string) =>
+  mounts.filter(({ path }) => file.startsWith(`${path}/`)).sort((a, b) => b.path.length - a.path.length)[0];
 
 /** Plays the steps of the conformance suite, which `cmd` carries. */
 const playSteps =
@@ -45,7 +49,10 @@ function play(instance: FakeInstance, spec: InstanceSpec, compute: FakeCompute, 
   else if ("stayUntilAsked" in step) instance.onAsk = () => instance.exit({ code: step.stayUntilAsked });
   else if ("takeMemoryMb" in step && step.takeMemoryMb > spec.limits.memoryMb)
     instance.exit({ signal: "SIGKILL", reason: `out of memory: may use ${spec.limits.memoryMb} MB` });
-  else if ("save" in step && !volumes!.write(...volumeFile(spec, step.in), step.save.repeat(step.times ?? 1))) {
+  else if ("save" in step && mountOf(spec.mounts ?? [], step.in)?.readOnly) {
+    instance.write("EROFS: read-only file system\n");
+    instance.exit({ code: 1 });
+  } else if ("save" in step && !volumes!.write(...volumeFile(spec, step.in), step.save.repeat(step.times ?? 1))) {
     if (step.isPatient) instance.after(PATIENCE_MS, () => play(instance, spec, compute, steps));
     else {
       instance.write("ENOSPC: no space left on device\n");

@@ -46,6 +46,46 @@ export function volumesConformance(name: string, open: () => Promise<OpenedCompu
       expect((await linesOf(world.compute, second)).lines).toEqual(["nothing"]);
     });
 
+    test("one that is mounted read-only is read, and a program that writes to it fails", async (context) => {
+      await using world = await openWorld(open);
+      needs(context, world.compute, "volumes");
+      const volume = await world.volume();
+      await ended(world.compute, await world.start([{ save: "weights", in: "/workspace/model" }], at(volume)));
+      const mounts = [{ volume, path: "/models/one", readOnly: true }];
+      const steps: Step[] = [{ writeSaved: "/models/one/model" }, { save: "changed", in: "/models/one/model" }];
+      const reader = await world.start(steps, { mounts });
+      expect((await ended(world.compute, reader)).code).not.toBe(0);
+      const { lines } = await linesOf(world.compute, reader);
+      expect([lines[0], lines.join("\n")]).toEqual(["weights", expect.stringMatching(/EROFS|read-only/)]);
+      const after = await world.start([{ writeSaved: "/workspace/model" }], at(volume));
+      expect((await linesOf(world.compute, after)).lines).toEqual(["weights"]);
+    });
+
+    test("one is shown read-only below another that programs write to, in whatever order they are named", async (context) => {
+      await using world = await openWorld(open);
+      needs(context, world.compute, "volumes");
+      const [own, shown] = [await world.volume(), await world.volume()];
+      await ended(world.compute, await world.start([{ save: "weights", in: "/workspace/model" }], at(shown)));
+      const mounts = [
+        { volume: shown, path: "/workspace/cache/hub/one", readOnly: true },
+        { volume: own, path: "/workspace" },
+      ];
+      const steps: Step[] = [
+        { save: "mine", in: "/workspace/file" },
+        { writeSaved: "/workspace/cache/hub/one/model" },
+        { save: "beside", in: "/workspace/cache/other" },
+        { save: "changed", in: "/workspace/cache/hub/one/model" },
+      ];
+      const id = await world.start(steps, { mounts });
+      expect((await ended(world.compute, id)).code).not.toBe(0);
+      expect((await linesOf(world.compute, id)).lines[0]).toBe("weights");
+      const next: Step[] = ["file", "cache/other", "cache/hub/one/model"].map((file) => ({
+        writeSaved: `/workspace/${file}`,
+      }));
+      const after = await world.start(next, at(own));
+      expect((await linesOf(world.compute, after)).lines).toEqual(["mine", "beside", "nothing"]);
+    });
+
     test("a start that mounts one which is not there is refused and says so, and makes none", async () => {
       await using world = await openWorld(open);
       const volume = newId();

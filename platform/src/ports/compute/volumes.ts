@@ -6,8 +6,10 @@ import { StartRefused } from "./refusal.ts";
 /** All instances that name the same volume share it. */
 export interface Mount {
   volume: string;
-  /** The path at which the program sees it: absolute, and outside the system's own folders. */
+  /** The path at which the program sees it: absolute, and outside the system's own folders. It may be below another mount. */
   path: string;
+  /** The program cannot change anything on it. */
+  readOnly?: boolean;
 }
 
 export interface Volume {
@@ -61,6 +63,7 @@ export class VolumeRefused extends Error {}
 export interface MountedFolder {
   source: string;
   path: string;
+  readOnly?: boolean;
 }
 
 const NAME = /^[a-z0-9][a-z0-9-]{0,63}$/i;
@@ -93,6 +96,10 @@ export function checkMounts(mounts: readonly Mount[], reserved: readonly string[
   const twice = mounts.find(({ path }, i) => mounts.findIndex((other) => other.path === path) !== i);
   if (twice) throw new StartRefused(`two volumes cannot both be at ${twice.path}`, { reason: "volume-invalid" });
 }
+
+/** A mount comes after the one that it is below, so that it is not hidden by it. */
+export const outermostFirst = (mounts: readonly Mount[]): Mount[] =>
+  mounts.toSorted((a, b) => a.path.split("/").length - b.path.split("/").length);
 
 function check({ volume, path }: Mount, reserved: readonly string[]): void {
   if (!NAME.test(volume)) throw new StartRefused(`'${volume}' is no name of a volume`);
