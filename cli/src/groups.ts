@@ -328,6 +328,25 @@ export const groups: readonly Group[] = [
     standard: "list",
   },
   {
+    name: "models",
+    about: "files of models that workers see read-only; all but 'usable' is for the owner of the installation",
+    one: "model",
+    operations: async () => (await import("@millrace/platform/resources/models/operations.ts")).modelOperations,
+    verbs: [
+      verb("list", "listModels", "", {
+        columns: ["id", "name", "revision", "status", "statusReason", "size", "files", "createdAt"],
+      }),
+      verb("add", "createModel", "--name org/name --folder /srv/models/name --everyone"),
+      verb("get", "getModel", "$(millrace models -q)"),
+      verb("update", "updateModel", "$(millrace models -q) --everyone"),
+      verb("delete", "deleteModel", "$(millrace models -q) --yes", {
+        loses: "this deletes the files of the model from all machines",
+      }),
+      verb("usable", "listUsableModels", "", { columns: ["name", "revision", "status", "size", "path"] }),
+    ],
+    standard: "list",
+  },
+  {
     name: "installation",
     about: "nodes, machines, accounts and prices; for the owner of the installation",
     one: "id",

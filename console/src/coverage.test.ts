@@ -9,6 +9,7 @@ import { type Resource, resources } from "./api/resources.ts";
 const EXCEPTIONS: Record<string, string> = {
   getGpuType: "The catalog page reads the whole list, which has the same records.",
   getCpuType: "The catalog page reads the whole list, which has the same records.",
+  getModel: "The page of models reads the whole list, which has the same records.",
   getDataCenter: "The catalog page reads the whole list, which has the same records.",
   streamAccountEvents:
     "Every page follows it, by its address, since it begins before the console is loaded: public/start.js.",

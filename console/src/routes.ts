@@ -89,6 +89,7 @@ const pages = [
   page("/account/limits", () => import("./pages/account/limits.tsx"), "Limits"),
   page("/installation", () => import("./pages/installation/health.tsx"), "InstallationHealth"),
   page("/installation/accounts", () => import("./pages/installation/accounts.tsx"), "Accounts"),
+  page("/installation/models", () => import("./pages/installation/models.tsx"), "Models"),
   page("/installation/prices", () => import("./pages/installation/prices.tsx"), "Prices"),
   page("/installation/duties", () => import("./pages/installation/duties.tsx"), "Duties"),
   createRoute({ getParentRoute: () => inside, path: "$", component: NotFound }),

@@ -18,7 +18,14 @@ const PAGES = [
   ...["/public-endpoints", "/public-endpoints/new"],
   ...["/catalog", "/catalog?show=cpus", "/catalog?show=data-centers", "/billing", "/audit"],
   ...["/account", "/account/people", "/account/keys", "/account/keys?do=create", "/account/ssh-keys"],
-  ...["/account/s3-keys", "/account/limits", "/machines", "/installation", "/installation/accounts"],
+  ...[
+    "/account/s3-keys",
+    "/account/limits",
+    "/machines",
+    "/installation",
+    "/installation/accounts",
+    "/installation/models",
+  ],
   ...["/installation/prices", "/installation/duties", "/hub", "/hub?show=deployed", "/hub?show=sources"],
   ...["/code", "/billing?dialog=limits"],
 ];

@@ -31,6 +31,8 @@ import { historyOperations } from "./resources/history/operations.ts";
 import { HubDeployment, HubListing, HubSource, hubTestLifecycle } from "./resources/hub/model.ts";
 import { hubOperations } from "./resources/hub/operations.ts";
 import { installationOperations } from "./resources/installation/operations.ts";
+import { copyLifecycle, Model, modelLifecycle, UsableModel } from "./resources/models/model.ts";
+import { modelOperations } from "./resources/models/operations.ts";
 import { Invitation, Me, Person, Session } from "./resources/people/model.ts";
 import { ownOperations, peopleOperations, signInOperations } from "./resources/people/operations.ts";
 import { podInstanceLifecycle, podLifecycle } from "./resources/pods/lifecycle.ts";
@@ -71,6 +73,7 @@ export const operations = {
   ...endpointOperations,
   ...publicEndpointOperations,
   ...hubOperations,
+  ...modelOperations,
   ...workerOperations,
   ...terminalOperations,
   ...releaseOperations,
@@ -108,6 +111,7 @@ export const models = {
   invitations: Invitation,
   s3Keys: S3Key,
   publicEndpoints: PublicEndpoint,
+  models: Model,
 };
 
 /** Records that clients only read. */
@@ -128,6 +132,7 @@ export const records = {
   hubListings: HubListing,
   hubDeployments: HubDeployment,
   hubSources: HubSource,
+  usableModels: UsableModel,
 };
 
 /** The lifecycles of records: states with their meanings, moves, who may ask for them, and what each state allows. */
@@ -139,6 +144,8 @@ export const lifecycles = {
   podInstances: podInstanceLifecycle,
   clusters: clusterLifecycle,
   hubTests: hubTestLifecycle,
+  models: modelLifecycle,
+  modelCopies: copyLifecycle,
 };
 
 /** What each reason code means, and what its reader can do about it. */

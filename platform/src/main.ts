@@ -24,6 +24,7 @@ import {
 import { listenTrouble } from "./composition/listen-trouble.ts";
 import { changeLevel } from "./composition/log-level.ts";
 import { openMetricsPort } from "./composition/metrics-port.ts";
+import { modelFolders } from "./composition/model-folder.ts";
 import { announce, nodeUrlOf, urlOf } from "./composition/server-address.ts";
 import type { Surroundings } from "./composition/services.ts";
 import { makeSignInLink } from "./composition/sign-in-link.ts";
@@ -181,6 +182,7 @@ export async function serve(
     node,
     consoleFolder: consoleFolder(),
     listingSources: openHubSources(settings, parts.clock),
+    openModelFolder: modelFolders(settings, parts.random),
     certificate: certificates?.current,
   };
   const connections = settings.connections ?? connectionsWithin(descriptorLimit());

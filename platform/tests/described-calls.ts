@@ -5,6 +5,7 @@ import { CLUSTER, goodClusterCalls, makeCluster, memberOf } from "./cluster-doc.
 import { goodHubCalls, ownHubRefusals } from "./hub-calls.ts";
 import { idle } from "./idle.ts";
 import { fittingInstallationBodies, goodInstallationCalls, ownInstallationRefusals } from "./installation-calls.ts";
+import { fittingModelBodies, goodModelCalls, ownModelRefusals } from "./model-calls.ts";
 import { fittingPeopleBodies, goodPeopleCalls, ownPeopleRefusals } from "./people-calls.ts";
 import { giveVolumesAPlace, goodVolumeCalls, putVolume, usedVolume, volumeWithFile } from "./volume-doc.ts";
 import { putWorker, workerDoc } from "./worker-doc.ts";
@@ -93,6 +94,7 @@ export const good: Record<
   deletePublicEndpoint: async (world) => ({ id: await makePublicEndpoint(world) }),
   getPublicEndpointUse: async (world) => ({ id: await makePublicEndpoint(world) }),
   ...goodHubCalls,
+  ...goodModelCalls,
   listS3Keys: async (world) => ({ id: await makeS3Key(world) }),
   createS3Key: async () => ({ body: { name: "laptop" } }),
   deleteS3Key: async (world) => ({ id: await makeS3Key(world) }),
@@ -278,6 +280,7 @@ export const ownRefusals: Record<string, readonly (readonly [status: number, cal
     [400, { id: makePublicEndpoint, query: "?lastN=10001" }],
   ],
   ...ownHubRefusals,
+  ...ownModelRefusals,
   listAuditEntries: [[422, { query: "?from=yesterday" }]],
   listPods: [[422, { query: "?limit=0" }]],
   listInstallationNodes: [[422, { query: "?limit=0" }]],
@@ -380,6 +383,7 @@ export const fitting: Record<string, unknown> = {
   podAction: { action: "stop" },
   machineAction: { action: "drain" },
   ...fittingInstallationBodies,
+  ...fittingModelBodies,
   createPodTerminal: {},
   createWorkerTerminal: {},
   updateTemplate: { name: "n" },

@@ -59,6 +59,7 @@ const CHOOSING = [
     "hub-sources",
     "look-at-database",
     "look-at-groups",
+    "model-folder",
   ].map((name) => `composition/${name}`),
   ...["backup", "restore", "check", "reading"].map((name) => `composition/backup/${name}`),
 ].map((name) => `${PLATFORM}${name}.ts`);

@@ -3,7 +3,7 @@
 import { connect } from "node:net";
 import { EnvelopeVault } from "../src/adapters/crypto/envelope-vault.ts";
 import { createPost } from "../src/adapters/http/webhook-post.ts";
-import { type App, type AppSettings, createApp } from "../src/composition/app.ts";
+import { type App, type AppParts, type AppSettings, createApp } from "../src/composition/app.ts";
 import { openBooks, type Services } from "../src/composition/services.ts";
 import { parseInvokeLimits } from "../src/guards/invoke-policy.ts";
 import type { Answered } from "../src/guards/perform.ts";
@@ -143,6 +143,8 @@ export interface WorldOptions {
   refusesImage?: RefusesImage;
   /** Where the listings of the hub come from. By default there are `millrace.echo` and `millrace.box`. */
   listingSources?: readonly ListingSource[];
+  /** Opens folders that become models. */
+  openModelFolder?: AppParts["openModelFolder"];
   /** Invented resources of REST v2. */
   resources?: (parts: { store: Store; clock: Clock; random: SeededRandom }) => Answered[];
 }
@@ -188,6 +190,7 @@ export async function setup({
   signOn,
   passwordSignIn,
   listingSources = [new MemoryListings(LISTINGS)],
+  openModelFolder,
 }: WorldOptions = {}): Promise<World> {
   const clock = found?.clock ?? new WatchedClock(startsAt);
   const random = found?.random ?? new SeededRandom(1);
@@ -227,6 +230,7 @@ export async function setup({
     consoleFolder,
     signOn,
     listingSources,
+    ...(openModelFolder && { openModelFolder }),
     ...(refusesImage && { refusesImage }),
     resources: resources?.({ store, clock, random }),
     node: { id: nodeName ?? id, version: "0.0.0-test", url: () => url, workerUrl: () => url },

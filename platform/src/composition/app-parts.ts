@@ -10,6 +10,7 @@ import type { Tracing } from "../kernel/tracing.ts";
 import type { NodeIdentity } from "../machines/machines.ts";
 import type { OwnMachine } from "../machines/own-machine.ts";
 import type { DiskRoom } from "../ports/disk.ts";
+import type { Files } from "../ports/files/files.ts";
 import type { Limits } from "../ports/limits/limits.ts";
 import type { ListingSource } from "../ports/listings/listings.ts";
 import type { Logs } from "../ports/logs/logs.ts";
@@ -67,6 +68,8 @@ export interface AppParts extends Surroundings {
   ahead?: Ahead | undefined;
   /** Where the listings of the hub come from. Without any, the hub is empty. */
   listingSources?: readonly ListingSource[];
+  /** Opens a folder of this machine that the operator named as a model. Without it there are none. */
+  openModelFolder?: (path: string) => Promise<Files>;
   /** Where the files of the built console are, if they are; without it people get a page with links. */
   consoleFolder?: string | undefined;
   /** With it, a second listener speaks TLS. */

@@ -46,12 +46,24 @@ export async function createApp(parts: AppParts, books: Books, settings: AppSett
   // This is done now, so that the first request does not wait for it.
   loadValidation();
   const inside = await openInside(parts, books, settings);
-  const { ground, roll, services, front, jobs, keeping, volumeCare, volumeCounts, upkeep } = inside;
+  const { ground, roll, services, front, jobs, keeping, volumeCare, volumeCounts, modelCare, upkeep } = inside;
   const access = openAccess(ground, services, roll, jobs, keeping, front);
   const { recorder, history } = openHistory(ground, services, jobs, keeping, access, roll);
   const hub = openHub(ground, services, jobs, keeping, access);
   const metrics = openMetrics(ground, services, roll, jobs, keeping, access, front);
-  const surfaces = openSurfaces({ ground, services, roll, jobs, keeping, access, front, history, hub, metrics });
+  const surfaces = openSurfaces({
+    ground,
+    services,
+    roll,
+    jobs,
+    keeping,
+    access,
+    front,
+    history,
+    hub,
+    metrics,
+    modelCare,
+  });
   return {
     http: surfaces.http,
     https: surfaces.https,
@@ -93,6 +105,7 @@ export async function createApp(parts: AppParts, books: Books, settings: AppSett
         recorder,
         volumeCounts,
         volumeCare,
+        modelCare,
         ...upkeep,
         webhooks,
         progress,

@@ -1,4 +1,5 @@
 /** The inside of a server: everything between its ports and the ways into it, created in the order of their dependencies. */
+import { ModelCare } from "../resources/models/care.ts";
 import { podLogs } from "../resources/pods/logs.ts";
 import { VolumeCare } from "../resources/volumes/care.ts";
 import { VolumeCounts } from "../resources/volumes/counts.ts";
@@ -22,12 +23,13 @@ export async function openInside(parts: AppParts, books: Books, settings: AppSet
   const ofVolumes = volumeParts(ground, books, roll);
   const volumeCare = new VolumeCare(ofVolumes);
   const volumeCounts = new VolumeCounts(ofVolumes);
-  const services = await openServices(books, around(ground, bells, roll, volumeCare));
+  const modelCare = openModelCare(ground, books, roll, bells);
+  const services = await openServices(books, around(ground, bells, roll, { volumeCare, modelCare }));
   const front = openFront(ground, services);
   const jobs = openJobs(ground, services, bells, roll, front);
   const keeping = openKeeping(ground, services, bells, roll, jobs);
   const upkeep = openUpkeep(ground, services, jobs, keeping);
-  return { ground, roll, volumeCare, volumeCounts, services, front, jobs, keeping, upkeep };
+  return { ground, roll, volumeCare, volumeCounts, modelCare, services, front, jobs, keeping, upkeep };
 }
 
 /** What the duties need that care for the volumes of this node's machines. */
@@ -38,14 +40,34 @@ const volumeParts = (ground: Ground, { volumeRecords, instanceRecords }: Books, 
   records: volumeRecords,
 });
 
+function openModelCare(ground: Ground, { modelRecords, instanceRecords }: Books, roll: Roll, bells: Bells): ModelCare {
+  const { own, machines, otherModels } = roll;
+  return new ModelCare({
+    ...{ ...ground, records: modelRecords, machines: own, node: ground.node.id },
+    holds: (machine) => machines.holds.has(machine),
+    openFolder: ground.openModelFolder,
+    elsewhere: otherModels && ((model, machine) => otherModels(model.id, machine)),
+    mountedBy: (volume) => instanceRecords.mounting(volume),
+    // An endpoint that waits for a model is planned for once a second anyway.
+    changed: bells.freed.ring,
+  });
+}
+
 /** What the services get from a server and report to it. */
-function around(ground: Ground, bells: Bells, roll: Roll, volumeUpkeep: VolumeUpkeep): Around {
+function around(
+  ground: Ground,
+  bells: Bells,
+  roll: Roll,
+  { volumeCare, modelCare }: { volumeCare: VolumeUpkeep; modelCare: ModelCare },
+): Around {
   return {
     machines: roll.machinesThere,
     runsPods: roll.isKept,
     refusesImage: ground.refusesImage ?? (async () => undefined),
     readPodLog: podLogs(ground.logs, roll.otherLogs),
-    volumeUpkeep,
+    volumeUpkeep: volumeCare,
+    node: ground.node.id,
+    modelsChanged: () => modelCare.tend(),
     endpointChanged: bells.changed.ring,
     podChanged: (instance) => (instance ? bells.toDo.ring(instance) : bells.freed.ring()),
   };

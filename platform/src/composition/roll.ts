@@ -6,6 +6,7 @@ import { Elsewhere } from "../resources/workers/running/elsewhere.ts";
 import { NodeCalls } from "../surfaces/node-link/calls.ts";
 import { OtherInstances } from "../surfaces/node-link/other-instances.ts";
 import { OtherLogs } from "../surfaces/node-link/other-logs.ts";
+import { modelElsewhere } from "../surfaces/node-link/other-models.ts";
 import { NodePasses } from "../surfaces/node-link/pass.ts";
 import { identityIn } from "./app-parts.ts";
 import type { Bells } from "./bells.ts";
@@ -39,5 +40,6 @@ export function openRoll(ground: Ground, { drains }: { drains: Drains }, bells: 
     passes,
     otherLogs: node && new OtherLogs({ here, calls, peers }),
     otherInstances: node && new OtherInstances({ calls, peers }),
+    otherModels: node && ((model: string, machine: string) => modelElsewhere({ calls, peers }, model, machine)),
   };
 }

@@ -26,6 +26,8 @@ import { EndpointService } from "../resources/endpoints/service.ts";
 import { WorkerKeys } from "../resources/endpoints/worker-keys.ts";
 import { SeriesRecords } from "../resources/history/records.ts";
 import { HubRecords } from "../resources/hub/records.ts";
+import { ModelRecords } from "../resources/models/records.ts";
+import { ModelService } from "../resources/models/service.ts";
 import { PodEndings } from "../resources/pods/endings.ts";
 import type { PodInstance } from "../resources/pods/instance.ts";
 import { PodKeys } from "../resources/pods/keys.ts";
@@ -99,6 +101,7 @@ export interface Books extends AccountServices {
   charges: ChargeBook;
   publicEndpointRecords: PublicEndpointRecords;
   hubRecords: HubRecords;
+  modelRecords: ModelRecords;
 }
 
 /** What a server adds to its services. Commands add nothing. */
@@ -110,6 +113,10 @@ export interface Around {
   refusesImage: RefusesImage;
   readPodLog: ReadPodLog;
   volumeUpkeep: VolumeUpkeep;
+  /** The id of this node. */
+  node: string;
+  /** Models were added, changed or deleted. */
+  modelsChanged: () => void;
   endpointChanged: (endpoint: string) => void;
   podChanged: (instance: PodInstance | undefined) => void;
 }
@@ -117,6 +124,7 @@ export interface Around {
 /** All services of an installation. */
 export interface Services extends Books {
   volumes: NetworkVolumeService;
+  models: ModelService;
   templates: TemplateService;
   endpoints: EndpointService;
   publicEndpoints: PublicEndpointService;
@@ -137,6 +145,8 @@ const nobodyAround: Around = {
     throw problem("not-found", "nothing keeps logs here");
   },
   volumeUpkeep: { tend: async () => {}, ensure: async () => {} },
+  node: "",
+  modelsChanged: () => {},
   endpointChanged: () => {},
   podChanged: () => {},
 };
@@ -194,6 +204,7 @@ export async function openBooks(
     billingExport: new BillingExport({ ...parts, ...ofAccounts, charges }),
     publicEndpointRecords: new PublicEndpointRecords(parts),
     hubRecords: new HubRecords(parts),
+    modelRecords: new ModelRecords(parts),
   };
   await prepareAll(books);
   return { ...books, parts, uses, watched };
@@ -207,8 +218,10 @@ export async function openServices(books: Books, around: Around = nobodyAround):
   const given = { ...books.parts, ...books, ...around, store };
   const { accounts, removals } = books;
   const volumes = new NetworkVolumeService(given);
-  const templates = new TemplateService({ ...given, isOwners: (account) => accounts.isFirst(account) });
-  const endpoints = new EndpointService({ ...given, templates, volumes });
+  const isOwners = (account: string) => accounts.isFirst(account);
+  const models = new ModelService({ ...given, volumes, isOwners });
+  const templates = new TemplateService({ ...given, isOwners });
+  const endpoints = new EndpointService({ ...given, templates, volumes, models });
   const publicEndpoints = new PublicEndpointService({
     ...{ ...given, endpoints },
     limitedKey: (key) => books.spending.limited(key),
@@ -224,5 +237,5 @@ export async function openServices(books: Books, around: Around = nobodyAround):
   removals.register("cluster", clusterRemovers(pods));
   await prepareAll({ templates, endpoints, publicEndpoints, pods, clusters });
   const shared = { publicEndpoints, publicEndpointUses };
-  return { ...books, ...shared, volumes, templates, endpoints, endings, yielding, placer, pods, clusters };
+  return { ...books, ...shared, volumes, models, templates, endpoints, endings, yielding, placer, pods, clusters };
 }

@@ -9,6 +9,7 @@ import { AdministrationService } from "../resources/administration/service.ts";
 import { CatalogService } from "../resources/catalog/service.ts";
 import type { HistoryService } from "../resources/history/service.ts";
 import { InstallationService } from "../resources/installation/service.ts";
+import type { ModelCare } from "../resources/models/care.ts";
 import { ProviderPeople } from "../resources/people/provider-people.ts";
 import { ProviderSignIn } from "../resources/people/provider-sign-in.ts";
 import { SelfService } from "../resources/people/self.ts";
@@ -27,6 +28,7 @@ import { mountInvoke } from "../surfaces/invoke/routes.ts";
 import { invokeSurface } from "../surfaces/invoke/surface.ts";
 import type { Metrics } from "../surfaces/metrics/metrics.ts";
 import { mountMetrics } from "../surfaces/metrics/routes.ts";
+import { ModelLink } from "../surfaces/node-link/model-link.ts";
 import { EndpointProxy } from "../surfaces/proxy/proxy.ts";
 import { restV1Resources } from "../surfaces/rest-v1/resources.ts";
 import { mountRetired } from "../surfaces/rest-v1/retirement.ts";
@@ -56,6 +58,7 @@ interface Behind {
   history: HistoryService;
   hub: Hub;
   metrics: Metrics;
+  modelCare: ModelCare;
 }
 
 export function openSurfaces(behind: Behind) {
@@ -78,7 +81,10 @@ export function openSurfaces(behind: Behind) {
   const parts = { clock, log, doorkeeper, router, requests, unknown, ...(proxies && { proxies }) };
   const serverWith = (first: Ahead) => new HttpServer({ ...parts, ahead: first });
   const { nodeLink, instanceLink } = access;
-  const withNodes = nodeLink && instanceLink ? inTurn(inTurn(ahead, nodeLink), instanceLink) : ahead;
+  const { node, passes } = behind.roll;
+  const modelLink = node && new ModelLink({ node: node.id, passes, modelCare: behind.modelCare, log });
+  const ofNodes = [nodeLink, instanceLink, modelLink].filter((link) => link !== undefined);
+  const withNodes = ofNodes.reduce<Ahead>(inTurn, ahead);
   const http = serverWith(withNodes);
   const https = certificate && new HttpServer({ ...parts, ahead: withNodes, certificate });
   const workerLink = new LinkListener(() => serverWith(ahead), log);

@@ -34,6 +34,8 @@ export type KeptInstance = Placing &
     devices?: readonly string[];
     /** Network volumes that the instance mounts. */
     volumes?: readonly string[];
+    /** Models that it sees read-only: the volume of each, and the path. */
+    models?: readonly { volume: string; path: string }[];
     /** Why the instance is in its state. */
     reason: Reason | null;
     /** The last period in which its machine was silent. Nothing is charged during that period. */
@@ -72,7 +74,8 @@ export function placeOf({ doc }: InstanceItem): Place[] {
 
 /** Whether something of the instance may still have the volume mounted. */
 export const mayMount = ({ doc }: InstanceItem, volume: string): boolean =>
-  !GONE.includes(doc.state) && doc.volumes?.includes(volume) === true;
+  !GONE.includes(doc.state) &&
+  (doc.volumes?.includes(volume) === true || doc.models?.some((model) => model.volume === volume) === true);
 
 /** Whether the instance's program runs, is frozen, or neither. */
 export function phaseOf({ state, startedAt }: KeptInstance): Phase | undefined {

@@ -8,6 +8,15 @@ export interface Share {
 /** What an image needs to run: the files of the machine itself, or a container engine. */
 export type Runs = "host" | "container";
 
+/** The machines that have what an instance needs, such as a model. */
+export interface Among {
+  machines: readonly string[];
+  /** Whether every machine with the shared volumes has it. */
+  shared: boolean;
+  /** What other machines lack, in words. */
+  lacks: string;
+}
+
 /** Conditions that hold for every choice. */
 export interface Terms {
   /** The disk that the instance may fill. */
@@ -22,6 +31,8 @@ export interface Terms {
   machine?: string;
   /** The machine must mount volumes (`any`), or those of storage that several machines share (`shared`). */
   volumes?: "any" | "shared";
+  /** The machine must be one of these. */
+  among?: Among;
   /** The machine must support groups. */
   groups?: boolean;
 }

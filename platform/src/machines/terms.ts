@@ -54,6 +54,13 @@ const TERMS: readonly (readonly [lacks: string, term: Term])[] = [
         : `needs a machine that mounts ${volumes === "shared" ? "the shared volumes" : "volumes"}`,
   ],
   [
+    "model",
+    ({ among }, { machine }) =>
+      !among || among.machines.includes(machine.id) || (among.shared && machine.volumes === "shared")
+        ? undefined
+        : `${among.lacks}, and machine ${machine.id} does not yet`,
+  ],
+  [
     "network",
     ({ groups }, { machine }) =>
       !groups || machine.groups

@@ -47,6 +47,8 @@ const BODIES: Record<string, unknown> = {
   createPublicEndpoint: { name: "a-model", endpointId: "e" },
   updatePublicEndpoint: { everyone: true },
   deployHubListing: {},
+  createModel: { name: "org/name", folder: "/srv/model" },
+  updateModel: { everyone: true },
   createPod: { name: "p", image: "host", cpu: { id: "cpu3c", vcpuCount: 2 } },
   updatePod: { name: "p" },
   podAction: { action: "stop" },

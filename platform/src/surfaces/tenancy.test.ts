@@ -91,6 +91,7 @@ const ID_OF: Record<string, keyof Ids> = {
   // Machines belong to the installation: everyone but its owner is refused before anything is looked up.
   "/v2/installation/machines/{id}": "endpoint",
   "/v2/installation/accounts/{id}": "endpoint",
+  "/v2/installation/models/{id}": "endpoint",
   // The catalog belongs to no account and contains nothing of one.
   "/v2/catalog/gpus/{id}": "endpoint",
   "/v2/catalog/cpus/{id}": "endpoint",
@@ -125,6 +126,7 @@ const BODIES: Record<string, unknown> = {
   "PATCH /v2/templates/{id}": { name: "taken over" },
   "POST /v2/installation/machines/{id}/action": { action: "drain" },
   "PATCH /v2/installation/accounts/{id}": { spendLimitMost: 1 },
+  "PATCH /v2/installation/models/{id}": { everyone: true },
   "POST /v2/installation/accounts/{id}/credit": { amount: 1 },
   "POST /v2/installation/accounts/{id}/keys": { scopes: ["all"] },
   ...Object.fromEntries(

@@ -7,6 +7,7 @@ import { TabLinks } from "../../design/tabs.tsx";
 const TABS = [
   { label: "Health", to: "/installation" },
   { label: "Accounts", to: "/installation/accounts" },
+  { label: "Models", to: "/installation/models" },
   { label: "Prices", to: "/installation/prices" },
   { label: "Duties", to: "/installation/duties" },
 ] as const;

@@ -2,7 +2,7 @@
 
 import type { BigIntStats, Dirent } from "node:fs";
 import { constants } from "node:fs";
-import { type FileHandle, link, open, opendir, rename, rmdir, statfs, unlink } from "node:fs/promises";
+import { type FileHandle, link, open, opendir, readlink, rename, rmdir, statfs, unlink } from "node:fs/promises";
 import { resourceId } from "../../kernel/ids.ts";
 import type { Random } from "../../kernel/random.ts";
 import { DISK_IS_FULL } from "../../ports/disk.ts";
@@ -18,6 +18,7 @@ import {
   isNoName,
   type KeepOptions,
   LATEST_FILE_TIME,
+  type Link,
   type Listing,
   noName,
   type OpenedFile,
@@ -50,22 +51,25 @@ export class FolderFiles implements Files {
   readonly #random: Random;
   readonly #bytesLeft: () => Promise<number | undefined>;
   readonly #diskLeft: () => Promise<number>;
+  readonly #mayRead: (stats: BigIntStats) => boolean;
   readonly hidden: Files["hidden"];
 
   /**
    * `bytesLeft` is for volumes whose size nothing else limits: the bytes that still fit there, as far as that is known. `diskLeft` is the
-   * space that files may still use on the disk below.
+   * space that files may still use on the disk below. `mayRead` says which files are read at all.
    */
   constructor(
     top: string,
     random: Random,
     bytesLeft: () => Promise<number | undefined> = async () => undefined,
     diskLeft: () => Promise<number> = async () => Number.POSITIVE_INFINITY,
+    mayRead: (stats: BigIntStats) => boolean = () => true,
   ) {
     this.#top = top;
     this.#random = random;
     this.#bytesLeft = bytesLeft;
     this.#diskLeft = diskLeft;
+    this.#mayRead = mayRead;
     const inside = (path: FilePath) => [HIDDEN_FOLDER, ...path];
     this.hidden = {
       find: (path) => this.#find(inside(path)),
@@ -151,8 +155,10 @@ export class FolderFiles implements Files {
   async #open(path: FilePath): Promise<OpenedFile | undefined> {
     return this.#at(path, async (folder, name) => {
       await using held = await look(folder, name);
-      const facts = held && factsOf(await held.stat({ bigint: true }));
+      const stats = await held?.stat({ bigint: true });
+      const facts = stats && factsOf(stats);
       if (facts?.kind !== "file") return undefined;
+      if (!this.#mayRead(stats!)) throw new FileRefused("forbidden", `'${path.join("/")}' is closed to others.`);
       const file = await reopen(held!).catch((error) => {
         throw refusalOf(error, `'${name}' cannot be read`);
       });
@@ -190,6 +196,21 @@ export class FolderFiles implements Files {
       if (kind) first.add({ name, kind });
     }
     return first.entries;
+  }
+
+  async links(path: FilePath, most: number): Promise<Link[] | undefined> {
+    if (isHidden(path)) return undefined;
+    await using top = await openTop(this.#top);
+    await using folder = await openFolder(top, path);
+    if (!folder) return undefined;
+    const found: Link[] = [];
+    for await (const { name } of await opendir(within(folder, "."))) {
+      if (found.length === most) break;
+      // What is no link, or went meanwhile, cannot be read as one.
+      const to = await readlink(within(folder, name)).catch(() => undefined);
+      if (to !== undefined) found.push({ name, to });
+    }
+    return found;
   }
 
   async #at<T>(path: FilePath, act: (folder: FileHandle, name: string) => Promise<T>): Promise<T | undefined> {

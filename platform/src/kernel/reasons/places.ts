@@ -15,6 +15,26 @@ export const placeReasons = {
     text: ({ need, fitting, wanted }) =>
       `no capacity: ${fitting === undefined ? "" : `${fitting} of ${wanted} would find room: `}${need}`,
   }),
+  "model-filling": worded<{ model: string; machines: number; percent?: number }>({
+    means: "The files of a model that the endpoint names are being copied to the first machine.",
+    remedy: "Wait: the text says how much is there. If no machine has begun, ask the operator.",
+    text: ({ model, machines, percent }) =>
+      machines === 0
+        ? `no machine has begun to copy model ${model}: it needs one that mounts volumes`
+        : `model ${model} is being copied${percent === undefined ? "" : `: ${percent} % are there`}`,
+  }),
+  "model-failed": worded<{ model: string; why?: string }>({
+    means: "The files of a model could not be copied.",
+    remedy:
+      "Ask the operator, who sees why: the model is deleted and added again, or the copy is tried again by itself.",
+    text: ({ model, why }) =>
+      `model ${model} could not be copied${why === undefined ? ": ask the operator" : `: ${why}`}`,
+  }),
+  "model-gone": worded<{ model: string }>({
+    means: "The endpoint names a model that the installation no longer has, or that its account may no longer use.",
+    remedy: "Ask the operator for the model, or change `modelReferences` of the endpoint.",
+    text: ({ model }) => `there is no model ${model} that this account may use`,
+  }),
   "cluster-unencrypted": worded<{ members: number; machine: string; why: string }>({
     means:
       "No machine has room for all members of the cluster. Several have, but their network is not trusted, and one of them cannot encrypt.",

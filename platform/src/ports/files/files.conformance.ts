@@ -238,6 +238,17 @@ export function filesConformance(name: string, setup: () => Promise<OpenedFiles>
       expect([await read(world.files, "file"), await world.secret()]).toEqual(["mine", "outside"]);
     });
 
+    test("says where links lead, and follows none", async () => {
+      await using world = await setup();
+      const { files, program } = world;
+      await put(files, "a/file", "x");
+      await program.link("a/out", "folder");
+      expect((await files.links(["a"], 10))?.map(({ name }) => name)).toEqual(["out"]);
+      expect([await files.links(["a"], 0), await files.links([], 10)]).toEqual([[], []]);
+      for (const none of [["none"], ["a", "out"], ["a", "file"], [".."]])
+        expect([none, await files.links(none, 10)]).toEqual([none, undefined]);
+    });
+
     test("pipes and other odd things are not there, and nobody waits for them", async () => {
       await using world = await setup();
       await world.program.pipe("pipe");

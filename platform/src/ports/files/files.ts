@@ -48,6 +48,12 @@ export interface Entry {
   kind: FileFacts["kind"];
 }
 
+/** Where a link leads is any text, and may be out of the volume. */
+export interface Link {
+  name: string;
+  to: string;
+}
+
 export interface Listing {
   after?: string | undefined;
   startsWith?: string | undefined;
@@ -86,6 +92,8 @@ export interface Files {
    * that are not valid text are left out. Undefined if there is no such folder.
    */
   list(folder: FilePath, ask: Listing): Promise<Entry[] | undefined>;
+  /** The links in a folder, at most `most`, with the text of where each leads. Nothing is followed. Undefined if there is no such folder. */
+  links(folder: FilePath, most: number): Promise<Link[] | undefined>;
   /** The server's own files on the same volume. They count against its size, and do not appear among the others. */
   readonly hidden: Pick<Files, "find" | "open" | "remove" | "list">;
 }

@@ -11,7 +11,7 @@ async function setup(): Promise<OpenedFiles> {
       write: async (path, text) => files.write(path, text),
       read: async (path) => files.read(path)!,
       folder: async (path) => void (await files.makeFolder(path.split("/"))),
-      link: async (path) => files.putOdd(path),
+      link: async (path, to) => files.putLink(path, `/outside/${to}`),
       pipe: async (path) => files.putOdd(path),
       date: async (path, seconds) => files.date(path, seconds * 1000),
       // In memory every name is valid text.

@@ -11,6 +11,7 @@ import {
   isNoName,
   type KeepOptions,
   LATEST_FILE_TIME,
+  type Link,
   type Listing,
   noName,
   type OpenedFile,
@@ -22,6 +23,8 @@ const LONGEST_NAME = 255;
 interface Node {
   /** "odd" stands for a link or a pipe on a disk: its name is taken, but nothing can be read. */
   kind: FileFacts["kind"] | "odd";
+  /** Where a link leads; absent for all that is no link. */
+  to?: string;
   bytes: Buffer;
   modifiedAt: number;
   tag: string;
@@ -74,6 +77,12 @@ export class MemoryFiles implements Files {
     this.#nodes.set(path, this.#node("odd"));
   }
 
+  /** Puts a link there, as a program. */
+  putLink(path: string, to: string): void {
+    this.#makeFolder(path.split("/").slice(0, -1));
+    this.#nodes.set(path, { ...this.#node("odd"), to });
+  }
+
   /** Sets the change time of a file, as a program. */
   date(path: string, modifiedAt: number): void {
     const node = this.#nodes.get(path);
@@ -116,6 +125,12 @@ export class MemoryFiles implements Files {
       this.#nodes.set(`${target}${name.slice(source.length)}`, node);
     }
     return this.#find(to);
+  }
+
+  async links(path: FilePath, most: number): Promise<Link[] | undefined> {
+    if (isHidden(path) || this.#at(path)?.kind !== "folder") return undefined;
+    const named = this.#in(path.join("/")).map(({ name }) => ({ name, to: this.#at([...path, name])?.to }));
+    return named.flatMap(({ name, to }) => (to === undefined ? [] : [{ name, to }])).slice(0, most);
   }
 
   async makeFolder(path: FilePath): Promise<FileFacts> {

@@ -51,6 +51,7 @@ describe("create", () => {
       scaling: { type: "QUEUE_DELAY", queueDelay: 4 },
       dataCenterIds: [],
       networkVolumes: [],
+      modelReferences: [],
       timeout: 300_000,
       flashboot: "OFF",
       createdAt: "2026-01-01T00:00:00.000Z",

@@ -53,7 +53,8 @@ export function created(body: EndpointTerms): KeptEndpoint {
   });
 }
 
-export function updated(before: KeptEndpoint, body: EndpointTerms): Partial<KeptEndpoint> {
+export function updated(known: KeptEndpoint, body: EndpointTerms): Partial<KeptEndpoint> {
+  const before = { ...olderRecord, ...known };
   const { gpu, cpu, workers, args, entrypoint, cmd, templateId, ...plain } = body;
   if (body.type !== undefined && body.type !== before.type)
     throw problem("rule-broken", `This is a ${before.type} endpoint, and its type cannot change.`);
@@ -111,13 +112,21 @@ export function refuseNewSecrets({ endpoints }: Caller, before: KeptEndpoint, { 
   );
 }
 
+/** What records of older releases do not say. */
+const olderRecord = { modelReferences: [] };
+
 /** Sending back the name of the shown template unchanged is not a change. */
 export function changesNothing(
   before: KeptEndpoint,
   set: Partial<KeptEndpoint>,
   { templateName }: { templateName?: string | undefined } = {},
 ): boolean {
-  return isEmpty(changedIn({ volumePlaces: [], ...before, ...(templateName !== undefined && { templateName }) }, set));
+  return isEmpty(
+    changedIn(
+      { volumePlaces: [], ...olderRecord, ...before, ...(templateName !== undefined && { templateName }) },
+      set,
+    ),
+  );
 }
 
 /** Refuses settings that no worker could start with. A text with a secret in it is only checked at the boot. */

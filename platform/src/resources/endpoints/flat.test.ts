@@ -27,6 +27,7 @@ const whole: Required<KeptEndpoint> = {
   scaling: { type: "QUEUE_DELAY", queueDelay: 3 },
   dataCenterIds: ["EU-RO-1"],
   networkVolumes: [],
+  modelReferences: ["org/name"],
   volumePlaces: [{ id: "v", dataCenter: "EU-RO-1", machine: null }],
   timeout: 60_000,
   flashboot: "FLASHBOOT",

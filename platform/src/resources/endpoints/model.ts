@@ -5,6 +5,7 @@ import type { Kept } from "../../kernel/document.ts";
 import { type KeptOf, type RecordOf, resource } from "../../kernel/resource.ts";
 import { closed, dateTime, name, nullable, oneOf, type Static, t } from "../../kernel/schema.ts";
 import { containerFields, shownContainerFields } from "../container/model.ts";
+import { namesIn, REFERENCE } from "../models/model.ts";
 
 /** The defaults that the service uses at creation. */
 export const endpointDefaults = {
@@ -21,6 +22,7 @@ export const endpointDefaults = {
 
 /** Lists are short, because the items of some are compared with each other to find duplicates. */
 export const MOST_ITEMS = 100;
+const MOST_MODELS_NAMED = 20;
 const MOST_WORKERS = 10_000;
 const LONGEST_DELAY_S = 604_800;
 const MOST_REQUESTS = 1_000_000;
@@ -210,6 +212,17 @@ export const Endpoint = resource("Endpoint", {
         "x-boot": true,
       }),
     ),
+    modelReferences: t.Optional(
+      t.Array(t.String({ maxLength: 320, pattern: REFERENCE }), {
+        default: [],
+        maxItems: MOST_MODELS_NAMED,
+        uniqueItems: true,
+        description:
+          "Models of the installation that workers see read-only, such as `org/name`, `org/name:revision` or " +
+          "`https://huggingface.co/org/name:main`, below `/runpod-volume/huggingface-cache/hub`.",
+        "x-boot": true,
+      }),
+    ),
     timeout: t.Optional(
       t.Integer({
         minimum: SHORTEST_TIMEOUT_MS,
@@ -249,6 +262,7 @@ export const Endpoint = resource("Endpoint", {
     scaling,
     dataCenterIds: t.Array(t.String(), { maxItems: MOST_ITEMS }),
     networkVolumes: t.Array(t.String(), { maxItems: MOST_ITEMS }),
+    modelReferences: t.Array(t.String(), { default: [], maxItems: MOST_MODELS_NAMED }),
     timeout: t.Integer({ minimum: SHORTEST_TIMEOUT_MS, maximum: LONGEST_TIMEOUT_MS }),
     flashboot: oneOf(flashBootModes),
   },
@@ -269,7 +283,11 @@ type KeptWorkers = Required<Omit<Static<typeof givenWorkers>, "warmup">> & Pick<
 export type PlacedVolume = { id: string; dataCenter: string; machine: string | null };
 
 /** The fields of an endpoint that callers set, as they are kept. */
-export type EndpointConfig = KeptOf<typeof Endpoint, { type: EndpointType; gpu?: KeptGpu; workers: KeptWorkers }>;
+export type EndpointConfig = KeptOf<
+  typeof Endpoint,
+  /** Records of older releases name no models. */
+  { type: EndpointType; gpu?: KeptGpu; workers: KeptWorkers; modelReferences?: string[] }
+>;
 
 /** For each field, whether a change of it needs a boot. Such a change makes a new release, which reaches the workers' containers. */
 export const endpointBoots: Record<keyof EndpointConfig, boolean> = bootsOf(Endpoint);
@@ -299,11 +317,12 @@ export const endpoints: Kept<KeptEndpoint> = {
   kind: "endpoint",
   v: 1,
   unique: (doc) => ({ name: claimedName(doc) }),
-  listed: ({ name, registry, template, networkVolumes }) => ({
+  listed: ({ name, registry, template, networkVolumes, modelReferences }) => ({
     name,
     registry: registry ?? undefined,
     template: template ?? undefined,
     volume: networkVolumes,
+    model: namesIn(modelReferences),
   }),
-  keysVersion: 3,
+  keysVersion: 4,
 };

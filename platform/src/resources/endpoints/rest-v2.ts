@@ -106,6 +106,7 @@ function shownEndpoint({ id, createdAt, doc }: EndpointItem, url: string): Endpo
   return recordFrom(Endpoint, {
     id,
     ...plain,
+    modelReferences: doc.modelReferences ?? [],
     requestUrls: requestUrls(url, doc),
     ...(gpu ? { gpu: shownGpu(gpu) } : {}),
     workers: shownWorkers(workers, idles(doc)),

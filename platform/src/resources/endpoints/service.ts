@@ -8,6 +8,7 @@ import { Remembered } from "../../kernel/remembered.ts";
 import { Collection, type Item, type Page, type PageAsked, type RecordParts } from "../../ports/store/collection.ts";
 import { type Store, type Write, WriteRefused } from "../../ports/store/store.ts";
 import type { QuotaBook } from "../account/quotas.ts";
+import type { ModelService } from "../models/service.ts";
 import { Names, type Naming } from "../names.ts";
 import type { RegistryService } from "../registries/service.ts";
 import type { ReleaseRecords } from "../releases/records.ts";
@@ -28,7 +29,7 @@ import {
 } from "./fields.ts";
 import { type RefusesImage, refuseImage } from "./images.ts";
 import { type EndpointType, endpoints, type KeptEndpoint } from "./model.ts";
-import { refuseNewVolumes } from "./volumes.ts";
+import { newModels, refuseNewModels, refuseNewVolumes } from "./volumes.ts";
 
 export type EndpointItem = Item<KeptEndpoint>;
 
@@ -48,6 +49,7 @@ export class EndpointService {
   readonly #names: Names<KeptEndpoint>;
   readonly #registries: RegistryService;
   readonly #volumes: NetworkVolumeService;
+  readonly #models: Pick<ModelService, "using">;
   readonly #templates: TemplateService;
   readonly #clock: Clock;
   readonly #random: Random;
@@ -67,6 +69,7 @@ export class EndpointService {
       quotas: QuotaBook;
       registries: RegistryService;
       volumes: NetworkVolumeService;
+      models: Pick<ModelService, "using">;
       templates: TemplateService;
       uniqueNames?: boolean;
       publicUrl?: () => string;
@@ -87,6 +90,7 @@ export class EndpointService {
     this.#quotas = parts.quotas;
     this.#registries = parts.registries;
     this.#volumes = parts.volumes;
+    this.#models = parts.models;
     this.#templates = parts.templates;
     this.#clock = parts.clock;
     this.#random = parts.random;
@@ -138,6 +142,7 @@ export class EndpointService {
       ...(await this.#registries.using(caller.account, doc.registry)),
       ...using,
       ...(await this.#volumes.using(caller.account, doc.networkVolumes)),
+      ...(await this.#models.using(caller.account, doc.modelReferences)),
       this.#releases.inserting(first, { at: record.createdAt, user: caller.user, diff: [] }),
       ...(more?.(record.id) ?? []),
     ];
@@ -148,9 +153,10 @@ export class EndpointService {
       );
     } catch (error) {
       if (!(error instanceof WriteRefused) || error.reason !== "missing") throw error;
-      // Either the registry, a volume or the template was deleted at this moment. These calls throw if it was one of the first two.
+      // Either the registry, a volume, a model or the template was deleted at this moment. These calls throw if it was not the last one.
       await this.#registries.using(caller.account, doc.registry);
       await this.#volumes.using(caller.account, doc.networkVolumes);
+      await this.#models.using(caller.account, doc.modelReferences);
       throw this.#templates.notFound();
     }
     this.wasChanged(record.id);
@@ -169,6 +175,7 @@ export class EndpointService {
       refuseNewSecrets(caller, item.doc, terms);
       refuseNewRegistry(caller, item.doc, terms);
       refuseNewVolumes(caller, item.doc, terms.networkVolumes);
+      refuseNewModels(caller, item.doc, terms.modelReferences);
       await refuseImage(this.#refusesImage, terms.image, item.account);
       const claim = await this.#names.renamed(item, { name: terms.name, ...how });
       const said = { ...updated(item.doc, terms), ...claim };
@@ -179,6 +186,7 @@ export class EndpointService {
         ...(await this.#registries.using(item.account, named)),
         ...usingTemplate,
         ...(await this.#volumes.using(item.account, set.networkVolumes)),
+        ...(await this.#models.using(item.account, newModels(item.doc, set.modelReferences))),
       ];
       isChanged = !changesNothing(item.doc, set, { templateName: await this.#templateNameOf(caller, item, set) });
       const made = { at: this.#clock.now(), user: caller.user };

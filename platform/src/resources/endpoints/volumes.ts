@@ -1,4 +1,4 @@
-/** The network volumes of an endpoint. Each worker mounts the one in its data center. */
+/** The network volumes of an endpoint, of which each worker mounts the one in its data center, and its models. */
 import type { Caller } from "../../kernel/caller.ts";
 import { problem } from "../../kernel/problem.ts";
 import type { KeptEndpoint, PlacedVolume } from "./model.ts";
@@ -39,3 +39,20 @@ export function refuseNewVolumes(
 /** The volume for a worker in this data center. */
 export const volumeIn = ({ volumePlaces = [] }: Mounting, dataCenter: string | null): PlacedVolume | undefined =>
   volumePlaces.find((volume) => volume.dataCenter === dataCenter);
+
+/** Models that are named already stay named, even if they are gone or the account may no longer use them. */
+export const newModels = ({ modelReferences: before = [] }: KeptEndpoint, named: readonly string[] = []) =>
+  named.every((one) => before.includes(one)) ? [] : named;
+
+/** A key that is narrowed to some endpoints must not get at the models that others have. */
+export function refuseNewModels(
+  { endpoints }: Caller,
+  before: KeptEndpoint,
+  modelReferences: readonly string[] = [],
+): void {
+  if (!endpoints || newModels(before, modelReferences).length === 0) return;
+  throw problem(
+    "not-allowed",
+    "This API key is narrowed to some endpoints, and cannot give them a model that they do not have.",
+  );
+}

@@ -85,7 +85,7 @@ export class WorkerRecords {
   /** Gives a waiting worker its place. Undefined if somebody else took the room. */
   place(
     item: WorkerItem,
-    place: Place & Pick<KeptWorker, "volumes">,
+    place: Place & Pick<KeptWorker, "volumes" | "models">,
     counted: Pick<Counted, "taking">,
   ): Promise<WorkerItem | undefined> {
     const state = workerLifecycle.move(item.id, item.doc.state, "place");

@@ -1,6 +1,5 @@
 /** Translates GraphQL inputs for an endpoint into the names of the flat dialect. */
 import type { Flat } from "../../kernel/flat.ts";
-import { problem } from "../../kernel/problem.ts";
 import { anyOfSize, DEFAULT_VCPUS } from "../../resources/container/instance-ids.ts";
 import { endpointDialect } from "../../resources/endpoints/flat.ts";
 import { endpointTypeFrom, flashBootFrom, scalerTypeFrom } from "../../resources/endpoints/flat-forms.ts";
@@ -20,7 +19,6 @@ const EMPTY_IS_NOTHING = [
 
 export function endpointFlat(input: unknown, { isNew }: { isNew: boolean }): Flat {
   const said = given(input, ...EMPTY_IS_NOTHING);
-  refuseModels(said);
   return given({
     ...sameNames(said, endpointDialect.fields),
     type: read(said.type, endpointTypeFrom),
@@ -36,12 +34,6 @@ export function endpointFlat(input: unknown, { isNew }: { isNew: boolean }): Fla
 
 const read = <T>(said: unknown, from: (text: string) => T): T | undefined =>
   said === undefined ? undefined : from(said as string);
-
-/** A caller who names models expects to find them, but nothing here stores models. */
-function refuseModels({ modelReferences }: Said): void {
-  if (Array.isArray(modelReferences) && modelReferences.length > 0)
-    throw problem("rule-broken", "'modelReferences' names models, and nothing here keeps any: put them on a volume.");
-}
 
 /** An endpoint runs on CPUs if it names flavors, otherwise on GPUs by pools. Fields about the other kind are ignored. */
 function computeOf(said: Said, isNew: boolean): Flat {

@@ -28,7 +28,7 @@ export function endpointRow(item: EndpointItem): EndpointRow {
     networkVolumeIds: flat.networkVolumes,
     hubReleaseId: item.doc.hubReleaseId ?? null,
     workersPFBTarget: 0,
-    modelReferences: [],
+    modelReferences: item.doc.modelReferences ?? [],
     compliance: [],
     workerState: [],
     webhookRequests: [],

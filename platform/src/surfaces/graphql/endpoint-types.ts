@@ -32,7 +32,6 @@ export const EndpointInput = new GraphQLInputObjectType({
       "activeBuildid",
     ),
     workersPFBTarget: { type: int },
-    modelReferences: { type: new GraphQLList(text) },
     compliance: { type: new GraphQLList(Compliance) },
     template: { type: EndpointTemplateInput },
     env: { type: variables },

@@ -14,7 +14,7 @@ import { KEEP_ALIVE_MS } from "../http/events.ts";
 import { REASON_HEADER } from "../http/refusal.ts";
 import { beginElsewhere } from "./exec-elsewhere.ts";
 import { type NodePasses, PASS_HEADER } from "./pass.ts";
-import { instancePathOf, PROTOCOLS, pathOf, TUNNEL } from "./paths.ts";
+import { instancePathOf, type ModelAsked, modelPathOf, PROTOCOLS, pathOf, TUNNEL } from "./paths.ts";
 
 export type Called = Pick<Peer, "id" | "url">;
 
@@ -81,6 +81,27 @@ export class NodeCalls {
     const { response } = await this.#ask(peer, pathOf(asked), { signal: gone });
     if (response.statusCode !== 200) throw await refusalIn(peer, response);
     return this.#lines(peer, response, { gone, endsNow: query.endsNow === true });
+  }
+
+  /** Reads a copy of a model: the list of its files, or one of them. */
+  async *model(peer: Called, asked: ModelAsked): AsyncGenerator<Uint8Array> {
+    const { response } = await this.#ask(peer, modelPathOf(asked), {});
+    if (response.statusCode !== 200) throw await refusalIn(peer, response);
+    const late = () => void response.destroy(new Error(`nothing came for ${QUIET_MS / 1000} s`));
+    let quiet = this.#clock.after(QUIET_MS, late);
+    try {
+      for await (const chunk of response) {
+        quiet.cancel();
+        yield chunk as Buffer;
+        quiet = this.#clock.after(QUIET_MS, late);
+      }
+      if (!response.complete) throw problem("no-answer", `node ${peer.id} has ended`, { reason: "node-away" });
+    } catch (error) {
+      throw unreachable(peer, error as Error);
+    } finally {
+      quiet.cancel();
+      response.destroy();
+    }
   }
 
   async *#lines(

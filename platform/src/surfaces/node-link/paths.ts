@@ -70,6 +70,31 @@ export function instanceAskedBy(url: string): InstanceAsked | undefined {
   return host === undefined ? { node, instance, what: "port", port: Number(port) } : undefined;
 }
 
+/** Asks for a copy of a model: for the list of its files, or for one of them. */
+export interface ModelAsked {
+  node: string;
+  model: string;
+  /** The machine that has the copy, or the sign for shared storage. */
+  machine: string;
+  file?: { revision: string; path: string };
+}
+
+const MODEL_PATH = new RegExp(`^/nodes/${NAME}/models/${NAME}/at/${NAME}(?:\\?(.*))?$`);
+
+export function modelPathOf({ node, model, machine, file }: ModelAsked): string {
+  const query = file ? `?${new URLSearchParams(file)}` : "";
+  return `/nodes/${node}/models/${model}/at/${machine}${query}`;
+}
+
+export function modelAskedBy(url: string): ModelAsked | undefined {
+  if (!url.startsWith("/nodes/")) return undefined;
+  const [, node, model, machine, search] = MODEL_PATH.exec(url) ?? [];
+  if (!node || !model || !machine) return undefined;
+  const query = new URLSearchParams(search);
+  const [revision, path] = [query.get("revision"), query.get("path")];
+  return { node, model, machine, ...(revision && path && { file: { revision, path } }) };
+}
+
 const place = t.Union([
   t.Object({ tail: t.Integer({ minimum: 0 }) }),
   t.Object({ since: t.Number() }),

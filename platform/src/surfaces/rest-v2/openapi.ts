@@ -29,6 +29,7 @@ export const tagDescriptions: Record<string, string> = {
   Pods: "Machines that people live on: GPU or CPU, with storage, ports and logs.",
   Billing: "What everything cost, in buckets of time.",
   Hub: "Listings of endpoints and Pods that are deployed with a few values, and what their tests showed. An addition of ours.",
+  Models: "Files of models that the operator stores once and workers see read-only. An addition of ours.",
   Clusters: "Pods that are placed together and reach each other by private addresses.",
   Installation: "Nodes and machines, for the owner of the installation alone.",
   Registries: "Credentials for pulling private images.",

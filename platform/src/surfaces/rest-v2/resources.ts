@@ -38,6 +38,9 @@ import { installationOperations } from "../../resources/installation/operations.
 import { installationHandlers } from "../../resources/installation/rest-v2.ts";
 import type { InstallationService } from "../../resources/installation/service.ts";
 import type { LogReaders } from "../../resources/logs/readers.ts";
+import { modelOperations } from "../../resources/models/operations.ts";
+import { modelHandlers } from "../../resources/models/rest-v2.ts";
+import type { ModelService } from "../../resources/models/service.ts";
 import { ownOperations, peopleOperations, signInOperations } from "../../resources/people/operations.ts";
 import { ownHandlers, type PeopleServices, peopleHandlers, signInHandlers } from "../../resources/people/rest-v2.ts";
 import type { PortLinks } from "../../resources/pods/links.ts";
@@ -92,6 +95,7 @@ export interface RestServices extends PeopleServices, SpendingServices {
   publicEndpoints: PublicEndpointService;
   publicEndpointUses: PublicEndpointUses;
   hub: HubService;
+  models: ModelService;
   publicUrl: () => string;
   workers: WorkerService;
   terminals: TerminalService;
@@ -127,6 +131,7 @@ export function restResources(services: RestServices): Answered[] {
     answered(endpointOperations, endpointHandlers(services.endpoints)),
     answered(publicEndpointOperations, publicEndpointHandlers(services)),
     answered(hubOperations, hubHandlers(services.hub)),
+    answered(modelOperations, modelHandlers(services.models)),
     answered(workerOperations, workerHandlers(services.workers, services.logReaders)),
     answered(terminalOperations, terminalHandlers(services.terminals)),
     answered(releaseOperations, releaseHandlers(services.releases)),

@@ -32,6 +32,10 @@ export async function instanceSpec(boot: Boot, reveal: Reveal): Promise<Instance
   // A machine may stand in several data centers; this is the one that the worker was placed in.
   const where = { ...site, dataCenter: dataCenter ?? site.dataCenter };
   const [volume] = worker.doc.volumes ?? [];
+  const mounts = [
+    ...(volume === undefined ? [] : [{ volume, path: WORKER_VOLUME_PATH }]),
+    ...(worker.doc.models ?? []).map((model) => ({ ...model, readOnly: true })),
+  ];
   const place = { url, endpoint: endpoint.id, worker: worker.id, site: where, volume: volume ?? "" };
   const ours = workerEnv({ ...place, key, callKey, compute: worker.doc });
   return {
@@ -45,7 +49,7 @@ export async function instanceSpec(boot: Boot, reveal: Reveal): Promise<Instance
     limits: { vcpu, memoryMb, diskGb: doc.disk },
     ...(gpuType !== null && { gpu: { type: gpuType, count: gpuCount } }),
     ...(box !== null && { box }),
-    ...(volume !== undefined && { mounts: [{ volume, path: WORKER_VOLUME_PATH }] }),
+    ...(mounts.length > 0 && { mounts }),
     ports: portsOf(doc, listening),
   };
 }

@@ -1,6 +1,6 @@
 /** What a worker of an endpoint needs of a machine, from the endpoint's compute and the catalog. */
 import { gpuShare } from "../../../catalog/compute.ts";
-import type { Need, Terms } from "../../../machines/need.ts";
+import type { Among, Need, Terms } from "../../../machines/need.ts";
 import { isHostImage } from "../../../ports/compute/by-image.ts";
 import type { KeptEndpoint } from "../../endpoints/model.ts";
 
@@ -11,8 +11,11 @@ const SOME_SHARE = { vcpu: 8, memoryGb: 32 };
 type Needy = Pick<KeptEndpoint, "cpu" | "gpu" | "disk" | "image" | "dataCenterIds">;
 
 /** For an endpoint with volumes, one need for each volume's data center, in order of preference. Otherwise there is just one need. */
-export function needsOf(endpoint: Needy & Pick<KeptEndpoint, "volumePlaces">): [Need, ...Need[]] {
-  const need = needOf(endpoint);
+export function needsOf(
+  endpoint: Needy & Pick<KeptEndpoint, "volumePlaces">,
+  among?: Among | undefined,
+): [Need, ...Need[]] {
+  const need = { ...needOf(endpoint), ...(among && { among, volumes: "any" as const }) };
   const [first, ...more] = (endpoint.volumePlaces ?? []).map(({ dataCenter, machine }) => ({
     ...need,
     dataCenters: [dataCenter],

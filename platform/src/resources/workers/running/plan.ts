@@ -1,6 +1,7 @@
 /** The plan for one endpoint: the steps that give its jobs the workers they need. */
 
 import { because, isSameReason, type Reason, reworded, saying } from "../../../kernel/reason.ts";
+import type { Among } from "../../../machines/need.ts";
 import type { Place } from "../../../machines/place.ts";
 import type { Room } from "../../../machines/room.ts";
 import type { SilentSince } from "../../../machines/silences.ts";
@@ -38,6 +39,10 @@ export interface Facts {
   share: AccountShare;
   /** Why nothing is started whatever is free: the account or its key has reached its spend limit. */
   unpaid?: Reason | undefined;
+  /** Why no new worker is started whatever is free: a model that the endpoint names is not there. */
+  missing?: Reason | undefined;
+  /** The machines that have the models that the endpoint names. */
+  among?: Among | undefined;
   /** The frozen workers of all endpoints, without those that the plan has thawed or ended. */
   shelf: Shelf;
   /** Frozen workers that requests ask for by affinity. */
@@ -310,7 +315,7 @@ function startSteps(
   let wanted = current.filter(({ doc }) => doc.state === "WANTED").length;
   for (let n = 0; n < count; n++) {
     // If no worker can be started, one waiting worker is enough to say why.
-    if (wanted > 0 && (!share.hasLine || facts.unpaid !== undefined)) break;
+    if (wanted > 0 && (!share.hasLine || facts.unpaid !== undefined || facts.missing !== undefined)) break;
     const found = findPlace(facts);
     if (found.place) steps.push({ do: "add", place: found.place });
     else steps.push(...found.ends, { do: "want", reason: found.reason });
@@ -335,9 +340,12 @@ function findPlace({
   share,
   shelf,
   unpaid,
+  missing,
+  among,
 }: Facts): { place: Place } | { place?: undefined; reason: Reason; ends: Step[] } {
-  if (unpaid !== undefined) return { reason: unpaid, ends: [] };
-  const needs = needsOf(endpoint);
+  const refused = unpaid ?? missing;
+  if (refused !== undefined) return { reason: refused, ends: [] };
+  const needs = needsOf(endpoint, among);
   const [need] = needs;
   // This comes before making room, which would be in vain for a worker that exceeds the account's quota.
   const beyond = share.refusal({ gpuCount: need.kind === "gpu" ? need.count : 0, vcpu: 0 });

@@ -20,6 +20,7 @@ import type { QuotaBook } from "../../account/quotas.ts";
 import type { KeptEndpoint } from "../../endpoints/model.ts";
 import { volumeIn } from "../../endpoints/volumes.ts";
 import type { WorkerKeys } from "../../endpoints/worker-keys.ts";
+import type { ModelService, ModelStanding } from "../../models/service.ts";
 import type { SpendBook } from "../../spending/service.ts";
 import { type KeptWorker, workerLifecycle } from "../model.ts";
 import type { WorkerRecords } from "../records.ts";
@@ -53,6 +54,8 @@ export interface PlannerParts {
   quotas: QuotaBook;
   /** Decides whether anything may be started for an account. */
   spending: Pick<SpendBook, "refusal">;
+  /** Says what endpoints get of the models that they name. Without it there are none. */
+  models?: Pick<ModelService, "standing">;
   /** Makes interruptible instances give way to a worker that finds no room. */
   makeRoom?: (need: Need, whom: string) => Promise<unknown>;
 }
@@ -159,11 +162,28 @@ export class Planner {
       const share = await shareOf(endpoint.account);
       const unpaid = await this.#parts.spending.refusal(endpoint.account, endpoint.doc.createdBy);
       const facts = this.#factsOf(endpoint, survey, { ...places, share });
-      plans.push({ endpoint, steps: plan({ ...facts, unpaid: unpaid?.reason }) });
+      const models = await this.#modelsOf(endpoint);
+      const given = models && ("reason" in models ? { missing: models.reason } : { among: models.among });
+      plans.push({ endpoint, steps: plan({ ...facts, unpaid: unpaid?.reason, ...given }) });
     }
     const writes = plans.flatMap(({ endpoint, steps }) => steps.map((step) => ({ endpoint, step })));
     await eachOf(writes, WRITES_AT_ONCE, ({ endpoint, step }) => this.#carryOut(endpoint, step, survey.counted));
     for (const { worker, reason } of places.shelf.letGoOverflow()) await this.#end(worker, reason);
+  }
+
+  async #modelsOf({ account, doc }: Item<KeptEndpoint>): Promise<ModelStanding | undefined> {
+    const { modelReferences = [] } = doc;
+    return modelReferences.length === 0 ? undefined : this.#parts.models?.standing(account, modelReferences);
+  }
+
+  /** What a worker mounts in this place. */
+  async #mountsOf(endpoint: Item<KeptEndpoint>, { dataCenter }: Place): Promise<Mounts> {
+    const volume = volumeIn(endpoint.doc, dataCenter);
+    const models = await this.#modelsOf(endpoint);
+    return {
+      ...(volume && { volumes: [volume.id] }),
+      ...(models && "mounts" in models && { models: models.mounts }),
+    };
   }
 
   /** Drains a worker on any machine: it finishes its jobs and gets no more. */
@@ -249,7 +269,8 @@ export class Planner {
         if (step.reason.code === "no-capacity") await makeRoom?.(needOf(endpoint.doc), endpoint.doc.name);
         return;
       case "place": {
-        const moved = await records.place(step.worker, { ...step.place, ...mountsOf(endpoint, step.place) }, counted);
+        const mounts = await this.#mountsOf(endpoint, step.place);
+        const moved = await records.place(step.worker, { ...step.place, ...mounts }, counted);
         if (moved) act(moved);
         return;
       }
@@ -298,7 +319,8 @@ export class Planner {
 
   /** If somebody else took the room meanwhile, the next plan looks for another. */
   async #add(endpoint: Item<KeptEndpoint>, place: Place, counted: Counted): Promise<void> {
-    const where = { state: workerLifecycle.begin("PLACED"), ...place, ...mountsOf(endpoint, place), reason: null };
+    const mounts = await this.#mountsOf(endpoint, place);
+    const where = { state: workerLifecycle.begin("PLACED"), ...place, ...mounts, reason: null };
     const added = await this.#insert(endpoint, where, counted);
     if (added) this.#parts.act(added);
   }
@@ -340,12 +362,8 @@ function machinesIn({ roll: { machines, silent } }: Survey) {
 /** Read when a worker is created and again when it is frozen, since the endpoint may have changed. */
 const isKeptLast = ({ flashboot }: Pick<KeptEndpoint, "flashboot">) => flashboot === "PRIORITY_FLASHBOOT";
 
-type Where = Placing & Pick<KeptWorker, "state" | "reason" | "volumes">;
-
-function mountsOf({ doc }: Item<KeptEndpoint>, { dataCenter }: Place): Pick<KeptWorker, "volumes"> {
-  const volume = volumeIn(doc, dataCenter);
-  return volume ? { volumes: [volume.id] } : {};
-}
+type Mounts = Pick<KeptWorker, "volumes" | "models">;
+type Where = Placing & Pick<KeptWorker, "state" | "reason"> & Mounts;
 
 /** The places of workers that end and have no jobs left. They will be free in a moment. */
 function endingPlaces({ workers, live }: Survey): Place[] {
