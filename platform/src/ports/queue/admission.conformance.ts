@@ -121,4 +121,19 @@ export function admissionConformance(open: OpenQueue): void {
     // The read may see either moment, but job and result must be of the same one.
     expect([job.state, result?.length]).toEqual(job.state === "FAILED" ? ["FAILED", length] : ["IN_QUEUE", undefined]);
   });
+
+  test.for([100_000, 300_000])("a job that failed again is read with the %i bytes of the same end", async (length) => {
+    await using opened = await open();
+    await running(opened.queue, newJob("j1"));
+    await apply(opened.queue, fail("j1", { result: bodyOf(length) }));
+    const gate = new Gate();
+    const read = opened.queue.read("j1", NOW, ["result"], gate.admit) as Promise<Reading>;
+    await gate.untilAsked();
+    await apply(opened.queue, retry("j1"));
+    await claim(opened.queue);
+    await apply(opened.queue, fail("j1", { result: bodyOf(length + 1), set: { endedAt: NOW + 1 } }));
+    gate.open();
+    const { job, result } = await read;
+    expect([job.endedAt, result?.length]).toEqual(job.endedAt === NOW ? [NOW, length] : [NOW + 1, length + 1]);
+  });
 }

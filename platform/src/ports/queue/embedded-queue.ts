@@ -383,8 +383,12 @@ export class EmbeddedQueue implements Queue {
   }
 
   async #readParts(id: string, parts: readonly Part[], admit?: Admit): Promise<Reading | undefined> {
-    const shown = this.#readJob(id)?.job;
+    const live = this.#live.get(id);
+    const { attempt, retried } = live ?? {};
+    const shown = live && this.#readJob(id)?.job;
     const written = await this.#journal.read(id, parts, admit);
-    return written && { job: isOfMoment(written, shown) ? shown : fromRow(written.row), ...written.parts };
+    // A job that ended or began anew while its parts were read is shown as it was written together with them.
+    const isSameRun = live && this.#live.get(id) === live && live.attempt === attempt && live.retried === retried;
+    return written && { job: isSameRun && isOfMoment(written, shown) ? shown : fromRow(written.row), ...written.parts };
   }
 }
