@@ -1,7 +1,7 @@
 /** The store in memory, for tests. It is also the simplest statement of what the port means. */
 import type { Document } from "../../kernel/document.ts";
 import { frozen } from "../../kernel/frozen.ts";
-import { storableJson } from "../../kernel/storable.ts";
+import { isStorable, storableJson } from "../../kernel/storable.ts";
 import {
   type Bound,
   type Counting,
@@ -23,49 +23,74 @@ interface Row extends StoredRecord {
   listed: ListKey[];
 }
 
+/** The records of one kind. */
+class Shelf {
+  readonly rows = new Map<string, Row>();
+  /** The ids of records by their unique keys. */
+  readonly unique = new Map<string, string>();
+  /** How many commits wrote here. */
+  commits = 0;
+  #newestFirst: Row[] | undefined;
+
+  put(row: Row): void {
+    this.rows.set(row.id, row);
+    this.#newestFirst = undefined;
+  }
+
+  drop(id: string): void {
+    this.rows.delete(id);
+    this.#newestFirst = undefined;
+  }
+
+  /** Sorted once after each change, since most records are read far more often than written. */
+  get newestFirst(): readonly Row[] {
+    this.#newestFirst ??= [...this.rows.values()].sort((a, b) => b.createdAt - a.createdAt || compareText(b.id, a.id));
+    return this.#newestFirst;
+  }
+
+  *selected({ account, key }: Omit<Selection, "kind">): Generator<Row> {
+    for (const row of this.newestFirst)
+      if ((account === undefined || row.account === account) && (!key || isListed(row, key))) yield row;
+  }
+}
+
 export class MemoryStore implements Store {
-  #rows = new Map<string, Row>();
-  #unique = new Map<string, string>();
-  /** How many commits wrote records of each kind. */
-  readonly #commits = new Map<string, number>();
+  readonly #shelves = new Map<string, Shelf>();
   readonly #leases = new Map<string, { holder: string; until: number; fence: number }>();
 
   async commit(writes: Write[]): Promise<StoredRecord[]> {
-    // Writes go to copies, which replace the originals at the end. A refusal half way leaves no trace.
-    const draft = new Draft(new Map(this.#rows), new Map(this.#unique));
-    const written = writes.map((write, index) => draft.write(write, index));
-    this.#rows = draft.rows;
-    this.#unique = draft.unique;
-    for (const kind of kindsOf(writes)) this.#commits.set(kind, this.stamp(kind) + 1);
-    return written.map(shown);
+    const draft = new Draft((kind) => this.#shelf(kind));
+    try {
+      const written = writes.map((write, index) => shown(draft.write(write, index)));
+      for (const kind of kindsOf(writes)) this.#shelf(kind).commits++;
+      return written;
+    } catch (error) {
+      draft.undo();
+      throw error;
+    }
   }
 
   async get(kind: string, id: string): Promise<StoredRecord | undefined> {
-    const row = this.#rows.get(rowKey(kind, id));
+    const row = this.#shelves.get(kind)?.rows.get(id);
     return row && shown(row);
   }
 
   async find(kind: string, key: UniqueKey): Promise<StoredRecord | undefined> {
-    const id = this.#unique.get(uniqueKey(kind, key));
+    const id = this.#shelves.get(kind)?.unique.get(uniqueKey(key));
     return id === undefined ? undefined : this.get(kind, id);
   }
 
-  async list({ after, limit, ...selection }: Listing): Promise<StoredRecord[]> {
-    return this.#selected(selection)
-      .sort((a, b) => b.createdAt - a.createdAt || compareText(b.id, a.id))
-      .filter(
-        (row) => !after || row.createdAt < after.createdAt || (row.createdAt === after.createdAt && row.id < after.id),
-      )
-      .slice(0, limit)
-      .map(shown);
+  async list({ after, limit, kind, ...selection }: Listing): Promise<StoredRecord[]> {
+    const found: StoredRecord[] = [];
+    for (const row of this.#shelf(kind).selected(selection)) {
+      if (found.length >= limit) break;
+      if (!after || isAfter(row, after)) found.push(shown(row));
+    }
+    return found;
   }
 
   async count(counting: Counting): Promise<number> {
-    return counted(this.#rows, counting);
-  }
-
-  #selected(selection: Selection): Row[] {
-    return selected(this.#rows, selection);
+    return counted(this.#shelf(counting.kind), counting);
   }
 
   async scrub(): Promise<boolean> {
@@ -73,11 +98,12 @@ export class MemoryStore implements Store {
   }
 
   stamp(kind: string): number {
-    return this.#commits.get(kind) ?? 0;
+    return this.#shelves.get(kind)?.commits ?? 0;
   }
 
   async removeAccount(account: string): Promise<void> {
-    const doomed = [...this.#rows.values()].filter((row) => row.account === account);
+    const all = [...this.#shelves.values()].flatMap(({ rows }) => [...rows.values()]);
+    const doomed = all.filter((row) => row.account === account);
     await this.commit(doomed.map(({ kind, id }) => ({ do: "remove", kind, id })));
   }
 
@@ -95,15 +121,28 @@ export class MemoryStore implements Store {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {}
+
+  #shelf(kind: string): Shelf {
+    let shelf = this.#shelves.get(kind);
+    if (!shelf) {
+      shelf = new Shelf();
+      this.#shelves.set(kind, shelf);
+    }
+    return shelf;
+  }
 }
 
+/** The writes of one commit. A refusal half way leaves no trace, since everything is undone, the latest first. */
 class Draft {
-  readonly rows: Map<string, Row>;
-  readonly unique: Map<string, string>;
+  readonly #shelf: (kind: string) => Shelf;
+  readonly #undoing: (() => void)[] = [];
 
-  constructor(rows: Map<string, Row>, unique: Map<string, string>) {
-    this.rows = rows;
-    this.unique = unique;
+  constructor(shelf: (kind: string) => Shelf) {
+    this.#shelf = shelf;
+  }
+
+  undo(): void {
+    for (const undo of this.#undoing.reverse()) undo();
   }
 
   write(write: Write, index: number): Row {
@@ -115,76 +154,110 @@ class Draft {
 
   #write(write: Write, index: number): Row {
     if (write.do === "insert") return this.#insert(write.record, index);
-    const row = this.rows.get(rowKey(write.kind, write.id));
+    const row = this.#shelf(write.kind).rows.get(write.id);
     if (!row) throw new WriteRefused("missing", index);
     if (write.ifVersion !== undefined && write.ifVersion !== row.version) throw new WriteRefused("changed", index);
     return write.do === "patch" ? this.#patch(row, write, index) : this.#remove(row);
   }
 
   #insert(record: NewRecord, index: number): Row {
-    const key = rowKey(record.kind, record.id);
-    if (this.rows.has(key)) throw new WriteRefused("id-taken", index);
-    const keys = structuredClone({ unique: record.unique, listed: record.listed ?? [] });
-    const row: Row = { ...record, doc: asJson(record.doc), ...keys, version: 1 };
+    const shelf = this.#shelf(record.kind);
+    if (shelf.rows.has(record.id)) throw new WriteRefused("id-taken", index);
+    const { unique, listed = [] } = record;
+    const doc = asJson(record.doc);
+    const row: Row = { ...record, doc, unique: unique.map(keyOf), listed: listed.map(keyOf), version: 1 };
     this.#claimKeys(row, index);
-    this.rows.set(key, row);
+    this.#put(row, undefined);
     return row;
   }
 
   #patch(row: Row, patch: Extract<Write, { do: "patch" }>, index: number): Row {
-    const changed: Document = { ...row.doc, ...patch.set };
-    for (const name of patch.unset ?? []) delete changed[name];
-    const keys = structuredClone({ unique: patch.unique ?? row.unique, listed: patch.listed ?? row.listed });
-    const patched: Row = { ...row, doc: asJson(changed), version: row.version + 1, ...keys };
+    const { unique = row.unique, listed = row.listed } = patch;
+    const keys = { unique: unique.map(keyOf), listed: listed.map(keyOf) };
+    const patched: Row = { ...row, doc: patchedDoc(row.doc, patch), version: row.version + 1, ...keys };
     this.#freeKeys(row);
     this.#claimKeys(patched, index);
-    this.rows.set(rowKey(row.kind, row.id), patched);
+    this.#put(patched, row);
     return patched;
   }
 
+  #put(row: Row, before: Row | undefined): void {
+    const shelf = this.#shelf(row.kind);
+    shelf.put(row);
+    this.#undoing.push(() => (before ? shelf.put(before) : shelf.drop(row.id)));
+  }
+
   #remove(row: Row): Row {
+    const shelf = this.#shelf(row.kind);
     this.#freeKeys(row);
-    this.rows.delete(rowKey(row.kind, row.id));
+    shelf.drop(row.id);
+    this.#undoing.push(() => shelf.put(row));
     return row;
   }
 
   #isPast({ of, most }: Bound): boolean {
-    return of.reduce((sum, counting) => sum + counted(this.rows, counting), 0) > most;
+    return of.reduce((sum, counting) => sum + counted(this.#shelf(counting.kind), counting), 0) > most;
   }
 
   #claimKeys(row: Row, index: number): void {
+    const { unique } = this.#shelf(row.kind);
     for (const key of row.unique) {
-      const text = uniqueKey(row.kind, key);
-      if (this.unique.has(text)) throw new WriteRefused("key-taken", index);
-      this.unique.set(text, row.id);
+      const text = uniqueKey(key);
+      if (unique.has(text)) throw new WriteRefused("key-taken", index);
+      unique.set(text, row.id);
+      this.#undoing.push(() => unique.delete(text));
     }
   }
 
   #freeKeys(row: Row): void {
-    for (const key of row.unique) this.unique.delete(uniqueKey(row.kind, key));
+    const { unique } = this.#shelf(row.kind);
+    for (const key of row.unique) {
+      const text = uniqueKey(key);
+      unique.delete(text);
+      this.#undoing.push(() => unique.set(text, row.id));
+    }
   }
 }
 
-function selected(rows: ReadonlyMap<string, Row>, { kind, account, key }: Selection): Row[] {
-  const hasKey = ({ listed }: Row) =>
-    !key || listed.some(({ name, value }) => name === key.name && value === key.value);
-  return [...rows.values()].filter(
-    (row) => row.kind === kind && (account === undefined || row.account === account) && hasKey(row),
-  );
+const isListed = ({ listed }: Row, key: ListKey) =>
+  listed.some(({ name, value }) => name === key.name && value === key.value);
+
+const isAfter = (row: Row, after: { createdAt: number; id: string }) =>
+  row.createdAt < after.createdAt || (row.createdAt === after.createdAt && row.id < after.id);
+
+function counted(shelf: Shelf, { sum, ...selection }: Counting): number {
+  let total = 0;
+  for (const { doc } of shelf.selected(selection)) {
+    const value = sum === undefined ? 1 : doc[sum];
+    if (typeof value === "number") total += value;
+  }
+  return total;
 }
 
-function counted(rows: ReadonlyMap<string, Row>, { sum, ...selection }: Counting): number {
-  const meant = selected(rows, selection);
-  if (sum === undefined) return meant.length;
-  return meant.reduce((total, { doc }) => total + (typeof doc[sum] === "number" ? doc[sum] : 0), 0);
-}
-
-const rowKey = (kind: string, id: string) => JSON.stringify([kind, id]);
-const uniqueKey = (kind: string, { scope, name, value }: UniqueKey) => JSON.stringify([kind, scope, name, value]);
+const keyOf = <K extends object>(key: K): K => ({ ...key });
+const uniqueKey = ({ scope, name, value }: UniqueKey) => JSON.stringify([scope, name, value]);
 const compareText = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
 
 /** Returns a copy as any store would keep it: without undefined, dates, class instances, and text that a database cannot hold. */
 const asJson = (doc: Document): Document => frozen(JSON.parse(storableJson(doc)));
+
+/** Most patches write the whole document back. Only what differs from the kept document is made storable. */
+function patchedDoc(kept: Document, { set, unset = [] }: Extract<Write, { do: "patch" }>): Document {
+  const changed: Document = { ...kept, ...set };
+  for (const name of unset) delete changed[name];
+  for (const [name, value] of Object.entries(changed)) {
+    if (value === undefined) delete changed[name];
+    else if (value !== kept[name] && !isPlain(value)) return asJson(changed);
+    else if (!isStorable(name)) return asJson(changed);
+  }
+  return Object.freeze(changed);
+}
+
+/** Values that a copy as JSON leaves as they are. */
+const isPlain = (value: unknown) =>
+  typeof value === "string"
+    ? isStorable(value)
+    : value === null || typeof value === "boolean" || (Number.isFinite(value) && !Object.is(value, -0));
 
 /** Callers share the documents, which are frozen. */
 function shown({ kind, id, account, createdAt, version, doc }: Row): StoredRecord {
