@@ -28,6 +28,8 @@ export interface Mix {
   messages: Record<"lost" | "doubled" | "late", number>;
   /** The longest ordinary flush. */
   flushMs: number;
+  /** The chance that reading a job's parts takes a while, in which the job may change. */
+  slowReads: number;
 }
 
 /** Every run has its own selection of faults. With all of them at once, most would hide each other. */
@@ -74,15 +76,17 @@ export function mixOf(random: SeededRandom): Mix {
     crashAfterAnswer: sometimes(0.02),
     messages: { lost: sometimes(0.05), doubled: sometimes(0.1), late: sometimes(0.1) },
     flushMs: random.pick([2, 20, 200]),
+    slowReads: sometimes(0.4),
   };
 }
 
 /** The end of every run: nothing goes wrong any more, and everything that was begun must end. */
-export const quiet: Pick<Mix, "flush" | "crashAfterAnswer" | "messages" | "flushMs"> = {
+export const quiet: Pick<Mix, "flush" | "crashAfterAnswer" | "messages" | "flushMs" | "slowReads"> = {
   flush: { crashBefore: 0, crashAfter: 0 },
   crashAfterAnswer: 0,
   messages: { lost: 0, doubled: 0, late: 0 },
   flushMs: 2,
+  slowReads: 0,
 };
 
 export type MixChange = ChangeOf<Mix>;

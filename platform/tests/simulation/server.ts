@@ -16,6 +16,8 @@ import type { View } from "./history.ts";
 import { ProcessClock } from "./timeline.ts";
 import type { World } from "./world.ts";
 
+const SLOWEST_READ_MS = 8000;
+
 const never = <T>() => new Promise<T>(() => undefined);
 
 interface Take {
@@ -35,6 +37,8 @@ export class Server {
   readonly #heardAt = new Map<string, number>();
   readonly #takes = new Set<Take>();
   readonly #waits = new Set<string>();
+  /** Slow reads of the parts of jobs. */
+  readonly #reading = new Set<{ id: string }>();
   /** The jobs that each worker reports as its own. */
   readonly #listed = new Map<string, Set<string>>();
   #opened: Opened | undefined;
@@ -96,7 +100,8 @@ export class Server {
     }
     for (const id of this.#waits) {
       const track = ledger.tracks.get(id);
-      if (!track || track.unanswered > 0) continue;
+      // Whoever waits is told with the result, once that is read.
+      if (!track || track.unanswered > 0 || this.#isRead(id)) continue;
       const state = track.durable?.job.state;
       if (track.removed === "purged" || (state && jobLifecycle.isFinal(state)))
         record.broken(`is ${state ?? "purged"}, and whoever waits for that was not told`, id);
@@ -258,7 +263,28 @@ export class Server {
         ledger.answer(entries);
         return results;
       },
+      read: async (id, ...rest) => {
+        await this.#slowly(id);
+        const read = await journal.read(id, ...rest);
+        await this.#slowly(id);
+        return read;
+      },
     });
+  }
+
+  /** Reading sometimes waits for memory or for the disk, while the job goes on. */
+  async #slowly(id: string): Promise<void> {
+    const { random, mix } = this.#world;
+    if (!random.chance(mix.slowReads)) return;
+    const reading = { id };
+    this.#reading.add(reading);
+    await new Promise<void>((resolve) => this.#clock.after(random.below(random.pick([20, SLOWEST_READ_MS])), resolve));
+    this.#reading.delete(reading);
+  }
+
+  #isRead(id: string): boolean {
+    for (const reading of this.#reading) if (reading.id === id) return true;
+    return false;
   }
 
   #watched(queue: Queue): Queue {
