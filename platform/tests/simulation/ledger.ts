@@ -167,7 +167,9 @@ export class Ledger {
   }
 
   #follow(track: Track): void {
-    const isOpen = track.decided && (track.unanswered > 0 || !jobLifecycle.isFinal(track.decided.job.state));
+    const isLive = track.decided && !jobLifecycle.isFinal(track.decided.job.state);
+    // A purge that is not on the disk yet is not over either.
+    const isOpen = isLive || track.unanswered > 0;
     if (isOpen) this.#open.add(track);
     else this.#open.delete(track);
   }
