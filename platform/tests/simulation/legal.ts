@@ -1,7 +1,8 @@
 /** The rules for every step of a job: a function from a step to the rule that it breaks. */
-import { RETENTION_MS } from "../../src/jobs/retention.ts";
+
 import { workerOf } from "../../src/jobs/holder.ts";
 import { ATTEMPTS } from "../../src/jobs/moves.ts";
+import { RETENTION_MS } from "../../src/jobs/retention.ts";
 import { type Job, jobLifecycle } from "../../src/ports/queue/job.ts";
 import type { Durable, Track } from "./ledger.ts";
 
