@@ -68,9 +68,10 @@ class Forwarding implements Asker, Uploaded {
     if (response.destroyed) this.#break(abandoned());
     if (this.#isOver) return;
     const kept = connectionsTo(receiver, clock).take();
-    if (!kept) return this.#dial();
-    this.#isRepeatable = isRepeatable(request);
-    this.#send(kept);
+    if (kept) {
+      this.#isRepeatable = isRepeatable(request);
+      this.#send(kept);
+    } else this.#dial();
   }
 
   #dial(): void {
@@ -109,10 +110,11 @@ class Forwarding implements Asker, Uploaded {
     const { receiver } = this.#passing;
     if (this.#isRepeatable && !this.#connection!.isAnswering && !receiver.gone.aborted) {
       this.#isRepeatable = false;
-      return this.#dial();
+      this.#dial();
+    } else {
+      if (why instanceof DialRefused) receiver.refused?.(why.message);
+      this.#fail(failed(receiver, why));
     }
-    if (why instanceof DialRefused) receiver.refused?.(why.message);
-    this.#fail(failed(receiver, why));
   }
 
   drained(): void {
