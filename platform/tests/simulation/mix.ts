@@ -36,8 +36,7 @@ export interface Mix {
 export function mixOf(random: SeededRandom): Mix {
   const sometimes = (most: number) => (random.chance(0.5) ? random.fraction() * most : 0);
   return {
-    // Most bugs show soon, so most histories are short. Some last until results expire and silent workers are given up.
-    seconds: Math.floor(8 + 82 * random.fraction() ** 3),
+    seconds: 40 + random.below(50),
     endpoints: random.chance(0.2) ? 2 : 1,
     singleWorkers: 1 + random.below(3),
     batchedWorkers: random.below(3),
@@ -63,14 +62,14 @@ export function mixOf(random: SeededRandom): Mix {
       low: sometimes(0.5),
     },
     faults: {
-      crash: sometimes(12),
-      kill: sometimes(16),
-      pause: sometimes(16),
-      smallJump: sometimes(12),
-      largeJump: sometimes(4),
-      fullDisk: sometimes(10),
-      slowDisk: sometimes(10),
-      badNetwork: sometimes(10),
+      crash: sometimes(6),
+      kill: sometimes(8),
+      pause: sometimes(8),
+      smallJump: sometimes(6),
+      largeJump: sometimes(2),
+      fullDisk: sometimes(5),
+      slowDisk: sometimes(5),
+      badNetwork: sometimes(5),
     },
     flush: { crashBefore: sometimes(0.02), crashAfter: sometimes(0.02) },
     crashAfterAnswer: sometimes(0.02),

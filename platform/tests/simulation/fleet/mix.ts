@@ -64,8 +64,7 @@ export function fleetMixOf(random: SeededRandom): FleetMix {
   ] as const);
   const of = (is: boolean, weight: number) => (is ? weight : 0);
   return {
-    // Most bugs show soon, so most histories are short.
-    seconds: Math.floor(6 + 34 * random.fraction() ** 2),
+    seconds: 15 + random.below(25),
     nodes: random.pick([1, 2, 2, 2, 3]),
     isShared: random.chance(0.3),
     gpus: random.pick([0, 2, 4]),
@@ -89,16 +88,16 @@ export function fleetMixOf(random: SeededRandom): FleetMix {
       cancel: of(workers, sometimes(1)),
     },
     faults: {
-      crash: sometimes(22),
-      freeze: sometimes(22),
-      leave: sometimes(15),
-      powerOff: sometimes(15),
-      storeDown: sometimes(15),
-      jump: random.chance(0.2) ? random.fraction() * 15 : 0,
-      programEnds: sometimes(30),
-      startsFail: sometimes(22),
-      slowStarts: sometimes(22),
-      evict: sometimes(15),
+      crash: sometimes(15),
+      freeze: sometimes(15),
+      leave: sometimes(10),
+      powerOff: sometimes(10),
+      storeDown: sometimes(10),
+      jump: random.chance(0.2) ? random.fraction() * 10 : 0,
+      programEnds: sometimes(20),
+      startsFail: sometimes(15),
+      slowStarts: sometimes(15),
+      evict: sometimes(10),
     },
     skewMs: random.pick([0, 0, 0, 2000, 20_000]),
     calls: { slow: random.pick([0.02, 0.1, 0.4]), slowMs: random.pick([3, 30, 400]) },

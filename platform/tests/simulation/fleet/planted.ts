@@ -77,7 +77,7 @@ export const plantedFleetBugs: PlantedFleetBug[] = [
   },
   {
     name: "a Pod is placed while its last program still ends",
-    shows: /has two programs|when it did not run/,
+    shows: /has two programs|when it did not run|cannot restart from ENDING/,
     mix: { ...onlyPods, nodes: 2, deeds: { createPod: 3, actOnPod: 8 }, calls: { slow: 0.4, slowMs: 400 } },
     plant: {
       node: ({ services: { podRecords } }) => {
