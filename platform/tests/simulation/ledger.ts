@@ -29,8 +29,10 @@ export interface Track {
   retriedAtMs: number;
   /** Claims made by a take since the last retry, as `<worker>/<attempt>`. */
   taken: Set<string>;
-  /** Which worker got which attempt, since the server last read its memory from the disk. */
+  /** Which worker got which attempt, since the server started. */
   handedOut: Map<number, string>;
+  /** The job as its last claim left it, since the server started. */
+  begun: Job | undefined;
 }
 
 export class Ledger {
@@ -69,6 +71,7 @@ export class Ledger {
         retriedAtMs: -1,
         taken: new Set(),
         handedOut: new Map(),
+        begun: undefined,
       };
       this.tracks.set(id, track);
     }
@@ -93,6 +96,7 @@ export class Ledger {
     const before = track.decided;
     // The report comes a moment after the decision, and another change may have come in between.
     if (before?.job.state !== "IN_QUEUE" || before.job.attempt >= job.attempt) return;
+    track.begun = job;
     this.#change(track, before, { job, result: before.result }, undefined);
     this.#follow(track);
   }
@@ -125,6 +129,18 @@ export class Ledger {
       track.decided = track.durable;
       track.unanswered = 0;
       track.handedOut.clear();
+      track.begun = undefined;
+      this.#follow(track);
+    }
+  }
+
+  /** After a failed write, decisions that are not on the disk were never made, except for claims. */
+  loseWrites(): void {
+    for (const track of this.tracks.values()) {
+      const { durable, begun } = track;
+      const isClaimed = durable?.job.state === "IN_QUEUE" && begun?.attempt === durable.job.attempt + 1;
+      track.decided = isClaimed ? { job: begun, result: durable.result } : durable;
+      track.unanswered = 0;
       this.#follow(track);
     }
   }

@@ -312,7 +312,7 @@ export class Server {
         if (this.#world.takeFullDisk()) {
           trace.note("a flush fails: the disk is full");
           for (const take of this.#takes) take.before = true;
-          ledger.lose();
+          ledger.loseWrites();
           return resolve({ failed: "the disk is full" });
         }
         const flushed = await commit();

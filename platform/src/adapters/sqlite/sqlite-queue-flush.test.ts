@@ -2,7 +2,7 @@
 import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { idle } from "../../../tests/idle.ts";
 import { FakeClock, turn } from "../../kernel/clock.ts";
 import { realRandom } from "../../kernel/random.ts";
@@ -273,14 +273,17 @@ test("a failed flush refuses all that was under way, shows nothing of it, and la
   expect(await queue.counts(ENDPOINT)).toMatchObject({ completed: 1, inQueue: 0, inProgress: 4 });
 });
 
-test("a claim that could not be written leaves the job waiting, for anyone", async () => {
+test("a claim that could not be written stays with its holder, and is written later", async () => {
   await using world = await setup();
   await enqueue(world.queue, "j1", "j2");
   world.flusher.failures = 1;
   expect(await claimIds(world.queue, { limit: 1 })).toEqual(["j1"]);
   await sweep(world.queue);
-  expect(await world.queue.held("w1")).toEqual([]);
-  expect(await claimIds(world.queue, { holder: "w2" })).toEqual(["j1", "j2"]);
+  expect(await world.queue.held("w1")).toMatchObject([{ id: "j1", attempt: 1 }]);
+  expect(await claimIds(world.queue, { holder: "w2" })).toEqual(["j2"]);
+  const flushes = world.flusher.flushes;
+  await sweep(world.queue);
+  expect(world.flusher.flushes).toBe(flushes + 1);
 });
 
 test("whoever hears of a failed flush first finds memory as the disk is", async () => {
@@ -290,6 +293,23 @@ test("whoever hears of a failed flush first finds memory as the disk is", async 
   world.flusher.failures = 1;
   const heard = world.queue.apply([finish("j1")]).catch(async () => (await reading(world.queue, "j1")).job.state);
   expect(await heard).toBe("IN_PROGRESS");
+});
+
+describe("a claim that is not on the disk yet outlives a failed flush of", () => {
+  test.each<[string, (queue: Queue) => Promise<unknown>]>([
+    ["another job", (queue) => queue.enqueue([newJob("j2")])],
+    ["its own end", (queue) => queue.apply([finish("j1")])],
+    ["the claim itself", (queue) => queue.append("w1", [{ id: "j1", attempt: 1, sequence: 1, text: "{}" }])],
+  ])("%s", async (_what, write) => {
+    await using world = await setup();
+    await running(world.queue, newJob("j1"));
+    world.flusher.failures = 1;
+    await expect(write(world.queue)).rejects.toMatchObject(unavailable);
+    expect(await claimIds(world.queue)).toEqual([]);
+    expect(await world.queue.held("w1")).toMatchObject([{ id: "j1", state: "IN_PROGRESS", attempt: 1 }]);
+    expect(await world.queue.counts(ENDPOINT)).toMatchObject({ inQueue: 0, inProgress: 1 });
+    expect(await world.queue.apply([finish("j1")])).toMatchObject([{ applied: true, job: { state: "COMPLETED" } }]);
+  });
 });
 
 test("a full disk refuses jobs with the reason and takes them again once there is room", async () => {

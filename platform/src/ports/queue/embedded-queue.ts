@@ -25,7 +25,7 @@ import { isKept, isLive, type Job, type NewJob } from "./job.ts";
 import { fromRow, type Journal, rowReader } from "./journal.ts";
 import { LaneBook } from "./lane-book.ts";
 import { LateClaims } from "./late-claims.ts";
-import { beginAttempt, deadlineOf, KeptBodies, LiveJob, PolicyBook, snapshot } from "./live-job.ts";
+import { beginAttempt, begunAmong, deadlineOf, KeptBodies, LiveJob, PolicyBook, snapshot } from "./live-job.ts";
 import type { Ask, Chunk, Claimed, Counts, Enqueued, JobChange, Outcome, Part, Queue, Reading } from "./queue.ts";
 import { resealBodies } from "./reseal.ts";
 
@@ -188,9 +188,8 @@ export class EmbeddedQueue implements Queue {
   tellers: Queue["tellers"] = async (now) => this.#journal.tellers(now);
   outgoing: Queue["outgoing"] = async (ask) => this.#journal.outgoing(ask);
 
-  async settle(job: string, url: string, next: { tries: number; dueAt: number } | "done"): Promise<void> {
-    await this.#journal.write([{ do: "settle", job, url, next }]);
-  }
+  settle: Queue["settle"] = async (...[job, url, next]) =>
+    void (await this.#journal.write([{ do: "settle", job, url, next }]));
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#lateClaims.write().catch(() => undefined);
@@ -224,9 +223,8 @@ export class EmbeddedQueue implements Queue {
   #insert(job: NewStashedJob, decision: Decision): Enqueued {
     const { endpoint, body, idempotency } = job;
     const record = waitingJob(job, this.#lanes.of(endpoint).endpoint, this.#policies.shared(job.policy));
-    const live = new LiveJob(record, ++this.#highest, this.#bodies.admit(body));
+    const live = this.#admit(new LiveJob(record, ++this.#highest, this.#bodies.admit(body)));
     live.shown = null;
-    this.#admit(live);
     const key = idempotency && { scoped: scoped(endpoint, idempotency.key), digest: idempotency.digest };
     if (key) this.#newKeys.set(key.scoped, { job: live, digest: key.digest });
     decision.insert(live, record, body, key);
@@ -250,7 +248,7 @@ export class EmbeddedQueue implements Queue {
     return { job, known: true, digest: stored.digest };
   }
 
-  #begin(job: LiveJob, { holder, now }: Ask): void {
+  #begin(job: LiveJob, { holder, now }: Pick<Ask, "holder" | "now">): void {
     const lanes = this.#lanes.of(job.endpoint);
     // While a change is under way, the job is counted as it is shown. It is counted again when that change is done.
     if (job.shown === undefined) lanes.count(job, -1);
@@ -295,9 +293,7 @@ export class EmbeddedQueue implements Queue {
       return undefined;
     }
     const job = fromRow(row);
-    const live = new LiveJob({ ...job, policy: this.#policies.shared(job.policy) }, row.position, undefined);
-    this.#admit(live);
-    return live;
+    return this.#admit(new LiveJob({ ...job, policy: this.#policies.shared(job.policy) }, row.position, undefined));
   }
 
   /** A client that got an answer must find its change, even while a later change of the same job is under way. */
@@ -327,8 +323,9 @@ export class EmbeddedQueue implements Queue {
     return fresh;
   }
 
-  /** After a failed write, memory is ahead of the disk. It is thrown away and loaded again. */
+  /** After a failed write, memory is ahead of the disk. It is thrown away and loaded again, except for claims that were not written yet. */
   #reload(): void {
+    const begun = begunAmong(this.#live.values());
     for (const job of this.#live.values()) this.#deadlines.remove(job);
     this.#live.clear();
     this.#lanes.clear();
@@ -338,6 +335,13 @@ export class EmbeddedQueue implements Queue {
     this.#bodies.clear();
     this.#bindings.load();
     this.#load();
+    // Their workers are at these jobs. Otherwise the jobs would wait, and nobody would be called for them.
+    for (const { id, attempt, holder = "", startedAt: now = 0 } of begun) {
+      const job = this.#live.get(id);
+      if (job?.state !== "IN_QUEUE" || job.attempt !== attempt - 1) continue;
+      job.lane = "left";
+      this.#begin(job, { holder, now });
+    }
   }
 
   #load(running?: (job: LiveJob) => void): void {
@@ -360,12 +364,13 @@ export class EmbeddedQueue implements Queue {
     });
   }
 
-  #admit(job: LiveJob): void {
+  #admit(job: LiveJob): LiveJob {
     this.#live.set(job.id, job);
     this.#deadlines.add(job);
+    return job;
   }
 
-  /** Removes a job from memory; the disk keeps it. */
+  /** Removes a job from memory only. */
   #drop(job: LiveJob): void {
     this.#live.delete(job.id);
     this.#deadlines.remove(job);

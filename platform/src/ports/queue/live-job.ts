@@ -131,6 +131,11 @@ export function beginAttempt(job: LiveJob, holder: string, now: number): void {
   job.deadline = now + job.policy.executionTimeoutMs;
 }
 
+/** Returns the jobs that run, as they were before changes that are under way. */
+export function begunAmong(jobs: Iterable<LiveJob>): Job[] {
+  return [...jobs].map((job) => job.shown ?? job).filter(({ state }) => state === CLAIMED);
+}
+
 /** Returns the time at which a live job times out by itself. */
 export function deadlineOf({ state, ttlAt, deadline }: LiveJob): number {
   return state === "IN_PROGRESS" && deadline !== undefined ? Math.min(ttlAt, deadline) : ttlAt;
