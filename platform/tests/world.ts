@@ -143,7 +143,6 @@ export interface WorldOptions {
   refusesImage?: RefusesImage;
   /** Where the listings of the hub come from. By default there are `millrace.echo` and `millrace.box`. */
   listingSources?: readonly ListingSource[];
-  /** Opens folders that become models. */
   openModelFolder?: AppParts["openModelFolder"];
   /** Invented resources of REST v2. */
   resources?: (parts: { store: Store; clock: Clock; random: SeededRandom }) => Answered[];

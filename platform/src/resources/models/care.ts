@@ -38,7 +38,7 @@ export interface ModelCareParts {
   changed: () => void;
 }
 
-const LOOK_MS = 5000;
+const LOOK_MS = 4000;
 const AGAIN_MS = 60_000;
 const PROGRESS_MS = 1000;
 const KEEP = "keep models";
