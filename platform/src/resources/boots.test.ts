@@ -28,7 +28,7 @@ test("a Pod restarts for a change of its container and of these", () => {
 
 test("an endpoint has a new release by a change of its container and of these", () => {
   expect(bootedIn(endpointBoots)).toEqual(expect.arrayContaining(container));
-  expect(besideIn(endpointBoots)).toEqual(["cpu", "dataCenterIds", "gpu", "networkVolumes"]);
+  expect(besideIn(endpointBoots)).toEqual(["cpu", "dataCenterIds", "gpu", "modelReferences", "networkVolumes"]);
   expect(inPlaceOf(endpointBoots)).toEqual([
     "flashboot",
     "name",

@@ -30,6 +30,8 @@ const NAMED: Record<string, readonly string[]> = {
     ...["secret-value", "registry", "registry-credential", "registry-delegation", "image-proofs", "template"],
     ...["network-volume", "network-volume-use", "removed-network-volume", "public-endpoint"],
   ],
+  "[models]": ["model", "model-copy"],
+  "names that public endpoints had": ["former-public-endpoint"],
   "releases of": ["release"],
   "people and invitations": ["account", "first-account", "user", "invitation"],
   "sessions,": ["session", "sign-in-link", "code-login"],
