@@ -144,7 +144,7 @@ export class SchemaValues {
   #matchingTexts(pattern: string): string[] {
     let texts = this.#matching.get(pattern);
     if (!texts) {
-      texts = fc.sample(fc.stringMatching(new RegExp(pattern)), { seed: this.#seed, numRuns: MATCHING_TEXTS });
+      texts = fc.sample(fc.stringMatching(withoutLookaheads(pattern)), { seed: this.#seed, numRuns: MATCHING_TEXTS });
       this.#matching.set(pattern, texts);
     }
     return texts;
@@ -249,3 +249,6 @@ function replaced(value: unknown, [first, ...rest]: (string | number)[], by: unk
   const entries = Object.entries(value as Json);
   return Object.fromEntries(entries.map(([name, child]) => [name, name === first ? replaced(child, rest, by) : child]));
 }
+
+/** fast-check cannot look ahead. A text that only breaks such a part of a pattern is a hostile one too. */
+const withoutLookaheads = (pattern: string) => new RegExp(pattern.replaceAll(/\(\?![^)]*\)/g, ""));
