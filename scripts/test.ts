@@ -6,7 +6,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { stripVTControlCharacters } from "node:util";
 import { alone, isMended } from "./testing/again.ts";
-import { mountsBelow, processesOf, remainsOf, surroundings, type TestRun } from "./testing/remains.ts";
+import { endServers, mountsBelow, processesOf, remainsOf, surroundings, type TestRun } from "./testing/remains.ts";
 import { endStages, runStage, type Stage, type StageOutcome } from "./testing/stage.ts";
 
 const stage = (name: string, program: string, ...args: string[]): Stage => ({ name, command: [program, ...args] });
@@ -51,6 +51,8 @@ const MOST_TRIED_AGAIN = 12;
 /** A process that a test ended may take a moment to disappear. */
 const SETTLE_MS = 500;
 const SETTLE_LOOKS = 20;
+/** A server that a failed test killed is tidied up after by its watchdog, which first waits a minute for the next server. */
+const SETTLE_LOOKS_AFTER_FAILURE = 160;
 
 const counts = { passed: 0, failed: 0, skipped: 0 };
 const unsteady: string[] = [];
@@ -96,6 +98,8 @@ async function failuresOf(one: Stage, outcome: StageOutcome, run: TestRun): Prom
     counts.failed += Math.max(1, tests);
     return [repeat(one, outcome)];
   }
+  // A test that ran out of time has not ended its servers.
+  for (const server of endServers(run)) console.log(`left by a failed test, told to end: ${server.command}`);
   const still: string[] = [];
   for (const failure of failures) {
     const where = `${one.name}: ${relative(root, failure.file)}${failure.names.map((name) => `\n    ${name}`).join("")}`;
@@ -120,7 +124,8 @@ function repeat({ name }: Stage, { said }: StageOutcome): string {
 }
 
 async function whatIsLeft(run: TestRun, before: ReturnType<typeof surroundings>): Promise<string[]> {
-  for (let look = 1; look < SETTLE_LOOKS; look++) {
+  const looks = unsteady.length > 0 ? SETTLE_LOOKS_AFTER_FAILURE : SETTLE_LOOKS;
+  for (let look = 1; look < looks; look++) {
     if (remainsOf(run, before).length === 0) return [];
     await wait(SETTLE_MS);
   }

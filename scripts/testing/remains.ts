@@ -35,6 +35,19 @@ export function processesOf({ id, folder }: TestRun): LeftProcess[] {
     });
 }
 
+/** Tells servers of a run to end, and returns them. They take their workers, links and cgroups with them. */
+export function endServers(run: TestRun): LeftProcess[] {
+  const servers = processesOf(run).filter(({ command }) => command.includes(" serve "));
+  for (const { pid } of servers) {
+    try {
+      process.kill(pid, "SIGTERM");
+    } catch {
+      // It has ended meanwhile.
+    }
+  }
+  return servers;
+}
+
 function readProc(pid: string, file: string): string {
   try {
     return readFileSync(join("/proc", pid, file), "utf8");

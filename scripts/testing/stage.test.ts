@@ -2,10 +2,10 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { isMended, patternOf } from "./again.ts";
 import { progressOf } from "./progress.ts";
-import { processesOf, remainsOf, surroundings, type TestRun } from "./remains.ts";
+import { endServers, processesOf, remainsOf, surroundings, type TestRun } from "./remains.ts";
 import { quietAfter, runStage, type StageOptions } from "./stage.ts";
 
 async function setup(): Promise<{ run: TestRun } & AsyncDisposable> {
@@ -46,6 +46,16 @@ test("a process that is left behind and holds the output does not keep the stage
   const { passed } = await shell(at.run, "setsid sleep 4711 &");
   expect(passed).toBe(true);
   expect(remainsOf(at.run, before)).toEqual([expect.stringMatching(/^process \d+: (setsid )?sleep 4711$/)]);
+});
+
+test("servers that a failed test left are told to end, and nothing else is", async () => {
+  await using at = await setup();
+  // Both ignore their words. Each runs in a session of its own, as a server that outlives its stage does.
+  await shell(at.run, "setsid sh -c 'sleep 4713; :' millrace serve --port 0 & setsid sh -c 'sleep 4714; :' other &");
+  expect(endServers(at.run).map(({ command }) => command)).toEqual([expect.stringContaining("sleep 4713")]);
+  const commands = () => processesOf(at.run).map(({ command }) => command);
+  await vi.waitUntil(() => !commands().some((command) => command.includes(" serve ")));
+  expect(commands()).toContainEqual(expect.stringContaining("other"));
 });
 
 test("a stage in which nothing happens is ended with all of its group, and says which files ran and which processes it had", async () => {
