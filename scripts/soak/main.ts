@@ -126,6 +126,8 @@ async function soak(file: string): Promise<boolean> {
   const samples = await sampling;
   await ledger.close(CLOSING_MS);
   const isWell = report(samples, ledger, tally, server.log());
+  // A server waits at its end for a debugger to leave.
+  inside[Symbol.dispose]();
   await server.end("SIGTERM");
   return isWell;
 }
