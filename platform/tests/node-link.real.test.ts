@@ -111,7 +111,10 @@ test("once the first is killed, requests wait for a worker and logs are told whi
   const log = await other.call("GET", `/v2/serverless/${endpoint}/workers/${worker}/logs`, { key });
   expect([log.status, log.json.detail]).toEqual([
     502,
-    expect.stringMatching(/^node \w+ is not reachable: ECONNREFUSED$/),
+    // On a slow machine the node may already count as silent.
+    expect.stringMatching(
+      /^(node \w+ is not reachable: ECONN(REFUSED|RESET)|machine \w+ is not reachable: its node is silent)$/,
+    ),
   ]);
   // The next server finds the worker that was left, and ends it when it ends itself.
   owner = await startOwner();

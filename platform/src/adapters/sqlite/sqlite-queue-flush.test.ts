@@ -25,7 +25,8 @@ import {
   running,
 } from "../../ports/queue/conformance-jobs.ts";
 import { EmbeddedQueue } from "../../ports/queue/embedded-queue.ts";
-import type { Queue } from "../../ports/queue/queue.ts";
+import { jobLifecycle } from "../../ports/queue/job.ts";
+import type { JobChange, Queue } from "../../ports/queue/queue.ts";
 import { program } from "./queue-program.ts";
 import { SqliteJournal } from "./sqlite-journal.ts";
 import { type Command, type Flushed, type Flusher, inlineFlusher, type Program } from "./writer.ts";
@@ -152,6 +153,28 @@ test("a returned job is claimed by nobody before its return is on the disk", asy
   world.flusher.release();
   await returned;
   expect(await claimIds(world.queue)).toEqual(["j1"]);
+});
+
+const claimedBack: JobChange = {
+  id: "j1",
+  when: { states: ["IN_QUEUE"] },
+  set: { state: jobLifecycle.to("claim"), holder: "w1", attempt: 1, spent: 1, startedAt: NOW, deadline: NOW + 1000 },
+};
+const shortened: JobChange = { id: "j1", when: { states: ["IN_QUEUE"] }, set: {}, lower: { retentionMs: 1 } };
+
+test("a job that its worker claimed back and returned can be taken once that is answered, also while another change of it is under way", async () => {
+  await using world = await setup();
+  await enqueue(world.queue, "j1");
+  await apply(world.queue, claimedBack);
+  world.flusher.hold();
+  const returned = apply(world.queue, giveBack("j1"));
+  await idle();
+  // The flush with the return is under way, so this change comes with the next.
+  const done = apply(world.queue, shortened);
+  world.flusher.release();
+  await returned;
+  expect(await claimIds(world.queue)).toEqual(["j1"]);
+  await done;
 });
 
 test("a refusal waits for the change that it rests on", async () => {

@@ -21,6 +21,13 @@ export class Decision {
   readonly made: Job[] = [];
   /** True when the answer depends on another call's write that is still under way. */
   waits = false;
+  /** Jobs that returned durably and cannot be taken before a later change of them is written too. */
+  hidden: LiveJob[] | undefined;
+
+  hide(job: LiveJob): void {
+    this.hidden ??= [];
+    this.hidden.push(job);
+  }
 
   insert(job: LiveJob, made: Job, body: Stashed, key: { scoped: string; digest: string } | undefined): void {
     this.#entries.push({ do: "insert", row: toRow(job, job.position), body, key });
@@ -75,7 +82,24 @@ function messageOf({ id, endpoint, endedAt }: LiveJob, url: string): Entry {
 /** Whether a job that durably returned to the queue still waits there, although another change is under way. */
 export function waitsAs(job: LiveJob, made: Job): boolean {
   const isSameReturn = made.attempt === job.attempt && made.retried === job.retried;
-  return made.state === "IN_QUEUE" && job.state === "IN_QUEUE" && isSameReturn && job.lane === "out";
+  return made.state === "IN_QUEUE" && job.state === "IN_QUEUE" && isSameReturn;
+}
+
+/**
+ * Waits until workers can take jobs that returned. A job that left its lane without being taken has an entry there still, and gets a new
+ * one once no change of it is under way. Whoever returned it calls a worker after this, and nobody would call one later.
+ */
+export async function untilShown(
+  hidden: readonly LiveJob[],
+  journal: Pick<Journal, "write">,
+  live: ReadonlyMap<string, LiveJob>,
+): Promise<void> {
+  const isHidden = (job: LiveJob) => job.pending > 0 && job.state === "IN_QUEUE" && live.get(job.id) === job;
+  try {
+    while (hidden.some(isHidden)) await journal.write([]);
+  } catch {
+    // The return itself is durable. The write that failed tells those whose change it was.
+  }
 }
 
 /**
@@ -138,10 +162,11 @@ async function stash(journal: Journal, payload: Payload): Promise<Stashed> {
   return isLarge(payload) ? journal.stash(payload) : (payload as string);
 }
 
-/** Returns the files of the large payloads in these calls. */
-export function filesIn(given: readonly (NewStashedJob | StashedChange)[]): Stashed[] {
-  const brought = given.map((one) => ("body" in one ? one.body : one.result));
-  return brought.filter((stashed) => typeof stashed === "object" && stashed !== null);
+/** Removes the files of large payloads that nothing came to refer to. */
+export async function discard(journal: Journal, unused: readonly (NewStashedJob | StashedChange)[]): Promise<void> {
+  const brought = unused.map((one) => ("body" in one ? one.body : one.result));
+  const files = brought.filter((stashed) => typeof stashed === "object" && stashed !== null);
+  if (files.length > 0) await journal.discard(files);
 }
 
 export function fits(job: Job, { states, holder, attempt }: JobChange["when"]): boolean {

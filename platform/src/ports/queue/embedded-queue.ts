@@ -6,7 +6,7 @@ import { DeadlineHeap } from "./deadline-heap.ts";
 import {
   changeFields,
   Decision,
-  filesIn,
+  discard,
   fits,
   hasLarge,
   isOfMoment,
@@ -15,6 +15,7 @@ import {
   scoped,
   stashBodies,
   stashResults,
+  untilShown,
   waitingJob,
   waitsAs,
 } from "./decision.ts";
@@ -67,7 +68,11 @@ export class EmbeddedQueue implements Queue {
     if (decision.isPending) await this.#written(decision, stashed, jobs);
     this.#showAll(decision);
     for (const { endpoint, idempotency: key } of jobs) if (key) this.#newKeys.delete(scoped(endpoint, key.key));
-    if (stashed !== jobs) await this.#discard(stashed.filter((_, i) => enqueued[i]!.known));
+    if (stashed !== jobs)
+      await discard(
+        this.#journal,
+        stashed.filter((_, i) => enqueued[i]!.known),
+      );
     return enqueued;
   }
 
@@ -88,7 +93,12 @@ export class EmbeddedQueue implements Queue {
     const outcomes = stashed.map((change) => this.#apply(change, decision));
     if (decision.isPending) await this.#written(decision, stashed, changes);
     this.#showAll(decision);
-    if (stashed !== changes) await this.#discard(stashed.filter((_, i) => !outcomes[i]!.applied));
+    if (decision.hidden) await untilShown(decision.hidden, this.#journal, this.#live);
+    if (stashed !== changes)
+      await discard(
+        this.#journal,
+        stashed.filter((_, i) => !outcomes[i]!.applied),
+      );
     return outcomes;
   }
 
@@ -196,27 +206,23 @@ export class EmbeddedQueue implements Queue {
     await this.#journal.close();
   }
 
-  async #discard(unused: readonly (NewStashedJob | StashedChange)[]): Promise<void> {
-    const files = filesIn(unused);
-    if (files.length > 0) await this.#journal.discard(files);
-  }
-
   /** Resolves when the decision is durable. Without entries it waits for pending writes of other calls. */
   #written(decision: Decision, stashed: readonly (NewStashedJob | StashedChange)[], given: unknown): Promise<unknown> {
     const written = this.#journal.write(decision.entries);
     if (stashed === given) return written;
     return written.catch(async (error) => {
-      await this.#discard(stashed);
+      await discard(this.#journal, stashed);
       throw error;
     });
   }
 
   /** Shows the decision to readers, once it is durable. */
-  #showAll({ touched, made }: Decision): void {
+  #showAll(decision: Decision): void {
+    const { touched, made } = decision;
     for (let i = 0; i < touched.length; i++) {
       const job = touched[i]!;
       if (--job.pending === 0) this.#show(job);
-      else this.#showAs(job, made[i]);
+      else this.#showAs(job, made[i], decision);
     }
   }
 
@@ -297,11 +303,14 @@ export class EmbeddedQueue implements Queue {
   }
 
   /** A client that got an answer must find its change, even while a later change of the same job is under way. */
-  #showAs(job: LiveJob, made: Job | undefined): void {
+  #showAs(job: LiveJob, made: Job | undefined, decision: Decision): void {
     if (!made || job.shown === undefined || this.#live.get(job.id) !== job) return;
-    this.#lanes.of(job.endpoint).recount(job.shown, made);
+    const lanes = this.#lanes.of(job.endpoint);
+    lanes.recount(job.shown, made);
     job.shown = made;
-    if (waitsAs(job, made)) this.#lanes.of(job.endpoint).put(job);
+    if (!waitsAs(job, made)) return;
+    if (job.lane === "out") lanes.put(job);
+    else if (job.lane === "left") decision.hide(job);
   }
 
   #show(job: LiveJob): void {
