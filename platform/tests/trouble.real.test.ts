@@ -65,9 +65,10 @@ test("with the writer held still, nothing that must be durable is answered, and 
 test("a full disk refuses new work with 503 and its reason, loses nothing, and is forgotten once there is room", async () => {
   await using folder = await temporaryFolder();
   const data = join(folder.path, "data");
-  // No file may grow beyond 3 MB. The hard limit is unchanged, so that the soft one can be lifted again.
+  // No file may grow beyond 6 MB: SQLite's logs reach 4 MB before they are emptied. The hard limit is unchanged, so that the soft one can be
+  // lifted again.
   const command = join(folder.path, "small-disk.sh");
-  await writeFile(command, `#!/bin/bash\ntrap '' XFSZ\nulimit -S -f 3072\nexec ${launcher} "$@"\n`);
+  await writeFile(command, `#!/bin/bash\ntrap '' XFSZ\nulimit -S -f 6144\nexec ${launcher} "$@"\n`);
   await chmod(command, 0o755);
   await using server = await startServer(data, { command });
   const endpoint = await endpointOn(data, server);
@@ -85,7 +86,7 @@ test("a full disk refuses new work with 503 and its reason, loses nothing, and i
   expect(refused?.status).toBe(503);
   expect(JSON.parse(refused!.text).error).toMatch(/^The data folder could not be written: /);
   // Larger than any file may be, whatever is still free in the existing files.
-  const larger = "x".repeat(4 * MIB);
+  const larger = "x".repeat(8 * MIB);
   expect((await endpoint.done(kept[0]!, { output: larger })).status).toBe(503);
   expect((await endpoint.call("POST", "/run", { input: { filling: larger } })).status).toBe(503);
   expect((await endpoint.status(kept[0]!)).status).toBe("IN_PROGRESS");
