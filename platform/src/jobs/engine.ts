@@ -5,7 +5,7 @@ import type { Clock } from "../kernel/clock.ts";
 import type { Failed } from "../kernel/failed.ts";
 import type { Gone } from "../kernel/gone.ts";
 import { jobId, jobIdParts } from "../kernel/ids.ts";
-import { type Problem, problem } from "../kernel/problem.ts";
+import { isProblem, type Problem, problem } from "../kernel/problem.ts";
 import type { Random } from "../kernel/random.ts";
 import type { Tracing } from "../kernel/tracing.ts";
 import { type Fare, type Job, jobLifecycle, type NewJob, type Payload } from "../ports/queue/job.ts";
@@ -136,12 +136,26 @@ export class Engine implements AsyncDisposable {
     const wait = this.waiters.wait(id, endpoint, waiting.waitMs, waiting.gone);
     try {
       const job = await this.submit(submission, id);
+      if (job.id !== id) return await this.#waitForKnown(job.id, submission, waiting, id);
       submission.body = "";
-      if (job.id !== id) return await this.waitFor(endpoint, job.id, waiting);
       waiting.known?.(id);
       return await this.#end(wait, endpoint, id, waiting);
     } finally {
       wait.leave();
+    }
+  }
+
+  /** Waits for the job that has the submission's key already. If it expires just now, no job has the key, and the submission makes one. */
+  async #waitForKnown(known: string, submission: Submission, waiting: Waiting, id: string): Promise<Ended> {
+    const dropBody = (job: string) => {
+      submission.body = "";
+      waiting.known?.(job);
+    };
+    try {
+      return await this.waitFor(submission.endpoint.id, known, { ...waiting, known: dropBody });
+    } catch (error) {
+      if (!isProblem(error, "not-found") || submission.body === "") throw error;
+      return this.submitAndWait(submission, waiting, id);
     }
   }
 
