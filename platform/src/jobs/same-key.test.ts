@@ -30,7 +30,13 @@ test("it becomes a job of its own, and is not told that there is none", async ()
   const failed = (error: unknown) => {
     throw error;
   };
-  const parts = { queue: new SlowQueue(clock), signals: new MemorySignals(), clock, random: new SeededRandom(1), failed };
+  const parts = {
+    queue: new SlowQueue(clock),
+    signals: new MemorySignals(),
+    clock,
+    random: new SeededRandom(1),
+    failed,
+  };
   const engine = new Engine(parts);
   const idempotency = { key: "k", digest: "d" };
   const first = await engine.submit(submission({}, idempotency));
