@@ -1,7 +1,9 @@
 /** What events do to answers that were read: many at once, and nothing where they say nothing. */
 import type { AccountEvent } from "@millrace/platform/resources/events/model.ts";
-import { expect, test } from "vitest";
-import { folded } from "./events.ts";
+import { QueryClient, QueryObserver } from "@tanstack/react-query";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { Changes, folded } from "./events.ts";
+import { keyOf } from "./queries.ts";
 
 const events = (...all: object[]) => new Map(all.map((event) => [(event as { id: string }).id, event as AccountEvent]));
 const stopped = { type: "changed", resource: "pods", id: "a", status: "STOPPED" };
@@ -36,4 +38,48 @@ test("an answer that the events say nothing about is not touched", () => {
 test("the lifecycle of a worker is another word than its list shows", () => {
   const worker = { id: "a", status: "IDLE" };
   expect(folded({ workers: [worker] }, "workers", events({ ...stopped, resource: "workers" }))).toBeUndefined();
+});
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+/** A page that shows secrets, and how often it asked for them after its first read. */
+async function secretsPage() {
+  const cache = new QueryClient();
+  let asked = -1;
+  const queryFn = async () => ({ secrets: [], asked: ++asked });
+  const leave = new QueryObserver(cache, { queryKey: keyOf("listSecrets"), queryFn }).subscribe(() => undefined);
+  await vi.advanceTimersByTimeAsync(0);
+  const changes = new Changes(cache);
+  const change = () => changes.take({ type: "changed", resource: "secrets", id: "s", version: 1 });
+  return { asked: () => asked, change, [Symbol.dispose]: leave };
+}
+
+test("a single change is read after a tenth of a second", async () => {
+  using page = await secretsPage();
+  page.change();
+  await vi.advanceTimersByTimeAsync(99);
+  expect(page.asked()).toBe(0);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(page.asked()).toBe(1);
+});
+
+test("a flood of changes is read once at its beginning, and then once a second", async () => {
+  using page = await secretsPage();
+  for (let ms = 0; ms < 5000; ms += 10) {
+    page.change();
+    await vi.advanceTimersByTimeAsync(10);
+  }
+  expect(page.asked()).toBe(5);
+});
+
+test("the last change of a flood is read too", async () => {
+  using page = await secretsPage();
+  page.change();
+  await vi.advanceTimersByTimeAsync(150);
+  page.change();
+  await vi.advanceTimersByTimeAsync(900);
+  expect(page.asked()).toBe(1);
+  await vi.advanceTimersByTimeAsync(100);
+  expect(page.asked()).toBe(2);
 });

@@ -26,7 +26,7 @@ const OF_JOBS: readonly OperationName[] = ["getEndpointHealth", "listJobs", "get
 
 /** Events of this time are folded together, so that a flood of them draws a page ten times a second and not a thousand times. */
 const FOLD_MS = 100;
-/** What became old is read again after this time, once, however many events said so. */
+/** What became old is read again at most this often, however many events say so. A single change is read at once. */
 const SETTLE_MS = 1000;
 /** Where many reads became old, each adds to the time until the next round: a page asks about twice a second, well within the rate limit of a person. */
 const SETTLE_EACH_MS = 500;
@@ -85,15 +85,16 @@ function followWhileSeen(cache: QueryClient, tell: (connection: Connection) => v
   look();
 }
 
-/** Gathers events: shows what they say at once, and reads what became old again in a while. */
-class Changes {
+/** Gathers events: shows what they say, and reads what became old again, both once for many. */
+export class Changes {
   readonly #cache: QueryClient;
   readonly #old = new Map<string, { name: OperationName; id: string | undefined }>();
   readonly #records = new Map<StreamedResource, Events>();
   readonly #jobs = new Map<string, AccountEvent["jobs"]>();
   #folding: ReturnType<typeof setTimeout> | undefined;
   #settling: ReturnType<typeof setTimeout> | undefined;
-  #pauseMs = SETTLE_MS;
+  /** The next round of reads is not before this time. */
+  #quietUntil = 0;
 
   constructor(cache: QueryClient) {
     this.#cache = cache;
@@ -131,7 +132,7 @@ class Changes {
 
   #mark(names: readonly OperationName[], id?: string): void {
     for (const name of names) this.#old.set(`${name} ${id ?? ""}`, { name, id });
-    this.#settling ??= setTimeout(() => this.#settle(), this.#pauseMs);
+    this.#settling ??= setTimeout(() => this.#settle(), Math.max(FOLD_MS, this.#quietUntil - performance.now()));
   }
 
   #settle(): void {
@@ -146,7 +147,7 @@ class Changes {
       void this.#cache.invalidateQueries(filter);
     }
     this.#old.clear();
-    this.#pauseMs = Math.min(Math.max(SETTLE_MS, asked * SETTLE_EACH_MS), SETTLE_MOST_MS);
+    this.#quietUntil = performance.now() + Math.min(Math.max(SETTLE_MS, asked * SETTLE_EACH_MS), SETTLE_MOST_MS);
   }
 }
 

@@ -1,6 +1,6 @@
 /** Buttons, and links that look like them. A button that may not be pressed says why on hover. */
 import { Link, type LinkProps } from "@tanstack/react-router";
-import { type ButtonHTMLAttributes, cloneElement, type ReactElement, type ReactNode } from "react";
+import { type ButtonHTMLAttributes, cloneElement, type PointerEvent, type ReactElement, type ReactNode } from "react";
 import css from "./button.module.css";
 
 type Kind = "primary" | "plain" | "quiet" | "danger";
@@ -46,7 +46,12 @@ export function Button({
 
 /** A button with an icon alone. Its label is read aloud and shown on hover; `isLight` leaves that to the browser, for long lists. */
 export function IconButton({ label, isLight, ...rest }: ButtonProps & { label: string; isLight?: boolean }) {
-  if (isLight) return <Button kind="quiet" {...rest} aria-label={label} title={label} className={css.icon!} />;
+  if (isLight) {
+    const name = ({ currentTarget }: PointerEvent<HTMLElement>) => {
+      currentTarget.title = label;
+    };
+    return <Button kind="quiet" {...rest} aria-label={label} onPointerEnter={name} className={css.icon!} />;
+  }
   return (
     <Hint text={rest.refused || label}>
       <Button

@@ -60,9 +60,7 @@ export function When({ at }: { at: string | number | null | undefined }) {
   return (
     <time
       dateTime={time.toISOString()}
-      onPointerEnter={({ currentTarget }) => {
-        currentTarget.title = exactText(time);
-      }}
+      onPointerEnter={({ currentTarget }) => showWhole(currentTarget, exactText(time))}
     >
       {sinceText(time.getTime(), now)}
     </time>
@@ -120,16 +118,26 @@ export function sizeText(bytes: number): string {
 export function Id({ value, short }: { value: string; short?: boolean | "middle" }) {
   return (
     <span className={css.id}>
-      <code title={value}>{short ? cut(value, short) : value}</code>
+      <code onPointerEnter={({ currentTarget }) => showWhole(currentTarget, value)}>
+        {short ? cut(value, short) : value}
+      </code>
       <CopyButton text={value} label="Copy the id" />
     </span>
   );
 }
 
+/** Told when somebody points at it. A list that scrolls would else change hundreds of titles, and the browser looks for new styles each time. */
+const showWhole = (element: HTMLElement, text: string) => {
+  element.title = text;
+};
+
 const cut = (value: string, how: boolean | "middle") => {
   if (how === "middle") return value.length > 26 ? `${value.slice(0, 8)}…${value.slice(-15)}` : value;
   return value.length > 12 ? `${value.slice(0, 8)}…` : value;
 };
+
+/** The same elements each time: React does not draw them again. */
+const [CHECK, COPY] = [<Check key="copied" />, <Copy key="copy" />];
 
 export function CopyButton({ text, label = "Copy" }: { text: string; label?: string }) {
   const [isCopied, setCopied] = useState(false);
@@ -152,7 +160,7 @@ export function CopyButton({ text, label = "Copy" }: { text: string; label?: str
         void copy();
       }}
     >
-      {isCopied ? <Check /> : <Copy />}
+      {isCopied ? CHECK : COPY}
     </button>
   );
 }

@@ -67,7 +67,7 @@ const NONE: readonly never[] = [];
 const tracksOf = (columns: readonly { width?: number }[], hasTick: unknown, hasActions: unknown) =>
   [
     hasTick && "36px",
-    ...columns.map(({ width }) => (width === undefined ? "minmax(180px, 1fr)" : `${width}px`)),
+    ...columns.map(({ width }) => (width === undefined ? "minmax(140px, 1fr)" : `${width}px`)),
     hasActions && "56px",
   ]
     .filter(Boolean)

@@ -13,14 +13,14 @@ export const columns: Column<ListedJob>[] = [
     title: "Job",
     value: ({ id }) => id,
     cell: ({ id }) => <Id value={id} short="middle" />,
-    width: 252,
+    width: 232,
   },
   {
     id: "status",
     title: "Status",
     value: ({ status }) => status,
     cell: ({ status }) => <Status value={status} />,
-    width: 124,
+    width: 116,
   },
   {
     id: "why",
@@ -33,14 +33,14 @@ export const columns: Column<ListedJob>[] = [
     title: "Submitted",
     value: ({ createdAt }) => createdAt,
     cell: ({ createdAt }) => <When at={createdAt} />,
-    width: 124,
+    width: 108,
   },
   {
     id: "delay",
     title: "Delay",
     value: ({ delayTime }) => delayTime,
     cell: ({ delayTime }) => <Duration ms={delayTime} />,
-    width: 100,
+    width: 92,
     isNumber: true,
   },
   {
@@ -48,7 +48,7 @@ export const columns: Column<ListedJob>[] = [
     title: "Execution",
     value: ({ executionTime }) => executionTime,
     cell: ({ executionTime }) => <Duration ms={executionTime} />,
-    width: 100,
+    width: 92,
     isNumber: true,
   },
   {
@@ -56,7 +56,7 @@ export const columns: Column<ListedJob>[] = [
     title: "Worker",
     value: ({ workerId }) => workerId,
     cell: ({ workerId }) => (workerId ? <Id value={workerId} short /> : <span className="quiet">–</span>),
-    width: 136,
+    width: 124,
   },
   { id: "retries", title: "Retries", value: ({ retries }) => retries ?? 0, isNumber: true, isExtra: true, width: 80 },
   {
