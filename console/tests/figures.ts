@@ -178,14 +178,16 @@ async function scroll(walk: Walk, path: string): Promise<void> {
   await page.mouse.move(700, 600);
   await page.waitForTimeout(1000);
   const session = await measured(page);
+  const slower = (rate: number) => session.send("Emulation.setCPUThrottlingRate", { rate });
   const turn = async (delta: number) => {
     const until = realClock.now() + SCROLL_MS;
     while (realClock.now() < until) await page.mouse.wheel(0, delta);
   };
-  for (const [speed, delta] of [
+  const speeds = [
     ["slowly", 40],
     ["fast", 400],
-  ] as const) {
+  ] as const;
+  for (const [speed, delta] of speeds) {
     const before = await workOf(session);
     const watched = page.evaluate(`probe.watchFrames(${SCROLL_MS})`) as Promise<number[]>;
     await turn(delta);
@@ -198,6 +200,11 @@ async function scroll(walk: Walk, path: string): Promise<void> {
       `  back again: the longest task took ${at(tasks, 1).toFixed(1)} ms of processor time, ` +
         `${tasks.filter((task) => task > FRAME_MS).length} of ${tasks.length} more than a frame has`,
     );
+    await slower(SLOWDOWN);
+    const seen = page.evaluate(`probe.watchFrames(${SCROLL_MS})`) as Promise<number[]>;
+    await turn(delta);
+    print(`  on a CPU ${SLOWDOWN}x slower: ${framesText(await seen)}`);
+    await slower(1);
   }
 }
 

@@ -48,12 +48,6 @@ export function leaveAfter(signedOut: { url: string } | undefined): void {
   location.replace(signedOut.url);
 }
 
-/** Without a sign-out, which the server refuses to whom it keeps out. */
-export function signInAnew(): void {
-  keepPageToken(null);
-  location.replace("/sign-in");
-}
-
 /** A sign-out in another tab counts here too, and so does another person who signed in there. */
 export function followOtherTabs(): void {
   addEventListener("storage", ({ key, newValue, oldValue }) => {

@@ -8,12 +8,12 @@ import { connectionNow, followEvents, watchConnection } from "../api/events.ts";
 import type { Connection } from "../api/follow.ts";
 import { type Me, SignedInAs, useMe } from "../api/me.ts";
 import { useWrite } from "../api/queries.ts";
-import { leaveAfter, signInAnew } from "../api/session.ts";
+import { leaveAfter } from "../api/session.ts";
 import { Button, IconButton } from "../design/button.tsx";
 import { onTheme } from "../design/colors.ts";
 import { When } from "../design/facts.tsx";
 import { Refused, Skeleton } from "../design/layout.tsx";
-import { Toasts } from "../design/toast.tsx";
+import { sayRefused, Toasts } from "../design/toast.tsx";
 import { Keys } from "./keys.tsx";
 import { NoPassword } from "./no-password.tsx";
 import { places } from "./places.ts";
@@ -35,16 +35,23 @@ export function Shell() {
     return (
       <div className={css.alone}>
         <Refused refusal={me.error} retry={() => void me.refetch()} />
-        {/* A session that is kept out cannot be ended from here, and leads nowhere. Another person or account may be let in. */}
-        {me.error.status === 403 && (
-          <p className={css.instead}>
-            <Button onClick={signInAnew}>Sign in as somebody else</Button>
-          </p>
-        )}
+        {/* Such a session leads nowhere. Another person or account may be let in. */}
+        {me.error.status === 403 && <KeptOut />}
       </div>
     );
   }
   return <Skeleton />;
+}
+
+function KeptOut() {
+  const signOut = useWrite("signOut", { onSuccess: leaveAfter });
+  return (
+    <p className={css.instead}>
+      <Button isBusy={signOut.isPending} onClick={() => signOut.mutate({}, { onError: sayRefused })}>
+        Sign out
+      </Button>
+    </p>
+  );
 }
 
 /** Goes there once: the frame stays until the page is loaded, and would otherwise note the way there as where to go next. */

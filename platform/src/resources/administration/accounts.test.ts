@@ -49,6 +49,24 @@ test("a suspended account's people and their tickets are refused too", async () 
   expect(await world.services.terminalTickets.standing(session.id)).toBeUndefined();
 });
 
+test("a person of a suspended account can sign out, and stays signed out when it is resumed", async () => {
+  await using world = await setup();
+  const { key, patch } = await team(world);
+  const { url } = (await world.call("POST", "/v2/account/invitations", { key, body: { role: "owner" } })).json;
+  const browser = new TestBrowser(world.url);
+  const person = { token: tokenIn(url), email: "ada@team.test", password: "correct horse" };
+  await browser.call("POST", "/v2/account/sign-in/invitation", { body: person });
+  await patch({ suspended: true });
+  await world.clock.advance(1000);
+  expect((await browser.call("GET", "/v2/account/me")).status).toBe(403);
+  const headers = browser.headers();
+  expect((await browser.call("POST", "/v2/account/sign-out")).status).toBe(204);
+  await patch({ suspended: false });
+  await world.clock.advance(1000);
+  const ended = await world.call("GET", "/v2/account/me", { key: null, headers });
+  expect([ended.status, ended.headers.get("x-reason-code")]).toEqual([401, "session-ended"]);
+});
+
 test("the first account cannot be suspended, and a reason needs a suspension", async () => {
   await using world = await setup();
   const first = await world.call("PATCH", `${ACCOUNTS}/${world.owner.account}`, { body: { suspended: true } });
