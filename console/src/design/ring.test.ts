@@ -1,3 +1,4 @@
+/** Which row each element of a long list shows while one scrolls. */
 import { expect, test } from "vitest";
 import { ring } from "./ring.ts";
 
