@@ -114,14 +114,22 @@ export function sizeText(bytes: number): string {
   return `${value >= 100 || unit === 0 ? Math.round(value) : value.toFixed(1)} ${units[unit]}`;
 }
 
+interface IdProps {
+  value: string;
+  /** Cut off after its beginning, in the middle, or before its last part where it is a path. */
+  short?: boolean | "middle" | "end";
+  /** What the button copies, in words. */
+  copies?: string;
+}
+
 /** An id in monospace with a button that copies it. Ids that begin with a time differ at their end, and are cut in the middle. */
-export function Id({ value, short }: { value: string; short?: boolean | "middle" }) {
+export function Id({ value, short, copies = "the id" }: IdProps) {
   return (
     <span className={css.id}>
       <code onPointerEnter={({ currentTarget }) => showWhole(currentTarget, value)}>
         {short ? cut(value, short) : value}
       </code>
-      <CopyButton text={value} label="Copy the id" />
+      <CopyButton text={value} label={`Copy ${copies}`} />
     </span>
   );
 }
@@ -131,7 +139,8 @@ const showWhole = (element: HTMLElement, text: string) => {
   element.title = text;
 };
 
-const cut = (value: string, how: boolean | "middle") => {
+const cut = (value: string, how: boolean | "middle" | "end") => {
+  if (how === "end") return `…/${value.split("/").at(-1)}`;
   if (how === "middle") return value.length > 26 ? `${value.slice(0, 8)}…${value.slice(-15)}` : value;
   return value.length > 12 ? `${value.slice(0, 8)}…` : value;
 };

@@ -1,61 +1,53 @@
 /** Models that the account may use, as endpoints name them. */
 import type { UsableModel } from "@millrace/platform/resources/models/model.ts";
-import type { ReactNode } from "react";
+import { type ReactNode, useMemo } from "react";
 import { curlOf } from "../../api/curl.ts";
+import { records } from "../../api/models.data.ts";
 import { useRead } from "../../api/queries.ts";
 import type { Column } from "../../design/column.ts";
-import { Status, sizeText } from "../../design/facts.tsx";
-import { Empty, Page, Refused } from "../../design/layout.tsx";
-import { DataTable } from "../../design/table.tsx";
-import { AGAIN_MS } from "./types-page.tsx";
+import { Id } from "../../design/facts.tsx";
+import { Empty } from "../../design/layout.tsx";
+import { modelColumns } from "../../parts/model-columns.tsx";
+import { useView } from "../../shell/view.ts";
+import { namesMatch } from "./places.ts";
+import { AGAIN_MS, TypesPage } from "./types-page.tsx";
 
-const TONES = { READY: "good", FILLING: "wait", FAILED: "bad" } as const;
+type Row = UsableModel & { id: string };
 
-const columns: Column<UsableModel>[] = [
-  { id: "name", title: "Model", value: ({ name }) => name, cell: ({ name }) => <code>{name}</code> },
+const own: Column<Row>[] = [
+  ...modelColumns<Row>(),
   {
-    id: "status",
-    title: "Status",
-    value: ({ status }) => status,
-    cell: ({ status, statusReason }) => (
-      <span title={statusReason ?? undefined}>
-        <Status value={status} tone={TONES[status as keyof typeof TONES]} />
-      </span>
-    ),
+    id: "path",
+    title: "Where workers see it",
+    value: ({ path }) => path,
+    cell: ({ path }) => <Id value={path} short="end" copies="the path" />,
   },
-  { id: "revision", title: "Revision", value: ({ revision }) => revision },
-  {
-    id: "size",
-    title: "Size",
-    value: ({ size }) => size,
-    cell: ({ size }) => (size === null ? "" : sizeText(size)),
-    isNumber: true,
-  },
-  { id: "path", title: "Where workers see it", value: ({ path }) => path, cell: ({ path }) => <code>{path}</code> },
 ];
 
 export function ModelCatalog({ tabs }: { tabs: ReactNode }) {
-  const { data, error, refetch } = useRead("listUsableModels", {}, { refetchInterval: AGAIN_MS });
+  const [text] = useView<string>("q", "");
+  const read = useRead("listUsableModels", {}, { refetchInterval: AGAIN_MS });
+  const all = read.data?.models;
+  const rows = useMemo(
+    () =>
+      all
+        ?.filter(({ name }) => namesMatch(text, [name]))
+        .map((model) => ({ ...model, id: `${model.name}:${model.revision}` })),
+    [all, text],
+  );
   return (
-    <Page
-      title="Catalog"
+    <TypesPage
+      one="model"
       about="Models that an endpoint names in modelReferences. Its workers see them read-only, without a download."
       curl={curlOf("listUsableModels")}
       tabs={tabs}
-    >
-      {error && !data ? (
-        <Refused refusal={error} retry={() => void refetch()} />
-      ) : (
-        <DataTable
-          name="usable-models"
-          rows={data?.models}
-          columns={columns}
-          idOf={({ name, revision }) => `${name}:${revision}`}
-          empty={
-            <Empty title="No models">The owner of the installation adds models, for all accounts or for some.</Empty>
-          }
-        />
-      )}
-    </Page>
+      read={read}
+      rows={rows}
+      model={records.usableModels}
+      columns={own}
+      {...(all?.length === 0 && {
+        none: <Empty title="No models">The owner of the installation adds models, for all accounts or for some.</Empty>,
+      })}
+    />
   );
 }

@@ -1,4 +1,4 @@
-/** What the three lists of the catalog share: their page, and the filters by name and by what is free. */
+/** What the lists of the catalog share: their page, and the filters by name and by what is free. */
 import { type ReactNode, useMemo } from "react";
 import type { Refusal } from "../../api/refusal.ts";
 import type { Column } from "../../design/column.ts";
@@ -23,12 +23,14 @@ interface TypesPageProps<Row> {
   model: Parameters<typeof columnsFrom>[0];
   columns: readonly Column<Row>[];
   /** Further filters, beside the name. */
-  filters: ReactNode;
+  filters?: ReactNode;
+  /** What is said instead of a list where there is nothing, whatever the filters are. */
+  none?: ReactNode;
   rowActions?: (row: Row) => ReactNode;
 }
 
 export function TypesPage<Row extends { id: string }>(props: TypesPageProps<Row>) {
-  const { one, about, curl, tabs, read, rows, model, columns, filters, rowActions } = props;
+  const { one, about, curl, tabs, read, rows, model, columns, filters, none, rowActions } = props;
   const [text, setText] = useView<string>("q", "");
   const allColumns = useMemo(() => columnsFrom(model, columns), [model, columns]);
   return (
@@ -43,12 +45,14 @@ export function TypesPage<Row extends { id: string }>(props: TypesPageProps<Row>
           idOf={({ id }) => id}
           {...(rowActions && { rowActions })}
           tools={
-            <>
-              <SearchField label="Name" value={text} onChange={setText} />
-              {filters}
-            </>
+            !none && (
+              <>
+                <SearchField label="Name" value={text} onChange={setText} />
+                {filters}
+              </>
+            )
           }
-          empty={<Empty title={`No ${one} fits the filters`}>Change or clear them to see the rest.</Empty>}
+          empty={none ?? <Empty title={`No ${one} fits the filters`}>Change or clear them to see the rest.</Empty>}
         />
       )}
     </Page>

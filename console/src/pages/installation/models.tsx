@@ -3,54 +3,27 @@ import type { Model } from "@millrace/platform/resources/models/model.ts";
 import { Plus } from "lucide-react";
 import { useState } from "react";
 import { curlOf } from "../../api/curl.ts";
+import { models } from "../../api/models.data.ts";
 import { useRead } from "../../api/queries.ts";
 import { Button } from "../../design/button.tsx";
 import type { Column } from "../../design/column.ts";
-import { Id, Status, sizeText, When } from "../../design/facts.tsx";
+import { When, wordsOf } from "../../design/facts.tsx";
 import { Empty, Refused } from "../../design/layout.tsx";
 import { Menu } from "../../design/menu.tsx";
-import { Reason } from "../../design/reason.tsx";
 import { DataTable } from "../../design/table.tsx";
+import { columnsFrom } from "../../parts/derived.tsx";
+import { modelColumns } from "../../parts/model-columns.tsx";
 import { InstallationPage } from "./frame.tsx";
 import { AddModel, ChangeModel, DeleteModel } from "./model-dialogs.tsx";
 
-const TONES = { READY: "good", FILLING: "wait", FAILED: "bad" } as const;
-const toneOf = (status: string) => TONES[status as keyof typeof TONES];
-
-const columns: Column<Model>[] = [
-  { id: "name", title: "Model", value: ({ name }) => name },
-  {
-    id: "status",
-    title: "Status",
-    value: ({ status }) => status,
-    cell: ({ status, statusReason, statusReasonCode }) => (
-      <span>
-        <Status value={status} tone={toneOf(status)} />
-        <Reason text={statusReason} code={statusReasonCode ?? undefined} tone={status === "FAILED" ? "bad" : "wait"} />
-      </span>
-    ),
-  },
-  { id: "revision", title: "Revision", value: ({ revision }) => revision },
-  {
-    id: "size",
-    title: "Size",
-    value: ({ size }) => size,
-    cell: ({ size }) => (size === null ? "" : sizeText(size)),
-    isNumber: true,
-  },
+const own: Column<Model>[] = [
+  ...modelColumns<Model>(),
   {
     id: "copies",
     title: "Machines",
-    value: ({ copies }) => copies.map(({ machine, status }) => `${machine ?? "shared storage"} ${status}`).join(", "),
-    cell: ({ copies }) => (
-      <>
-        {copies.map(({ machine, status, statusReason }) => (
-          <div key={machine} title={statusReason ?? undefined}>
-            {machine ?? "shared storage"} <Status value={status} tone={toneOf(status)} />
-          </div>
-        ))}
-      </>
-    ),
+    value: ({ copies }) => copies.filter(({ status }) => status === "READY").length,
+    cell: ({ copies }) => <Copies copies={copies} />,
+    isNumber: true,
   },
   {
     id: "whom",
@@ -58,16 +31,23 @@ const columns: Column<Model>[] = [
     value: ({ everyone, accounts }) => (everyone ? "all accounts" : `${accounts.length + 1}`),
     cell: ({ everyone, accounts }) =>
       everyone ? "all accounts" : accounts.length === 0 ? "this account" : `this account and ${accounts.length} more`,
+    fields: ["everyone", "accounts"],
   },
-  { id: "source", title: "Source", value: ({ source }) => source, isExtra: true },
   {
-    id: "created",
+    id: "createdAt",
     title: "Added",
     value: ({ createdAt }) => createdAt,
     cell: ({ createdAt }) => <When at={createdAt} />,
   },
-  { id: "id", title: "ID", value: ({ id }) => id, cell: ({ id }) => <Id value={id} />, isExtra: true },
 ];
+const columns = columnsFrom(models.models, own);
+
+/** How many machines have it, with their names on hover. */
+function Copies({ copies }: Pick<Model, "copies">) {
+  const words = copies.map(({ machine, status }) => `${machine ?? "shared storage"}: ${wordsOf(status)}`);
+  const ready = copies.filter(({ status }) => status === "READY").length;
+  return <span title={words.join("\n")}>{ready === copies.length ? ready : `${ready} of ${copies.length}`}</span>;
+}
 
 export function Models() {
   const { data, error, refetch } = useRead("listModels", {}, { refetchInterval: 3000 });

@@ -44,10 +44,11 @@ export function SignIn() {
   return <ByHand />;
 }
 
-/** Somebody who is signed in has no business here, and goes on. */
+/** Somebody who came here signed in has no business here, and goes on. Whoever signs in here goes on without loading the page anew. */
 function useIsSignedIn(isWanted: boolean): boolean {
-  const me = useRead("getMe", {}, { enabled: isWanted && pageToken() !== null });
-  const isSignedIn = me.data !== undefined && pageToken() !== null;
+  const [hadToken] = useState(() => pageToken() !== null);
+  const me = useRead("getMe", {}, { enabled: isWanted && hadToken });
+  const isSignedIn = hadToken && me.data !== undefined && pageToken() !== null;
   useEffect(() => {
     if (isWanted && isSignedIn)
       location.replace(nextOf(new URLSearchParams(location.search).get("next"), location.origin));
