@@ -12,7 +12,7 @@ import type { Walk } from "./walk.ts";
 const WORKER = new URL("../../platform/tests/fixtures/small-worker.mjs", import.meta.url);
 
 /** The launcher builds the console beside the server if it is not there; its lock is free when that is done. */
-const untilConsoleIsBuilt = () =>
+export const untilConsoleIsBuilt = () =>
   promisify(execFile)("flock", [join(root, "node_modules/.cache/console-lock"), "true"]);
 
 /** What everybody sees at the moment. */

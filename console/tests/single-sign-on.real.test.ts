@@ -9,6 +9,7 @@ import { CLIENT, RealProvider } from "../../platform/tests/identity/real-provide
 import { launcher, run, startServer, temporaryFolder } from "../../platform/tests/process.ts";
 import { missingBrowser, person, startBrowser, Troubles } from "./chromium.ts";
 import { findings } from "./findings.ts";
+import { untilConsoleIsBuilt } from "./place.ts";
 import { button, heading } from "./walk.ts";
 
 const ADA = { email: "ada@example.com", email_verified: true, name: "Ada", groups: ["guests"] };
@@ -33,9 +34,13 @@ test("a person signs in by the provider, may do what their groups give, approves
   await using folder = await temporaryFolder();
   await using server = await startServer(folder.path, { env: environment(provider) });
   provider.register(server.url);
+  // Until then, every path is a page that loads itself anew.
+  await untilConsoleIsBuilt();
   await using browser = await startBrowser();
   const troubles = new Troubles();
   const { page, context } = await person(browser, troubles);
+  const loaded: string[] = [];
+  page.on("domcontentloaded", () => loaded.push(page.url()));
 
   await page.goto(`${server.url}/sign-in`);
   await button(page, "Sign in with Example").waitFor();
@@ -56,6 +61,9 @@ test("a person signs in by the provider, may do what their groups give, approves
   await signIn("/secrets");
   await page.waitForURL(`${server.url}/secrets`);
   await heading(page, "Secrets").waitFor();
+  // The page that was asked for, and the one that the provider leads back to, once each.
+  const ofServer = loaded.filter((url) => url.startsWith(server.url)).map((url) => new URL(url).pathname);
+  expect(ofServer).toEqual(["/sign-in", "/secrets", "/sign-in/provider"]);
   expect(await page.getByRole("link", { name: "Create secret" }).count()).toBe(0);
   const write = `fetch("/v2/account/secrets", {
     method: "POST",

@@ -126,7 +126,10 @@ interface IdProps {
 export function Id({ value, short, copies = "the id" }: IdProps) {
   return (
     <span className={css.id}>
-      <code onPointerEnter={({ currentTarget }) => showWhole(currentTarget, value)}>
+      <code
+        className={short ? undefined : css.fitting}
+        onPointerEnter={({ currentTarget }) => showWhole(currentTarget, value)}
+      >
         {short ? cut(value, short) : value}
       </code>
       <CopyButton text={value} label={`Copy ${copies}`} />

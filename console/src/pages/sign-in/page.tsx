@@ -155,7 +155,7 @@ function Ways({ ways, word }: { ways: Answer<"getSignIn">; word: string | undefi
 function OtherWays() {
   return (
     <details className={css.help}>
-      <summary>Does it not work?</summary>
+      <summary>Cannot sign in this way?</summary>
       <div>
         <p>An owner signs in by link. Run this on the machine where Millrace runs:</p>
         <LinkCommand />

@@ -44,7 +44,7 @@ export function ProviderReturn() {
   if (!own) {
     return (
       <Frame title="This tab did not ask for that">
-        <p>An answer of the identity provider is good only in the tab that asked for it. Begin again:</p>
+        <p>An answer of the identity provider is good only in the tab that asked for it. Sign in here:</p>
         <ButtonLink to="/sign-in" kind="primary">
           Sign in
         </ButtonLink>
@@ -56,7 +56,7 @@ export function ProviderReturn() {
       <Frame title="You are not signed in">
         <Refused refusal={finish.error} />
         <Button kind="primary" onClick={() => router.history.replace("/sign-in")}>
-          Begin again
+          Try again
         </Button>
       </Frame>
     );
