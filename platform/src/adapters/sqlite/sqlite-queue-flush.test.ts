@@ -109,10 +109,8 @@ async function shown(queue: Queue) {
 /** Whether the promise is settled once everything that can run has run. */
 async function isSettled(promise: Promise<unknown>): Promise<boolean> {
   let settled = false;
-  promise.then(
-    () => (settled = true),
-    () => (settled = true),
-  );
+  const settle = () => (settled = true);
+  promise.then(settle, settle);
   await idle();
   return settled;
 }

@@ -163,7 +163,12 @@ async function stash(journal: Journal, payload: Payload): Promise<Stashed> {
 }
 
 /** Removes the files of large payloads that nothing came to refer to. */
-export async function discard(journal: Journal, unused: readonly (NewStashedJob | StashedChange)[]): Promise<void> {
+export async function discard(
+  journal: Journal,
+  stashed: readonly (NewStashedJob | StashedChange)[],
+  isUnused: (place: number) => boolean = () => true,
+): Promise<void> {
+  const unused = stashed.filter((_, place) => isUnused(place));
   const brought = unused.map((one) => ("body" in one ? one.body : one.result));
   const files = brought.filter((stashed) => typeof stashed === "object" && stashed !== null);
   if (files.length > 0) await journal.discard(files);

@@ -68,11 +68,7 @@ export class EmbeddedQueue implements Queue {
     if (decision.isPending) await this.#written(decision, stashed, jobs);
     this.#showAll(decision);
     for (const { endpoint, idempotency: key } of jobs) if (key) this.#newKeys.delete(scoped(endpoint, key.key));
-    if (stashed !== jobs)
-      await discard(
-        this.#journal,
-        stashed.filter((_, i) => enqueued[i]!.known),
-      );
+    if (stashed !== jobs) await discard(this.#journal, stashed, (place) => enqueued[place]!.known);
     return enqueued;
   }
 
@@ -94,11 +90,7 @@ export class EmbeddedQueue implements Queue {
     if (decision.isPending) await this.#written(decision, stashed, changes);
     this.#showAll(decision);
     if (decision.hidden) await untilShown(decision.hidden, this.#journal, this.#live);
-    if (stashed !== changes)
-      await discard(
-        this.#journal,
-        stashed.filter((_, i) => !outcomes[i]!.applied),
-      );
+    if (stashed !== changes) await discard(this.#journal, stashed, (place) => !outcomes[place]!.applied);
     return outcomes;
   }
 
