@@ -22,6 +22,8 @@ export type Metering = {
   span?: OpenSpan | null;
   /** How many spans have begun. The open one is the last of them. */
   spans?: number;
+  /** When the last span ended, if one has. None begins before that, whatever the clocks of other nodes say. */
+  meteredUntil?: number;
 };
 
 export type OpenSpan = {

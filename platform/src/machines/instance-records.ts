@@ -2,7 +2,7 @@
 import type { Clock } from "../kernel/clock.ts";
 import type { Moved } from "../kernel/lifecycle.ts";
 import { commitMetered } from "../metering/commit.ts";
-import { Meter, type Metered } from "../metering/meter.ts";
+import { Meter, type Metered, meteringIn } from "../metering/meter.ts";
 import type { PricesInTime } from "../metering/prices.ts";
 import { Collection } from "../ports/store/collection.ts";
 import { kindsOf, type Store, type StoredRecord, type Write } from "../ports/store/store.ts";
@@ -205,8 +205,7 @@ export class InstanceRecords {
   /** The write of the instance itself comes first. */
   #patching<T extends KeptInstance>(item: InstanceItem<T>, set: Partial<T>, metered: Metered): Write[] {
     const { doc, writes } = this.#meter.move(item, { ...item.doc, ...set }, this.#momentOf(metered), metered);
-    const { span = null, spans: begun } = doc;
-    return [this.#instances.patching(item, { ...set, ...(begun !== undefined && { span, spans: begun }) }), ...writes];
+    return [this.#instances.patching(item, { ...set, ...meteringIn(doc) }), ...writes];
   }
 
   async #taken(

@@ -161,6 +161,24 @@ test("a clock that is set back makes no span shorter than nothing", async () => 
   ]);
 });
 
+test("time that was paid for is not paid for again by a node whose clock is behind", async () => {
+  const { records, placed, spans } = await setup();
+  let worker = (await records.move(placed, "start", { startedAt: T0 }))!;
+  // Its machine is silent, by the clock of a node that is a minute ahead, and is heard of again by one that is not.
+  worker = (await records.instances.patch(
+    worker,
+    { unheard: { since: T0 + 60_000, until: null } },
+    { at: T0 + 60_000 },
+  ))!;
+  worker = (await records.instances.patch(worker, { unheard: { since: T0 + 60_000, until: T0 + 4000 } }))!;
+  await records.remove("w", { at: T0 + 90_000 });
+  const told = (await spans()).map(({ from, to }) => [from - T0, to! - T0]);
+  expect(told).toEqual([
+    [0, 60_000],
+    [60_000, 90_000],
+  ]);
+});
+
 test("a member of a cluster is paid for with its cluster, at the price of members", async () => {
   const { records, placed, spans } = await setup();
   await records.move(placed, "start", { startedAt: T0, cluster: "cl" });

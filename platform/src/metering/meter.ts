@@ -29,6 +29,11 @@ interface Moved<T extends Metering> {
   writes: Write[];
 }
 
+/** The fields of a record that say how it is metered. They are written with every change of it, once it is metered. */
+export function meteringIn({ span = null, spans, meteredUntil }: Metering): Metering {
+  return spans === undefined ? {} : { span, spans, ...(meteredUntil !== undefined && { meteredUntil }) };
+}
+
 /** A stretch of time at one price. */
 interface Stretch {
   from: number;
@@ -59,11 +64,12 @@ export class Meter<T extends Metering> {
     return this.#open(record, record.doc, what, what.since ?? record.createdAt);
   }
 
-  /** Spans follow each other without a gap, and none has a negative length, whatever the clock does. */
+  /** Spans follow each other without a gap or an overlap, and none has a negative length, whatever the clocks of nodes do. */
   move<D extends T>(before: OnRecord<T>, after: D, at: number, metered: Metered = {}): Moved<D> {
     const open = before.doc.span ?? undefined;
     const what = this.#whatOf({ ...before, doc: after });
-    if (!open) return what ? this.#open(before, after, what, what.since ?? at) : { doc: after, writes: [] };
+    if (!open && !what) return { doc: after, writes: [] };
+    if (!open) return this.#open(before, after, what!, Math.max(what!.since ?? at, before.doc.meteredUntil ?? 0));
     const was = this.#whatOf(before);
     const goesOn = what !== undefined && was !== undefined && open.phase === what.phase && isSame(was, what);
     const until = Math.max(at, open.from);
@@ -71,7 +77,7 @@ export class Meter<T extends Metering> {
     if (goesOn && line.length === 1) return { doc: after, writes: [] };
     const ended = this.#write(before, { was, open, line, until: goesOn ? null : until, free: metered.free });
     if (goesOn) return { doc: { ...after, ...ended.now }, writes: ended.writes };
-    const gone: D = { ...after, ...ended.now, span: null };
+    const gone: D = { ...after, ...ended.now, span: null, meteredUntil: until };
     if (!what) return { doc: gone, writes: ended.writes };
     const opened = this.#open(before, gone, what, until);
     return { doc: opened.doc, writes: [...ended.writes, ...opened.writes] };
@@ -120,7 +126,7 @@ export class Meter<T extends Metering> {
       until: number | null;
       free: string | undefined;
     },
-  ): { writes: Write[]; now: Required<Metering> } {
+  ): { writes: Write[]; now: Required<Pick<Metering, "span" | "spans">> } {
     const { was, open, line, until } = ending;
     const free = ending.free ?? (open.phase === "frozen" ? FROZEN : undefined);
     const ends = line.map((_, i) => line[i + 1]?.from ?? until);

@@ -27,6 +27,7 @@ const state = {
   createdBy: "k",
   span: null,
   spans: 0,
+  meteredUntil: 0,
 } as const satisfies Partial<KeptPod>;
 
 const whole: Required<KeptPod> = {

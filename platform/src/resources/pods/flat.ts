@@ -44,6 +44,7 @@ export const podDialect = flatDialect<KeptPod, PodTerms>(Pod, {
         "createdBy",
         "span",
         "spans",
+        "meteredUntil",
         "claimsName",
         "mountPath",
         "withoutGpu",

@@ -6,7 +6,7 @@ import type { Allocator, Judge, Wish } from "../../machines/allocator.ts";
 import type { InstanceRecords } from "../../machines/instance-records.ts";
 import type { NoRoom, Place } from "../../machines/place.ts";
 import { commitMetered } from "../../metering/commit.ts";
-import { Meter, type Metered, type OnRecord } from "../../metering/meter.ts";
+import { Meter, type Metered, meteringIn, type OnRecord } from "../../metering/meter.ts";
 import type { PricesInTime } from "../../metering/prices.ts";
 import { Collection, type Item } from "../../ports/store/collection.ts";
 import type { Bound, Store, Write } from "../../ports/store/store.ts";
@@ -177,8 +177,7 @@ export class PodRecords {
     const hidden = said.reason && { reason: withPlacesHidden(said.reason) };
     const set = { ...said, ...hidden, ...(move && this.#moved(pod, move)) };
     const { doc, writes } = this.#meter.move(pod, { ...pod.doc, ...set }, this.#clock.now(), metered);
-    const { span = null, spans } = doc;
-    return [this.pods.patching(pod, { ...set, ...(spans !== undefined && { span, spans }) }), ...writes];
+    return [this.pods.patching(pod, { ...set, ...meteringIn(doc) }), ...writes];
   }
 
   /** The only way to change the status. Throws if the lifecycle has no such move. */

@@ -16,6 +16,7 @@ const whole: Required<KeptNetworkVolume> = {
   createdBy: "k",
   span: null,
   spans: 0,
+  meteredUntil: 0,
 };
 
 flatConformance("network volumes", {

@@ -11,5 +11,6 @@ export const networkVolumeDialect = flatDialect<KeptNetworkVolume, NewVolume>(Ne
     claimsName: "whether no other one may have its name",
     span: "what is metered of it",
     spans: "what is metered of it",
+    meteredUntil: "what is metered of it",
   },
 });

@@ -1,7 +1,7 @@
 /** The records of network volumes, and the marks of deleted volumes whose contents are not removed yet. */
 import type { Clock } from "../../kernel/clock.ts";
 import { commitMetered } from "../../metering/commit.ts";
-import { Meter, type Metered, type OnRecord, type WhatOf } from "../../metering/meter.ts";
+import { Meter, type Metered, meteringIn, type OnRecord, type WhatOf } from "../../metering/meter.ts";
 import type { PricesInTime } from "../../metering/prices.ts";
 import { Collection, type Decision, type Item } from "../../ports/store/collection.ts";
 import type { Bound, Store, Write } from "../../ports/store/store.ts";
@@ -112,9 +112,7 @@ export class VolumeRecords {
     const now = this.#clock.now();
     if ("remove" in decision) return [this.volumes.removing(item.id, item.version), ...this.#meter.end(item, now)];
     const { doc, writes } = this.#meter.move(item, { ...item.doc, ...decision.set }, now, metered);
-    const { span = null, spans } = doc;
-    const set = { ...decision.set, ...(spans !== undefined && { span, spans }) };
-    return [this.volumes.patching(item, set, [], decision.within), ...writes];
+    return [this.volumes.patching(item, { ...decision.set, ...meteringIn(doc) }, [], decision.within), ...writes];
   }
 
   /** Commit this write together with the removal of the volume's record. */
