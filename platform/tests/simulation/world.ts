@@ -277,7 +277,8 @@ export class World {
     const reader = new Client(this, "reader");
     let left = this.history.accepted.size;
     for (const id of this.history.accepted) void reader.look(this.ledger.track(id).endpoint, id).then(() => left--);
-    await this.#until(() => left === 0 && this.server);
+    // A request that was under way for long may have made one more job meanwhile.
+    await this.#until(() => left === 0 && this.server && this.ledger.unfinished.size === 0);
     if (this.trace.isBroken) return;
     for (const id of this.history.accepted) {
       // Only numbered chunks are checked. Without a number, a repeated chunk may come from a network that delivers it twice.
