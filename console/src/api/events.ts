@@ -26,10 +26,12 @@ const OF_JOBS: readonly OperationName[] = ["getEndpointHealth", "listJobs", "get
 
 /** Events of this time are folded together, so that a flood of them draws a page ten times a second and not a thousand times. */
 const FOLD_MS = 100;
-/** What became old is read again at most this often, however many events say so. A single change is read at once. */
+/** What became old is read again at once after a calm time. Each round that follows waits twice as long, up to a second, however many events come. */
+const SETTLE_FIRST_MS = 250;
 const SETTLE_MS = 1000;
-/** Where many reads became old, each adds to the time until the next round: a page asks about twice a second, well within the rate limit of a person. */
+/** Where more than two reads became old, each adds to the time until the next round: a page asks about twice a second, well within the rate limit of a person. */
 const SETTLE_EACH_MS = 500;
+const FEW_READS = 2;
 const SETTLE_MOST_MS = 30_000;
 
 interface Record_ {
@@ -93,6 +95,7 @@ export class Changes {
   readonly #jobs = new Map<string, AccountEvent["jobs"]>();
   #folding: ReturnType<typeof setTimeout> | undefined;
   #settling: ReturnType<typeof setTimeout> | undefined;
+  #pauseMs = SETTLE_FIRST_MS;
   /** The next round of reads is not before this time. */
   #quietUntil = 0;
 
@@ -132,7 +135,10 @@ export class Changes {
 
   #mark(names: readonly OperationName[], id?: string): void {
     for (const name of names) this.#old.set(`${name} ${id ?? ""}`, { name, id });
-    this.#settling ??= setTimeout(() => this.#settle(), Math.max(FOLD_MS, this.#quietUntil - performance.now()));
+    if (this.#settling !== undefined) return;
+    const earlyMs = this.#quietUntil - performance.now();
+    if (earlyMs < -SETTLE_MS) this.#pauseMs = SETTLE_FIRST_MS;
+    this.#settling = setTimeout(() => this.#settle(), Math.max(FOLD_MS, earlyMs));
   }
 
   #settle(): void {
@@ -147,7 +153,9 @@ export class Changes {
       void this.#cache.invalidateQueries(filter);
     }
     this.#old.clear();
-    this.#quietUntil = performance.now() + Math.min(Math.max(SETTLE_MS, asked * SETTLE_EACH_MS), SETTLE_MOST_MS);
+    const forReadsMs = asked > FEW_READS ? Math.min(asked * SETTLE_EACH_MS, SETTLE_MOST_MS) : 0;
+    this.#quietUntil = performance.now() + Math.max(this.#pauseMs, forReadsMs);
+    this.#pauseMs = Math.min(this.#pauseMs * 2, SETTLE_MS);
   }
 }
 
