@@ -1,7 +1,8 @@
 /** Takes the pictures of the console in the documents, from a real server with real workers: `npm run screenshots`. */
-import { mkdir } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import type { Page } from "playwright-core";
+import { smallPng } from "../../scripts/small-png.ts";
 import { consolePlace } from "./place.ts";
 import { button, visit, type Walk } from "./walk.ts";
 import { enterByLink } from "./walk-people.ts";
@@ -48,7 +49,7 @@ async function take(page: Page, name: string, theme: Theme, size: Size): Promise
   await page.setViewportSize(SIZES[size]);
   await page.emulateMedia({ colorScheme: theme, reducedMotion: "reduce" });
   await page.waitForTimeout(UNTIL_STILL_MS);
-  await page.screenshot({ path: `${folder}/${name}-${theme}-${size}.png` });
+  await writeFile(`${folder}/${name}-${theme}-${size}.png`, smallPng(await page.screenshot()));
 }
 
 async function takeAll(): Promise<void> {
