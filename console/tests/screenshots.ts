@@ -2,6 +2,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import type { Page } from "playwright-core";
+import { root } from "../../platform/tests/process.ts";
 import { smallPng } from "../../scripts/small-png.ts";
 import { consolePlace } from "./place.ts";
 import { button, visit, type Walk } from "./walk.ts";
@@ -45,10 +46,23 @@ async function keepBusy({ at, page }: Walk, endpoint: string): Promise<void> {
   }
 }
 
-async function take(page: Page, name: string, theme: Theme, size: Size): Promise<void> {
+/** Folders of the machine that takes the pictures, and what is shown in their place. */
+type Folders = readonly [real: string, shown: string][];
+
+/** Changes the words of the page alone. */
+const withOtherFolders = (folders: Folders) => `{
+  const words = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (words.nextNode())
+    for (const [real, shown] of ${JSON.stringify(folders)})
+      if (words.currentNode.data.includes(real))
+        words.currentNode.data = words.currentNode.data.replaceAll(real, shown);
+}`;
+
+async function take(page: Page, name: string, theme: Theme, size: Size, folders: Folders): Promise<void> {
   await page.setViewportSize(SIZES[size]);
   await page.emulateMedia({ colorScheme: theme, reducedMotion: "reduce" });
   await page.waitForTimeout(UNTIL_STILL_MS);
+  await page.evaluate(withOtherFolders(folders));
   await writeFile(`${folder}/${name}-${theme}-${size}.png`, smallPng(await page.screenshot()));
 }
 
@@ -69,9 +83,13 @@ async function takeAll(): Promise<void> {
     ["pod", `/pods/${pod}`, ["dark", "desktop"]],
     ["logs", `/pods/${pod}/logs`, ["light", "desktop"]],
   ];
+  const folders: Folders = [
+    [walk.folder, "/home/ada/app"],
+    [root.replace(/\/$/, ""), "/opt/millrace"],
+  ];
   for (const [name, path, ...pictures] of pages) {
     await visit(walk, path);
-    for (const [theme, size] of pictures) await take(walk.page, name, theme, size);
+    for (const [theme, size] of pictures) await take(walk.page, name, theme, size, folders);
   }
 }
 
