@@ -221,10 +221,14 @@ describe("nobody is kept waiting for nothing:", () => {
     const timers = world.clock.waiting;
     const listeners = world.signals.topics;
     const count = 2000;
-    const answers = Array.from({ length: count }, () => bareRunSync(world));
-    // A request that does not wait would otherwise be waited for until the test is over, without a reason.
-    const early = Promise.race(answers).then((text) => ({ answered: text }));
-    expect(await Promise.race([world.clock.armed(STANDARD_WAIT_MS, count), early])).toBeUndefined();
+    const answers: Promise<string>[] = [];
+    // On a busy machine the server would hang up on connections that bring no request for seconds. So they come a few at a time.
+    while (answers.length < count) {
+      for (let some = 0; some < 200; some++) answers.push(bareRunSync(world));
+      // A request that does not wait would otherwise be waited for until the test is over, without a reason.
+      const early = Promise.race(answers).then((text) => ({ answered: text }));
+      expect(await Promise.race([world.clock.armed(STANDARD_WAIT_MS, answers.length), early])).toBeUndefined();
+    }
     expect(world.app.engine.waiters.size).toBe(count);
     const worker = await world.worker();
     for (let left = count; left > 0; ) {
