@@ -223,8 +223,10 @@ export class Ledger {
 
   #updates({ row, result }: Extract<Entry, { do: "update" }>): void {
     const track = this.track(row.id);
-    const before = track.decided;
     const job = this.#decided(row);
+    const claimed = track.decided && claimBetween(track.decided.job, job);
+    if (claimed) this.begin(claimed);
+    const before = track.decided;
     if (!before) {
       this.#trace.broken(`was changed to ${job.state} when there was no such job`, row.id);
       return;
@@ -319,4 +321,12 @@ function isOver(durable: Durable | undefined, now: number): boolean {
 function idsOf(entry: Entry): string[] {
   if (entry.do === "insert" || entry.do === "update") return [entry.row.id];
   return entry.do === "remove" ? entry.ids : [];
+}
+
+/** A claim is reported a moment after it was made, and a result may have come in between. Its row says who has claimed the job. */
+function claimBetween(before: Job, { state, holder, attempt, startedAt }: Job): Job | undefined {
+  const isOneOn = before.state === "IN_QUEUE" && jobLifecycle.isFinal(state) && attempt === before.attempt + 1;
+  if (!isOneOn || holder === undefined || startedAt === undefined) return undefined;
+  const claim = { state: jobLifecycle.to("claim"), holder, attempt, spent: before.spent + 1, startedAt };
+  return { ...before, ...claim, deadline: startedAt + before.policy.executionTimeoutMs };
 }

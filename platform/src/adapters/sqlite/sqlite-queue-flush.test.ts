@@ -1,11 +1,8 @@
 /** The SQLite queue shows nothing before it is on disk, and a failed write leaves no trace. */
-import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { setup } from "../../../tests/held-queue.ts";
 import { idle } from "../../../tests/idle.ts";
-import { FakeClock, turn } from "../../kernel/clock.ts";
-import { realRandom } from "../../kernel/random.ts";
+import { turn } from "../../kernel/clock.ts";
 import {
   apply,
   cancel,
@@ -24,76 +21,8 @@ import {
   retry,
   running,
 } from "../../ports/queue/conformance-jobs.ts";
-import { EmbeddedQueue } from "../../ports/queue/embedded-queue.ts";
 import { jobLifecycle } from "../../ports/queue/job.ts";
 import type { JobChange, Queue } from "../../ports/queue/queue.ts";
-import { program } from "./queue-program.ts";
-import { SqliteJournal } from "./sqlite-journal.ts";
-import { type Command, type Flushed, type Flusher, inlineFlusher, type Program } from "./writer.ts";
-
-/** The queue's own program, with a command that limits the size of its disk. */
-const onSmallDisk: Program = {
-  migrations: program.migrations,
-  commands: { ...program.commands, limitPages: (db, pages: number) => db.exec(`PRAGMA max_page_count = ${pages}`) },
-};
-
-/** A real flusher that a test can hold back or make fail. */
-class TestFlusher implements Flusher {
-  readonly #real: Flusher;
-  #open = Promise.resolve();
-  #release = () => {};
-  failures = 0;
-  flushes = 0;
-
-  constructor(file: string) {
-    this.#real = inlineFlusher(file, onSmallDisk);
-  }
-
-  hold(): void {
-    const gate = Promise.withResolvers<void>();
-    this.#open = gate.promise;
-    this.#release = gate.resolve;
-  }
-
-  release(): void {
-    this.#release();
-  }
-
-  async flush(batch: Command[]): Promise<Flushed> {
-    await this.#open;
-    this.flushes++;
-    if (this.failures === 0) return this.#real.flush(batch);
-    this.failures--;
-    return { failed: "no space left on device" };
-  }
-
-  checkpoint = () => this.#real.checkpoint();
-  close = () => this.#real.close();
-}
-
-async function setup() {
-  const folder = await mkdtemp(join(tmpdir(), "millrace-queue-"));
-  const file = join(folder, "queue.db");
-  const payloads = join(folder, "payloads");
-  const opened: Queue[] = [];
-  async function open() {
-    const flusher = new TestFlusher(file);
-    const queue = new EmbeddedQueue(await SqliteJournal.open(file, payloads, flusher, realRandom), new FakeClock());
-    opened.push(queue);
-    return { queue, flusher };
-  }
-  return {
-    ...(await open()),
-    /** The queue as it would be if the process had ended at this moment. */
-    afterCrash: async () => (await open()).queue,
-    payloads: () => readdir(payloads),
-    strayFile: () => writeFile(join(payloads, "stray"), "x"),
-    async [Symbol.asyncDispose]() {
-      for (const queue of opened) await queue[Symbol.asyncDispose]();
-      await rm(folder, { recursive: true });
-    },
-  };
-}
 
 const LARGE = Buffer.from(`"${"x".repeat(300_000)}"`);
 const unavailable = { code: "unavailable" };
@@ -173,6 +102,29 @@ test("a job that its worker claimed back and returned can be taken once that is 
   await returned;
   expect(await claimIds(world.queue)).toEqual(["j1"]);
   await done;
+});
+
+test("a claim is shown at once while another change of the job is under way, and still when that is on the disk", async () => {
+  await using world = await setup();
+  await enqueue(world.queue, "j1");
+  world.flusher.hold();
+  const done = apply(world.queue, shortened);
+  await idle();
+  expect(await claimIds(world.queue)).toEqual(["j1"]);
+  const seen = async () => [(await reading(world.queue, "j1"))?.job, await world.queue.counts(ENDPOINT)];
+  const claimed = [
+    { state: "IN_PROGRESS", holder: "w1", attempt: 1 },
+    { inQueue: 0, inProgress: 1 },
+  ];
+  expect(await seen()).toMatchObject(claimed);
+  const finished = apply(world.queue, finish("j1"));
+  world.flusher.release();
+  // The end comes with the next flush.
+  world.flusher.hold();
+  await done;
+  expect(await seen()).toMatchObject(claimed);
+  world.flusher.release();
+  await finished;
 });
 
 test("a refusal waits for the change that it rests on", async () => {

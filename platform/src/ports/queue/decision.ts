@@ -2,7 +2,7 @@
 import { storable, storableJson } from "../../kernel/storable.ts";
 import { type Charge, type Job, type JobPolicy, jobLifecycle, type NewJob, type Payload } from "./job.ts";
 import { type Entry, isLarge, type Journal, type Stashed, toRow, type Written } from "./journal.ts";
-import { type LiveJob, snapshot } from "./live-job.ts";
+import { claimOf, type LiveJob, snapshot } from "./live-job.ts";
 import { targetOf } from "./outgoing.ts";
 import type { Counter, JobChange } from "./queue.ts";
 
@@ -77,6 +77,12 @@ function outputOf({ set, clear }: StashedChange): string | null | undefined {
 
 function messageOf({ id, endpoint, endedAt }: LiveJob, url: string): Entry {
   return { do: "message", message: { job: id, endpoint, url, target: targetOf(url), tries: 0, dueAt: endedAt ?? 0 } };
+}
+
+/** Returns a job as a change left it that is durable now, with the claim that came after that change and was shown already. */
+export function withClaim(made: Job, shown: Job | null): Job {
+  const isLater = shown !== null && shown.attempt > made.attempt && shown.retried === made.retried;
+  return isLater && made.state === "IN_QUEUE" && shown.state === "IN_PROGRESS" ? { ...made, ...claimOf(shown) } : made;
 }
 
 /** Whether a job that durably returned to the queue still waits there, although another change is under way. */

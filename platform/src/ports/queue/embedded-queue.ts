@@ -18,6 +18,7 @@ import {
   untilShown,
   waitingJob,
   waitsAs,
+  withClaim,
 } from "./decision.ts";
 import { dropJobs, REMOVED_AT_ONCE, removeRows } from "./embedded-removal.ts";
 import { FittingBodies } from "./fitting.ts";
@@ -248,10 +249,9 @@ export class EmbeddedQueue implements Queue {
 
   #begin(job: LiveJob, { holder, now }: Pick<Ask, "holder" | "now">): void {
     const lanes = this.#lanes.of(job.endpoint);
-    // While a change is under way, the job is counted as it is shown. It is counted again when that change is done.
-    if (job.shown === undefined) lanes.count(job, -1);
+    lanes.count(job.shown ?? job, -1);
     beginAttempt(job, holder, now);
-    if (job.shown === undefined) lanes.count(job, 1);
+    lanes.count(job.shown ?? job, 1);
     this.#bodies.release(job);
     this.#deadlines.update(job);
     this.#holders.add(job);
@@ -297,11 +297,11 @@ export class EmbeddedQueue implements Queue {
   /** A client that got an answer must find its change, even while a later change of the same job is under way. */
   #showAs(job: LiveJob, made: Job | undefined, decision: Decision): void {
     if (!made || job.shown === undefined || this.#live.get(job.id) !== job) return;
-    const lanes = this.#lanes.of(job.endpoint);
-    lanes.recount(job.shown, made);
-    job.shown = made;
+    const now = withClaim(made, job.shown);
+    this.#lanes.of(job.endpoint).recount(job.shown, now);
+    job.shown = now;
     if (!waitsAs(job, made)) return;
-    if (job.lane === "out") lanes.put(job);
+    if (job.lane === "out") this.#lanes.of(job.endpoint).put(job);
     else if (job.lane === "left") decision.hide(job);
   }
 

@@ -121,6 +121,7 @@ export function snapshot(live: LiveJob): Job {
 
 const CLAIMED = jobLifecycle.to("claim");
 
+/** A claim is shown at once, also while an earlier change of the job is under way. */
 export function beginAttempt(job: LiveJob, holder: string, now: number): void {
   job.state = CLAIMED;
   job.holder = holder;
@@ -129,6 +130,12 @@ export function beginAttempt(job: LiveJob, holder: string, now: number): void {
   job.spent++;
   job.startedAt = now;
   job.deadline = now + job.policy.executionTimeoutMs;
+  if (job.shown) job.shown = { ...job.shown, ...claimOf(job) };
+}
+
+/** The fields that a claim sets. */
+export function claimOf({ state, holder, attempt, spent, startedAt, deadline }: Job): Partial<Job> {
+  return { state, holder, barred: undefined, attempt, spent, startedAt, deadline } as Partial<Job>;
 }
 
 /** Returns the jobs that run, as they were before changes that are under way. */
