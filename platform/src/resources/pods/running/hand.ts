@@ -183,8 +183,8 @@ export class PodHand implements Hand<KeptPodInstance> {
 
   async #revived(item: PodInstance, program: Instance): Promise<void> {
     const { startedAt, devices } = program;
-    await this.#records.change(item.doc.owner, (_, instance) => {
-      if (instance?.id !== item.id || instance.doc.state !== "CRASHED") return undefined;
+    await this.#records.change(item.doc.owner, (pod, instance) => {
+      if (instance?.id !== item.id || instance.doc.state !== "CRASHED" || !mayRun(pod)) return undefined;
       const set = { bootedAt: startedAt, startedAt, ...(devices && { devices }) };
       return { ...running(program), instance: { move: "revive", set } };
     });
@@ -207,8 +207,8 @@ export class PodHand implements Hand<KeptPodInstance> {
   /** Records that the program runs, unless something else is wanted of the Pod by now. */
   async #runs(item: PodInstance, program: Instance): Promise<void> {
     const { startedAt, devices } = program;
-    await this.#records.change(item.doc.owner, (_, instance) => {
-      if (instance?.id !== item.id || instance.doc.state !== "PLACED") return undefined;
+    await this.#records.change(item.doc.owner, (pod, instance) => {
+      if (instance?.id !== item.id || instance.doc.state !== "PLACED" || !mayRun(pod)) return undefined;
       const { boots } = instance.doc;
       const set = { bootedAt: startedAt, startedAt, boots: boots + 1, ...(devices && { devices }) };
       return { ...running(program), instance: { move: "run", set } };
@@ -379,6 +379,9 @@ export class PodHand implements Hand<KeptPodInstance> {
 
 const running = ({ startedAt, address }: Instance) =>
   ({ move: "run", set: { reason: null, startedAt, address: address ?? null } }) as const;
+
+/** Another node may have recorded this a moment ago, and instances are remembered for a moment. */
+const mayRun = (pod: PodItem) => podLifecycle.can(pod.doc.status, "run");
 
 /** Its owner may have asked for a restart meanwhile. Then its end is part of that. */
 const mayCrash = (pod: PodItem, { doc }: PodInstance) =>
