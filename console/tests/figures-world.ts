@@ -101,7 +101,10 @@ export function changes({ at }: Walk, { pods, endpoints }: Crowd, perSecond: num
   };
 }
 
-/** How long after its answer a change is in a stream, and on the page of its list. In ms. */
+/** A page reads changes that come sooner one after the other together. */
+const CALM_MS = 2500;
+
+/** How long after its answer a single change is in a stream, and on the page of its list. In ms. */
 export async function delays(walk: Walk, count: number): Promise<{ toStream: number[]; toPage: number[] }> {
   const { at, context } = walk;
   const page = await context.newPage();
@@ -127,6 +130,7 @@ export async function delays(walk: Walk, count: number): Promise<{ toStream: num
     toPage.push(realClock.now() - answered);
     toStream.push(Math.max(0, (seen.get(json.id) ?? Number.POSITIVE_INFINITY) - answered));
     await at.call("DELETE", `/v2/account/secrets/${json.id}`);
+    await stay(CALM_MS);
   }
   stop.abort();
   await reading;

@@ -245,7 +245,7 @@ async function storm(walk: Walk, all: Crowd): Promise<void> {
     print(`  frames of the last page: ${framesText(frames)}`);
     const { toStream, toPage } = await delays(walk, PROBES);
     print(
-      `  a change reaches a stream ${ms(at(toStream, 0.5))} after its answer in the middle, ${ms(at(toStream, 1))} at most, and ` +
+      `  a single change reaches a stream ${ms(at(toStream, 0.5))} after its answer in the middle, ${ms(at(toStream, 1))} at most, and ` +
         `the page of its list ${ms(at(toPage, 0.5))} in the middle, ${ms(at(toPage, 1))} at most`,
     );
     await writing?.end();
