@@ -1,40 +1,16 @@
 /** Series of metrics on real databases: what was written is read back after a restart, on SQLite as on PostgreSQL, and goes with its resource. */
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { expect, test } from "vitest";
-import { PostgresStore } from "../src/adapters/postgres/postgres-store.ts";
-import { SqliteStore } from "../src/adapters/sqlite/sqlite-store.ts";
 import type { Clock } from "../src/kernel/clock.ts";
 import type { Store } from "../src/ports/store/store.ts";
 import { columnsOf } from "../src/resources/history/chart.ts";
 import { keyOf, layouts, pointAt, type Subject, tiers } from "../src/resources/history/model.ts";
 import { Recorder } from "../src/resources/history/recorder.ts";
 import { SeriesRecords } from "../src/resources/history/records.ts";
-import { freshDatabase } from "./database.ts";
+import { storesOnDisk } from "./stores-on-disk.ts";
 
 const START = Date.UTC(2026, 0, 1);
 const TICK_MS = 10_000;
 const subjects: Subject[] = Array.from({ length: 20 }, (_, n) => ({ kind: "endpoint", id: `ep${n}`, account: "acc" }));
-
-interface Opened extends AsyncDisposable {
-  open(): Promise<Store>;
-}
-
-const databases: Record<string, () => Promise<Opened>> = {
-  async SQLite() {
-    const path = await mkdtemp(join(tmpdir(), "millrace-series-"));
-    const open = () => SqliteStore.open(join(path, "store.db"));
-    return { open, [Symbol.asyncDispose]: () => rm(path, { recursive: true }) };
-  },
-  async PostgreSQL() {
-    const database = await freshDatabase();
-    return {
-      open: () => PostgresStore.open(database.url),
-      [Symbol.asyncDispose]: () => database[Symbol.asyncDispose](),
-    };
-  },
-};
 
 /** A clock that stands where a test puts it: the test makes each tick itself. */
 function standingClock() {
@@ -51,6 +27,7 @@ async function record(store: Store, clock: ReturnType<typeof standingClock>, tic
       count: async () =>
         subjects.map((subject) => ({ subject, counted: { sums: [1, 0, 0], spreads: [[[30, 1]], []] } })),
       isThere: async () => true,
+      isGone: async () => false,
     },
   });
   for (let tick = 0; tick < ticks; tick++) {
@@ -70,23 +47,26 @@ async function read(store: Store, now: number, number: number, subject: Subject)
   return columnsOf({ ...chart, layout: layouts.endpoint });
 }
 
-test.each(Object.entries(databases))("on %s, series outlive a restart and go with their resource", async (_, make) => {
-  await using database = await make();
-  const clock = standingClock();
-  // 25 minutes: several blocks of the finest tier, and points of the next one.
-  for (const ticks of [100, 50]) {
+test.each(Object.entries(storesOnDisk))(
+  "on %s, series outlive a restart and go with their resource",
+  async (_, make) => {
+    await using database = await make();
+    const clock = standingClock();
+    // 25 minutes: several blocks of the finest tier, and points of the next one.
+    for (const ticks of [100, 50]) {
+      await using store = await database.open();
+      await record(store, clock, ticks);
+    }
     await using store = await database.open();
-    await record(store, clock, ticks);
-  }
-  await using store = await database.open();
-  for (const number of tiers.keys()) {
-    const series = await read(store, clock.now(), number, subjects[7]!);
-    expect(series.jobsCompleted!.reduce((sum: number, value) => sum + (value ?? 0), 0)).toBe(150);
-    expect(series.jobsInQueue!.findLast((value) => value !== null)).toBe(7);
-  }
-  const records = new SeriesRecords({ store });
-  await records.remove(keyOf(subjects[7]!));
-  const left = new Set<string>();
-  for await (const key of records.keys()) left.add(key);
-  expect([left.size, left.has(keyOf(subjects[7]!))]).toEqual([subjects.length - 1, false]);
-});
+    for (const number of tiers.keys()) {
+      const series = await read(store, clock.now(), number, subjects[7]!);
+      expect(series.jobsCompleted!.reduce((sum: number, value) => sum + (value ?? 0), 0)).toBe(150);
+      expect(series.jobsInQueue!.findLast((value) => value !== null)).toBe(7);
+    }
+    const records = new SeriesRecords({ store });
+    await records.remove(keyOf(subjects[7]!));
+    const left = new Set<string>();
+    for await (const key of records.keys()) left.add(key);
+    expect([left.size, left.has(keyOf(subjects[7]!))]).toEqual([subjects.length - 1, false]);
+  },
+);

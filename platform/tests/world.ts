@@ -34,6 +34,7 @@ import type { Owner } from "../src/resources/account/accounts.ts";
 import type { Quotas } from "../src/resources/account/quotas.ts";
 import type { RefusesImage } from "../src/resources/endpoints/images.ts";
 import type { SignOn } from "../src/resources/people/provider-sign-in.ts";
+import { parseSessionDays } from "../src/resources/people/session-times.ts";
 import type { BucketFinder } from "../src/surfaces/s3/buckets.ts";
 import { LISTINGS } from "./hub-listing.ts";
 import { counted, noteCalls } from "./idle.ts";
@@ -99,6 +100,9 @@ export interface WorldOptions {
   graphqlIntrospection?: AppSettings["graphqlIntrospection"];
   payloadLimits?: string;
   resultMinutes?: string;
+  /** How long and how much of other things is kept. */
+  keeping?: Partial<Pick<AppSettings, "metricsDays" | "batchesKept" | "releasesKept" | "webhookHours">>;
+  sessionDays?: string;
   stream?: AppSettings["stream"];
   publicUrl?: string;
   /** The identity provider by which people sign in. */
@@ -158,6 +162,8 @@ export async function setup({
   graphqlIntrospection,
   payloadLimits = "10,20,20",
   resultMinutes,
+  keeping = {},
+  sessionDays,
   stream = "auto",
   publicUrl = "https://millrace.test",
   domain,
@@ -203,8 +209,9 @@ export async function setup({
     ...(bootedAt !== undefined && { bootedAt }),
   };
   const life = mortal(clock, logs, signals);
-  const given = { store, vault, clock, random, publicUrl: () => publicUrl, quotas, uniqueNames, failed: failedTo(log) };
-  const books = await openBooks(given);
+  const sessionTimes = sessionDays === undefined ? undefined : parseSessionDays(sessionDays);
+  const given = { store, vault, clock, random, quotas, sessionTimes, uniqueNames, failed: failedTo(log) };
+  const books = await openBooks({ ...given, publicUrl: () => publicUrl });
   // Handed over as an installation does: with the bare store in addition to the one that is written to.
   const handed = { ...books, store, vault };
   const owner = await books.accounts.firstOwner();
@@ -242,6 +249,7 @@ export async function setup({
     passwordSignIn,
     payloadLimits: parsePayloadLimits(payloadLimits),
     resultMinutes: resultMinutes === undefined ? undefined : parseRetention(resultMinutes),
+    ...keeping,
     connections,
     logDays: 7,
     frozenS,

@@ -12,6 +12,7 @@ import { CodeLogins } from "../resources/people/code-logins.ts";
 import { Invitations } from "../resources/people/invitations.ts";
 import { SignInLinks } from "../resources/people/links.ts";
 import { People } from "../resources/people/people.ts";
+import type { SessionTimes } from "../resources/people/session-times.ts";
 import { Sessions } from "../resources/people/sessions.ts";
 import { Removals } from "../resources/removals.ts";
 
@@ -22,6 +23,8 @@ export interface ServiceParts {
   clock: Clock;
   random: Random;
   quotas?: Quotas;
+  /** How long sessions of people last. */
+  sessionTimes?: SessionTimes | undefined;
   /** Hears about failures after an operation is done. By default nobody does. */
   failed?: Failed | undefined;
 }

@@ -1,4 +1,5 @@
 /** Opens the recorder of metrics, and the service that reads their history. */
+import { isNodeKept } from "../machines/nodes.ts";
 import { Recorder } from "../resources/history/recorder.ts";
 import { HistoryService } from "../resources/history/service.ts";
 import { MetricSources } from "../resources/history/sources.ts";
@@ -24,8 +25,10 @@ export function openHistory(
     ...{ ...ground, ...services, tally, workers, requests: balancer.tally },
     figuresOf: (instance) => figures.of(instance),
     book,
+    isGone: async (node) => node !== ground.node.id && !(await isNodeKept(ground.store, node)),
   });
   const mine = ground.leases.of("metrics", LEASE_MS);
-  const recorder = new Recorder({ ...ground, records: services.seriesRecords, sources, node: ground.node.id, mine });
-  return { recorder, history: new HistoryService({ ...ground, ...services, recorder }) };
+  const recording = { ...ground, days: ground.settings.metricsDays };
+  const recorder = new Recorder({ ...recording, records: services.seriesRecords, sources, node: ground.node.id, mine });
+  return { recorder, history: new HistoryService({ ...recording, ...services, recorder }) };
 }

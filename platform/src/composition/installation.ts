@@ -134,10 +134,11 @@ export async function openInstallation(
   const source = { text, command, file: masterKeyFile(settings), environment: withoutSecrets(process.env) };
   const keys = await loadMasterKeys(source, parts.random);
   const vault = new EnvelopeVault(keys, parts.random, () => presence?.assertHeld());
+  const { sessionDays: sessionTimes } = settings;
   const uniqueNames = settings.uniqueNames !== "off";
   // Damage shows when the first page is read, not when the file is opened.
   const books = await orTrouble(
-    () => openBooks({ ...parts, store, vault, publicUrl, quotas: quotasIn(settings), uniqueNames }),
+    () => openBooks({ ...parts, store, vault, publicUrl, quotas: quotasIn(settings), sessionTimes, uniqueNames }),
     ({ sqliteTrouble }, error) => sqliteTrouble(error, join(settings.data, "store.db")),
   );
   // A server reads them from its own queue instead, once that is open.

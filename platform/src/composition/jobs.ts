@@ -41,13 +41,15 @@ export function openJobs(ground: Ground, services: Services, bells: Bells, { isK
   const sweeper = new Sweeper({ queue, engine, clock, failed, mine: ground.leases.of("sweeper") });
   const batching = { queue, engine, clock, failed, records: batchRecords };
   const progress = new BatchProgress({ ...batching, mine: ground.leases.of("batches") });
-  const batches = new BatchService({ ...ground, engine, records: batchRecords, progress });
+  const most = settings.batchesKept;
+  const batches = new BatchService({ ...ground, engine, records: batchRecords, progress, most });
   const outputs = new Outputs({ ...ground, engine, urlOf: (id) => endpoints.urlOf(id) });
   const streams = new Streams({ ...ground, engine, outputs, readOutput: (result, ask) => large.output(result, ask) });
   const webhooks = new Webhooks({
     ...ground,
     memory,
     secret: settings.webhookSecret,
+    giveUpHours: settings.webhookHours,
     record: (reading) => recordPieces({ ...reading, link: outputs.link(reading.job) }),
     findInput: (body, id) => large.input(body, id),
     accountOf: async (id) => (await endpoints.find(id))?.account,

@@ -16,6 +16,9 @@ import type { Services } from "./services.ts";
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const EXPIRING = { name: "expire logs", everyMs: HOUR_MS };
+const RELEASES = { name: "remove old releases", everyMs: HOUR_MS };
+/** An endpoint keeps this many releases if the settings do not say otherwise. */
+const RELEASES_KEPT = 1000;
 const SIGNED_IN = { name: "expire sessions and invitations", everyMs: HOUR_MS };
 /** The jobs of an account that the command line deleted are gone after about this long. */
 const REMOVING = { name: "finish removals", everyMs: 5000 };
@@ -43,6 +46,12 @@ export function openUpkeep(
     for (const kept of [sessions, invitations, signInLinks, codeLogins]) await kept.sweep();
   };
   const leaving = every(clock, SIGNED_IN, expirePeople, failed);
+  const trimming = every(clock, RELEASES, () => trimReleases(services, settings.releasesKept ?? RELEASES_KEPT), failed);
   const repricing = new Repricing({ ...ground, ...services, mine: ground.leases.of("prices") });
-  return [repricing, leaving, removing, expiring, auditSweeper, spendNotices];
+  return [repricing, trimming, leaving, removing, expiring, auditSweeper, spendNotices];
+}
+
+async function trimReleases({ endpoints, releaseRecords }: Services, most: number): Promise<void> {
+  for await (const { id, doc } of endpoints.all())
+    if (doc.release > most) await releaseRecords.removeOld({ id, release: doc.release }, most);
 }

@@ -17,7 +17,9 @@ import { WorkerDesk } from "./worker-desk.ts";
 const HOOK = "https://example.org/hook?token=abc";
 
 /** Makes an engine whose webhooks go to a list. Each answer comes from `answers`, or is 200 if that is empty. */
-function setup({ secret, mine, silent }: Pick<WebhookParts, "secret" | "mine"> & { silent?: RegExp } = {}) {
+type Options = Pick<WebhookParts, "secret" | "mine" | "giveUpHours"> & { silent?: RegExp };
+
+function setup({ secret, mine, giveUpHours, silent }: Options = {}) {
   const clock = new FakeClock();
   const queue = new MemoryQueue(clock);
   const parts = { queue, signals: new MemorySignals(), clock, random: new SeededRandom(1), log: silentLog };
@@ -41,6 +43,7 @@ function setup({ secret, mine, silent }: Pick<WebhookParts, "secret" | "mine"> &
       memory,
       secret,
       mine,
+      giveUpHours,
       accountOf: async (endpoint) => endpoint.split("-")[0],
       record: ({ job }) => [Buffer.from(JSON.stringify({ id: job.id, status: job.state }))],
       async post(url, body, headers) {
@@ -161,6 +164,16 @@ describe("beside targets that are silent", () => {
     const world = setup({ silent });
     await ended(world, 5, () => "https://silent.example.org");
     await world.clock.advance(86_400_001);
+    for (const refuse of world.refusals.splice(0)) refuse();
+    await idle();
+    await world.clock.advance(60_000);
+    expect(world.sent).toHaveLength(1);
+  });
+
+  test("a setting gives it up after fewer hours", async () => {
+    const world = setup({ silent, giveUpHours: 2 });
+    await ended(world, 5, () => "https://silent.example.org");
+    await world.clock.advance(2 * 3_600_000 + 1);
     for (const refuse of world.refusals.splice(0)) refuse();
     await idle();
     await world.clock.advance(60_000);

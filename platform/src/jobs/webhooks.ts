@@ -41,7 +41,8 @@ const SENDING_MS = 30_000;
  * A message that could not be delivered for this long is dropped, because a silent target would otherwise keep its jobs forever. Time in
  * which no server sent messages does not count.
  */
-const GIVE_UP_MS = 86_400_000;
+const GIVE_UP_HOURS = 24;
+const HOUR_MS = 3_600_000;
 /** If more endpoints than this have messages, only the regular looks search for further ones. */
 const MANY_ENDPOINTS = 100;
 /** The original input is included if it is at most this long. */
@@ -66,6 +67,8 @@ export interface WebhookParts {
   accountOf: (endpoint: string) => Promise<string | undefined>;
   /** Signs each message when set. */
   secret?: string;
+  /** After how many hours a message is given up. */
+  giveUpHours?: number | undefined;
   /** Reports whether this node, of several, is the one that sends. It is asked at each look, and the answer holds until the next. */
   mine?: (now: number) => Promise<boolean>;
   failed: Failed;
@@ -190,7 +193,7 @@ export class Webhooks implements AsyncDisposable {
   }
 
   async #send({ job: id, url, tries }: Outgoing, account: string): Promise<void> {
-    const { queue, clock, log } = this.#parts;
+    const { queue, clock, log, giveUpHours = GIVE_UP_HOURS } = this.#parts;
     using holds = new DisposableStack();
     const reading = await this.#read(id, account, holds);
     if (reading === "no room") {
@@ -198,8 +201,11 @@ export class Webhooks implements AsyncDisposable {
       return queue.settle(id, url, { tries, dueAt: clock.now() + RETRY_AFTER_MS });
     }
     if (typeof reading !== "object" || !jobLifecycle.isFinal(reading.job.state)) return queue.settle(id, url, "done");
-    if (clock.now() - Math.max(reading.job.endedAt ?? 0, this.#since) > GIVE_UP_MS) {
-      log.warn({ job: id, target: originOf(url), tries }, "webhook given up: the job ended a day ago");
+    if (clock.now() - Math.max(reading.job.endedAt ?? 0, this.#since) > giveUpHours * HOUR_MS) {
+      log.warn(
+        { job: id, target: originOf(url), tries },
+        `webhook given up: it was not delivered within ${giveUpHours} hours`,
+      );
       return queue.settle(id, url, "done");
     }
     const from = clock.now();

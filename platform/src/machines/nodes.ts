@@ -66,6 +66,11 @@ export async function workerUrlsOfNodes(store: Store, now: number): Promise<stri
   return heard.toSorted((a, b) => b.seenAt - a.seenAt).map(({ workerUrl }) => workerUrl);
 }
 
+/** Whether there is a record of this node. */
+export async function isNodeKept(store: Store, id: string): Promise<boolean> {
+  return (await new Collection(store, nodes).get(id)) !== undefined;
+}
+
 /** Removes what earlier releases kept about nodes under the ids of their machines. Nobody reads it any more. */
 export async function removeOldSightings(store: Store): Promise<void> {
   const old = new Collection(store, { kind: "machine-seen", v: 1 });

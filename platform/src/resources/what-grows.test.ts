@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { readSourceTree, root } from "../../tests/source-tree.ts";
+import { allSettings } from "../settings/settings.ts";
 
 const page = readFileSync(join(root, "docs/operating.md"), "utf8");
 const part = page.slice(page.indexOf("## What grows"), page.indexOf("A file of SQLite does not shrink"));
@@ -51,6 +52,16 @@ const NAMED: Record<string, readonly string[]> = {
 test("each named row is on the page", () => {
   const absent = Object.keys(NAMED).filter((name) => !rows.some((row) => row.startsWith(`| ${name}`)));
   expect(absent).toEqual([]);
+});
+
+test("each row names its settings, or says why it needs none", () => {
+  const variables = new Set(allSettings.map(({ variable }) => variable));
+  const last = (row: string) => row.split("|").at(-2)!.trim();
+  const isExplained = (text: string) => /^none: \S+ \S+ \S+/.test(text);
+  const names = (text: string) => text.match(/MILLRACE_[A-Z0-9_]+/g) ?? [];
+  const wrong = rows.filter((row) => !isExplained(last(row)) && names(last(row)).length === 0);
+  const unknown = rows.flatMap((row) => names(last(row))).filter((name) => !variables.has(name));
+  expect([wrong, unknown]).toEqual([[], []]);
 });
 
 const known = new Set(Object.values(NAMED).flat());

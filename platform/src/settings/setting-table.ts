@@ -4,6 +4,7 @@ import { parseOrigins } from "../kernel/origins.ts";
 import { DEFAULT_DATA_FOLDER } from "./data-folder.ts";
 import { groupSettings } from "./group-settings.ts";
 import { hubSettings } from "./hub-settings.ts";
+import { keepingSettings } from "./keeping-settings.ts";
 import { kubernetesSettings } from "./kubernetes-settings.ts";
 import { limitSettings } from "./limit-settings.ts";
 import { listenerSettings } from "./listener-settings.ts";
@@ -382,5 +383,6 @@ export const settingTable = {
   ...hubSettings,
   ...groupSettings,
   ...kubernetesSettings,
+  ...keepingSettings,
   ...logSettings,
 } satisfies Record<string, Setting>;

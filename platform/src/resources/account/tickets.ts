@@ -4,6 +4,7 @@ import type { Caller } from "../../kernel/caller.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Random } from "../../kernel/random.ts";
 import { Collection, type RecordParts } from "../../ports/store/collection.ts";
+import type { SessionTimes } from "../people/session-times.ts";
 import { callerOf, Sessions } from "../people/sessions.ts";
 import { apiKeys, type KeptApiKey } from "./model.ts";
 import { AccountRules } from "./rules.ts";
@@ -18,6 +19,11 @@ const TOKEN_BYTES = 32;
 /** The format of a token. */
 export const TOKEN_SHAPE = /^[\w-]{43}$/;
 
+export interface TicketParts extends RecordParts {
+  /** How long sessions of people last. */
+  sessionTimes?: SessionTimes | undefined;
+}
+
 export class Tickets {
   readonly #keys: Collection<KeptApiKey>;
   readonly #sessions: Sessions;
@@ -25,7 +31,7 @@ export class Tickets {
   readonly #clock: Clock;
   readonly #random: Random;
 
-  constructor(parts: RecordParts) {
+  constructor(parts: TicketParts) {
     const { store, clock, random } = parts;
     this.#sessions = new Sessions(parts);
     this.#rules = new AccountRules(parts);

@@ -23,6 +23,9 @@ export const batchLifecycle = lifecycle<BatchStatus, BatchMove>({
   },
 });
 
+/** An endpoint keeps this many batches if the settings do not say otherwise. */
+export const BATCHES_KEPT = 100;
+
 export const BATCH_LIMITS = {
   /** The most batches of an endpoint that have not ended, including drafts. */
   active: 10,
@@ -30,8 +33,8 @@ export const BATCH_LIMITS = {
   requests: 5000,
   /** The most jobs that may wait at an endpoint, including those of a batch that is being finalized. */
   queued: 50_000,
-  /** The most batches of an endpoint that are kept, including ended ones. */
-  kept: 100,
+  /** The most batches of an endpoint that a setting may keep, including ended ones. */
+  kept: 1000,
   displayName: 255,
 };
 

@@ -6,7 +6,7 @@ import { problem } from "../../kernel/problem.ts";
 import type { Random } from "../../kernel/random.ts";
 import type { Item } from "../../ports/store/collection.ts";
 import type { Write } from "../../ports/store/store.ts";
-import { BATCH_LIMITS, type Batch, type BatchMove, batchLifecycle, type RequestCounts } from "./model.ts";
+import { BATCH_LIMITS, BATCHES_KEPT, type Batch, type BatchMove, batchLifecycle, type RequestCounts } from "./model.ts";
 import { type BatchProgress, countEnds, type RequestState } from "./progress.ts";
 import { type BatchItem, type BatchRecords, type KeptBatch, ownerOf, pageId, type RequestText } from "./records.ts";
 
@@ -14,6 +14,9 @@ import { type BatchItem, type BatchRecords, type KeptBatch, ownerOf, pageId, typ
 const PAGE = 500;
 /** While the texts of a page are shorter than this together, the page takes more requests. A longer one would be rewritten too often. */
 const GROWING_LENGTH = 256 * 1024;
+
+/** A new batch makes room for itself. Of old ones beyond that it removes only some, so that its commit stays short. */
+const REMOVED_AT_ONCE = 10;
 
 /** The fields of an endpoint that batches need. */
 export interface BatchEndpoint {
@@ -27,6 +30,8 @@ export interface BatchParts {
   engine: Engine;
   clock: Clock;
   random: Random;
+  /** The most batches of an endpoint that are kept. */
+  most?: number | undefined;
 }
 
 export interface RequestPage {
@@ -259,11 +264,13 @@ export class BatchService {
     return undefined;
   }
 
-  /** Removes the oldest ended batch if too many are kept. */
+  /** Removes the oldest ended batches if too many are kept. There are several of them after the setting was lowered. */
   #makingRoom(kept: readonly BatchItem[]): Write[] {
-    if (kept.length < BATCH_LIMITS.kept) return [];
-    const oldest = kept.findLast(({ doc }) => doc.endedAt !== undefined)!;
-    return this.#parts.records.removing(oldest);
+    const { records, most = BATCHES_KEPT } = this.#parts;
+    const over = Math.min(kept.length + 1 - most, REMOVED_AT_ONCE);
+    if (over <= 0) return [];
+    const ended = kept.filter(({ doc }) => doc.endedAt !== undefined);
+    return ended.slice(-over).flatMap((batch) => records.removing(batch));
   }
 
   async #shown(batch: BatchItem): Promise<Batch> {

@@ -21,6 +21,9 @@ export const tiers = [
   { range: "30d", stepMs: 120 * MINUTE_MS, points: 360 },
 ] as const satisfies readonly Tier[];
 
+/** The coarsest tier goes back this far. The settings may say less. */
+export const HISTORY_DAYS = 30;
+
 /** Points are written in blocks, so that a new point rewrites a short record and not the whole range. */
 export const BLOCK_POINTS = 60;
 /** A range rarely ends at the end of a block, so a tier keeps one block more than fits into it. A new block overwrites the oldest one. */

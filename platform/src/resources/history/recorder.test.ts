@@ -2,7 +2,7 @@
 import { afterEach, expect, test } from "vitest";
 import { idle } from "../../../tests/idle.ts";
 import { mortalStore } from "../../../tests/mortal-store.ts";
-import { FakeClock } from "../../kernel/clock.ts";
+import { type Clock, FakeClock } from "../../kernel/clock.ts";
 import { Histogram } from "../../kernel/histogram.ts";
 import { MemoryStore } from "../../ports/store/memory-store.ts";
 import type { Store, Write } from "../../ports/store/store.ts";
@@ -26,8 +26,16 @@ class CountedStore extends StoreAround {
   }
 }
 
+interface NodeOptions {
+  node?: string;
+  mine?: () => boolean;
+  days?: number;
+  /** Nodes that are no longer there. */
+  goneNodes?: readonly string[];
+}
+
 /** A recorder whose sources a test plays. */
-function nodeOn(store: Store, clock: FakeClock, { node = "n1", mine }: { node?: string; mine?: () => boolean } = {}) {
+function nodeOn(store: Store, clock: Clock, { node = "n1", mine, days, goneNodes = [] }: NodeOptions = {}) {
   const truth = new Map<string, { subject: Subject; values: Sample }>();
   let counted: { subject: Subject; counted: { sums: number[]; spreads: [number, number][][] } }[] = [];
   const gone = new Set<string>();
@@ -35,11 +43,12 @@ function nodeOn(store: Store, clock: FakeClock, { node = "n1", mine }: { node?: 
     sample: async () => [...truth.values()],
     count: async () => counted.splice(0),
     isThere: async (subject) => !gone.has(keyOf(subject)),
+    isGone: async (one) => goneNodes.includes(one),
   };
   const failures: unknown[] = [];
   const records = new SeriesRecords({ store });
   const failed = Object.assign((error: unknown) => void failures.push(error), {});
-  const recorder = new Recorder({ records, sources, clock, failed, node, mine: mine && (async () => mine()) });
+  const recorder = new Recorder({ records, sources, clock, failed, node, days, mine: mine && (async () => mine()) });
   return {
     recorder,
     failures,
@@ -280,6 +289,58 @@ test("what a removed resource left all the same goes minutes after the next star
   expect(await store.list({ kind: "metrics-series", limit: 10 })).not.toEqual([]);
   await pass(clock, 300);
   expect(await store.list({ kind: "metrics-series", limit: 10 })).toEqual([]);
+});
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+/** A node over days: it ticks when the test says so, every two hours, and not every ten seconds. */
+function setupDays(options: NodeOptions = {}, { store = new MemoryStore(), at = 0 } = {}) {
+  const clock = { at, now: () => START + clock.at, monotonic: () => clock.at, after: () => ({ cancel: () => {} }) };
+  const node = nodeOn(store, clock, options);
+  const pass = async (days: number) => {
+    for (let hours = 0; hours < days * 24; hours += 2) {
+      clock.at += 2 * HOUR_MS;
+      await node.recorder.tick(clock.now());
+    }
+  };
+  return { ...node, store, clock, pass };
+}
+
+const seriesOf = async (store: Store, node: string) =>
+  (await store.list({ kind: "metrics-series", limit: 1000 })).filter(({ doc }) => doc.node === node);
+
+test("a shorter time in the settings removes what is older, but not the value that has been true ever since", async () => {
+  const { clock, store, is, counts, read, pass } = setupDays({ days: 2 });
+  is([7, 0, 7]);
+  await pass(1);
+  for (let day = 0; day < 24; day++) {
+    counts([1, 0, 0], [50]);
+    await pass(1);
+  }
+  const coarsest = 3;
+  const blockMs = 60 * tiers[coarsest].stepMs;
+  const blocks = (await seriesOf(store, "n1")).filter(({ doc }) => doc.tier === coarsest);
+  const ends = blocks.map(({ doc }) => ((doc.block as number) + 1) * blockMs);
+  expect(ends.length).toBeGreaterThan(0);
+  expect(Math.min(...ends)).toBeGreaterThan(clock.now() - 3 * DAY_MS);
+  await pass(40);
+  expect(last((await read("30d")).jobsInQueue, 12)).toEqual(Array(12).fill(7));
+});
+
+test("the series of a node that is gone stay as long as those of others, and then are removed", async () => {
+  const first = setupDays();
+  first.is([1, 0, 1]);
+  first.counts([5, 0, 0]);
+  await first.pass(1);
+  const next = setupDays({ node: "n2", goneNodes: ["n1"] }, { store: first.store, at: first.clock.at });
+  next.is([2, 0, 2]);
+  await next.pass(20);
+  expect(await seriesOf(next.store, "n1")).not.toEqual([]);
+  expect((await next.read("30d")).jobsCompleted).toContain(5);
+  await next.pass(20);
+  expect(await seriesOf(next.store, "n1")).toEqual([]);
+  expect(await seriesOf(next.store, "n2")).not.toEqual([]);
 });
 
 test("while nothing can be written the duty says so, and the points come later", async () => {

@@ -3,7 +3,7 @@ import { type Duty, every } from "../../kernel/background.ts";
 import { eachOf } from "../../kernel/bounded.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Failed } from "../../kernel/failed.ts";
-import { keyOf, type Layout, type Subject, subjectOf } from "./model.ts";
+import { HISTORY_DAYS, keyOf, type Layout, type Subject, subjectOf } from "./model.ts";
 import type { Counted, Sample } from "./point.ts";
 import type { RecordedSpan, SeriesRecords, StoredSeries } from "./records.ts";
 import { SAMPLE_MS, Track } from "./track.ts";
@@ -26,6 +26,8 @@ export interface Sources {
   count(): Promise<CountedOf[]>;
   /** Whether the resource exists. */
   isThere(subject: Pick<Subject, "kind" | "id">): Promise<boolean>;
+  /** Whether this is no longer a node of the installation. */
+  isGone(node: string): Promise<boolean>;
 }
 
 export interface RecorderParts {
@@ -36,13 +38,16 @@ export interface RecorderParts {
   node: string;
   /** Whether this node is the one that samples. Absent if there is only one node. */
   mine?: ((now: number) => Promise<boolean>) | undefined;
+  /** Series are kept for this many days. */
+  days?: number | undefined;
 }
 
 const RECORDING = { name: "keep series of metrics", everyMs: SAMPLE_MS };
 /** How often points are stored. A crash loses at most this much. */
 const WRITE_MS = 60_000;
+const DAY_MS = 24 * 3_600_000;
 /** How often the recorder removes series whose resource is gone. A resource deleted during a write can leave some behind. */
-const PRUNE_MS = 24 * 3_600_000;
+const PRUNE_MS = DAY_MS;
 /** Soon after the start, since a server may be restarted every day. */
 const FIRST_PRUNE_MS = 10 * 60_000;
 const READ_AT_ONCE = 16;
@@ -93,7 +98,7 @@ export class Recorder implements AsyncDisposable {
     }
     if (clock.monotonic() - this.#writtenAt < WRITE_MS) return;
     await this.#write(now);
-    if (isSampling && clock.monotonic() - this.#prunedAt >= PRUNE_MS) await this.#prune();
+    if (clock.monotonic() - this.#prunedAt >= PRUNE_MS) await this.#prune(isSampling, now);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -147,9 +152,12 @@ export class Recorder implements AsyncDisposable {
     });
   }
 
-  async #prune(): Promise<void> {
-    const { records, sources, clock } = this.#parts;
+  async #prune(isSampling: boolean, now: number): Promise<void> {
+    const { records, sources, clock, node: mine, days = HISTORY_DAYS } = this.#parts;
     this.#prunedAt = clock.monotonic();
+    const isGone = async (node: string) => isSampling && sources.isGone(node);
+    await records.removeBefore(now - days * DAY_MS, { mine, isGone });
+    if (!isSampling) return;
     for await (const key of records.keys()) {
       if (await sources.isThere(subjectOf(key))) continue;
       this.#tracks.delete(key);

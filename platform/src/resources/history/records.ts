@@ -4,7 +4,7 @@ import type { Document, Kept } from "../../kernel/document.ts";
 import { Collection, type Item } from "../../ports/store/collection.ts";
 import { type Store, type Write, WriteRefused } from "../../ports/store/store.ts";
 import { Block } from "./block.ts";
-import { blockOf, slotsOf, tiers } from "./model.ts";
+import { BLOCK_POINTS, blockOf, slotsOf, tiers } from "./model.ts";
 import type { KeptPoint } from "./point.ts";
 import type { Head, Track } from "./track.ts";
 
@@ -120,6 +120,29 @@ export class SeriesRecords {
         await this.#series.removeIfThere(id);
   }
 
+  /**
+   * Removes what is older than a moment. The newest block of a tier stays while its node records, because values that do not change are
+   * read from it, however old it is. Each node removes its own blocks, since it may be writing them; those of nodes that are no longer
+   * there are removed by the one that samples.
+   */
+  async removeBefore(moment: number, { mine, isGone }: { mine: string; isGone: (node: string) => Promise<boolean> }) {
+    const newest = new Map<string, { id: string; doc: KeptSeries }>();
+    const gone = new Map<string, boolean>();
+    for await (const { id, doc } of this.#series.all()) {
+      const { node } = doc;
+      if (!gone.has(node)) gone.set(node, node !== mine && (await isGone(node)));
+      if (gone.get(node)) {
+        if (endOf(doc) <= moment) await this.#series.removeIfThere(id);
+        continue;
+      }
+      if (node !== mine || doc.tier === undefined) continue;
+      const place = inTier(doc.of, doc.tier);
+      const [older, newer] = inOrder(newest.get(place), { id, doc });
+      newest.set(place, newer);
+      if (older && endOf(older.doc) <= moment) await this.#series.removeIfThere(older.id);
+    }
+  }
+
   /** Yields the key of every resource that has a head, once each. */
   async *keys(): AsyncGenerator<string> {
     const seen = new Set<string>();
@@ -185,6 +208,16 @@ export class SeriesRecords {
     if (!isThere) return this.#series.inserting({ id, ...at, doc });
     return { do: "patch", kind: series.kind, id, set: doc satisfies Document };
   }
+}
+
+/** When the last point of a block ends, or the last one of a head, whose block is of the finest tier. */
+function endOf({ tier = 0, block, open = [] }: KeptSeries): number {
+  const opened = open.map((point, each) => (point ? (point.at + 1) * tiers[each]!.stepMs : 0));
+  return Math.max((block + 1) * BLOCK_POINTS * tiers[tier]!.stepMs, ...opened);
+}
+
+function inOrder<T extends { doc: KeptSeries }>(one: T | undefined, other: T): [older: T | undefined, newer: T] {
+  return one && one.doc.block > other.doc.block ? [other, one] : [one, other];
 }
 
 const isOf = (write: Write, id: string) => write.do === "insert" && write.record.id === id;

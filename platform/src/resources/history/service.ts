@@ -5,7 +5,7 @@ import type { Accounts } from "../account/accounts.ts";
 import type { EndpointService } from "../endpoints/service.ts";
 import type { PodService } from "../pods/service.ts";
 import { type Columns, columnsOf } from "./chart.ts";
-import { keyOf, layouts, pointAt, type Range, type Subject, tiers } from "./model.ts";
+import { HISTORY_DAYS, keyOf, layouts, pointAt, type Range, type Subject, tiers } from "./model.ts";
 import type { Recorder } from "./recorder.ts";
 import type { RecordedSpan, SeriesRecords, StoredSeries } from "./records.ts";
 
@@ -30,7 +30,11 @@ export interface HistoryParts {
   pods: Pick<PodService, "own">;
   accounts: Pick<Accounts, "madeAt">;
   clock: Clock;
+  /** Series are kept for this many days. */
+  days?: number | undefined;
 }
+
+const DAY_MS = 24 * 3_600_000;
 
 export class HistoryService {
   readonly #parts: HistoryParts;
@@ -54,7 +58,8 @@ export class HistoryService {
   }
 
   async #history(subject: Pick<Subject, "kind" | "id">, since: number, { range, end }: HistoryAsked): Promise<History> {
-    const now = this.#parts.clock.now();
+    const { clock, days = HISTORY_DAYS } = this.#parts;
+    const now = clock.now();
     const number = tiers.findIndex((tier) => tier.range === range);
     const tier = tiers[number]!;
     const last = pointAt(tier, Math.min(end ?? now, now));
@@ -69,7 +74,8 @@ export class HistoryService {
       points: tier.points,
       stored,
       spans,
-      since,
+      // What is older may not be removed yet, and values that never change would be shown for any time.
+      since: days < HISTORY_DAYS ? Math.max(since, now - days * DAY_MS) : since,
       now,
     };
     const { stepMs } = tier;

@@ -40,6 +40,8 @@ export interface SourceParts {
   };
   endpoints: Pick<EndpointService, "find">;
   accounts: Pick<Accounts, "madeAt">;
+  /** Whether this is no longer a node of the installation. */
+  isGone: (node: string) => Promise<boolean>;
 }
 
 /** How often the costs of storage are read from the store. They change seldom, and the costs of instances are in memory. */
@@ -125,6 +127,10 @@ export class MetricSources implements Sources {
 
   async isThere(subject: Pick<Subject, "kind" | "id">): Promise<boolean> {
     return (await this.#find(subject)) !== undefined;
+  }
+
+  isGone(node: string): Promise<boolean> {
+    return this.#parts.isGone(node);
   }
 
   /** Reads the store, not the memory of this node. */

@@ -8,13 +8,9 @@ import { Collection, type Item, type RecordParts } from "../../ports/store/colle
 import type { Write } from "../../ports/store/store.ts";
 import { roleOf, type User, users } from "../account/model.ts";
 import { grantsOf, type KeptSession, sessions, type WayIn } from "./model.ts";
+import { type SessionTimes, standardTimes } from "./session-times.ts";
 import { digestOf, newBearer, newToken } from "./tokens.ts";
 
-const DAY_MS = 86_400_000;
-/** A session ends after this time even if it is used. */
-export const SESSION_MS = 30 * DAY_MS;
-/** An unused session ends after this time. */
-const IDLE_MS = 7 * DAY_MS;
 /** The most sessions of one person. A new one beyond this ends the oldest. */
 const MOST_SESSIONS = 50;
 const LISTED_AT_MOST = 10_000;
@@ -45,8 +41,10 @@ export class Sessions {
   readonly #users: Collection<User>;
   readonly #clock: Clock;
   readonly #random: Random;
+  readonly #times: SessionTimes;
 
-  constructor(parts: RecordParts) {
+  constructor(parts: RecordParts & { sessionTimes?: SessionTimes | undefined }) {
+    this.#times = parts.sessionTimes ?? standardTimes;
     this.#sessions = new Collection(parts.store, sessions);
     this.#users = new Collection(parts.store, users);
     this.#clock = parts.clock;
@@ -57,11 +55,16 @@ export class Sessions {
     return this.#sessions.prepare();
   }
 
+  /** A session ends after this time even if it is used. */
+  get mostMs(): number {
+    return this.#times.mostMs;
+  }
+
   begin(
     person: Pick<Item<User>, "id" | "account">,
     signedInBy: WayIn,
     { address, userAgent }: From,
-    forMs = SESSION_MS,
+    forMs = this.mostMs,
   ): Beginning {
     const secret = signedInBy === "code" ? newBearer(this.#random) : newToken(this.#random);
     const pageToken = newToken(this.#random);
@@ -155,8 +158,10 @@ export class Sessions {
     return this.#sessions.list({ key: { name: "user", value: user }, limit: LISTED_AT_MOST });
   }
 
-  #isOver({ doc: { expiresAt, lastUsedAt } }: Item<KeptSession>): boolean {
-    return Math.min(expiresAt, lastUsedAt + IDLE_MS) <= this.#clock.now();
+  /** A shorter time in the settings also counts for sessions that began before. */
+  #isOver({ createdAt, doc: { expiresAt, lastUsedAt } }: Item<KeptSession>): boolean {
+    const { mostMs, idleMs } = this.#times;
+    return Math.min(expiresAt, createdAt + mostMs, lastUsedAt + idleMs) <= this.#clock.now();
   }
 }
 

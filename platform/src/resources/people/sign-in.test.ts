@@ -49,6 +49,13 @@ describe("a one-time link", () => {
     expect((await browser.call("GET", "/v2/installation/nodes")).status).toBe(200);
   });
 
+  test("begins a session that lasts as long as the settings say", async () => {
+    await using world = await setup({ sessionDays: "2,1" });
+    const browser = new TestBrowser(world.url);
+    const { headers } = await browser.call("POST", LINK, { body: { token: await linkOf(world) } });
+    expect(headers.getSetCookie()).toEqual([expect.stringContaining("; Max-Age=172800;")]);
+  });
+
   test("is good once, also for many who come at the same time", async () => {
     await using world = await setup();
     const body = { token: await linkOf(world) };

@@ -16,7 +16,7 @@ import type { SignInLinks } from "./links.ts";
 import type { SignInByInvitation, WayIn } from "./model.ts";
 import { plain, refuseWeak } from "./password-rules.ts";
 import { MOST_PEOPLE } from "./people.ts";
-import { callerOf, type From, SESSION_MS, type Sessions } from "./sessions.ts";
+import { callerOf, type From, type Sessions } from "./sessions.ts";
 
 export interface SignInParts extends RecordParts {
   audit: AuditLog;
@@ -106,12 +106,12 @@ export class SignInService {
 
   /** For a command line. Returns undefined while nobody has answered its code. */
   async byCode(deviceCode: string, { address, userAgent }: From): Promise<Begun | undefined> {
-    const { codeLogins, clock } = this.#parts;
+    const { codeLogins, clock, sessions } = this.#parts;
     const login = await codeLogins.find(deviceCode);
     const { approvedBy, device, until = Number.POSITIVE_INFINITY } = login.doc;
     if (approvedBy === undefined) return undefined;
     const person = await this.#users.get(approvedBy);
-    const forMs = Math.min(SESSION_MS, until - clock.now());
+    const forMs = Math.min(sessions.mostMs, until - clock.now());
     if (!person || person.doc.disabled || forMs <= 0) throw codeOver();
     const from = { address, userAgent: device === undefined ? userAgent : `millrace login on ${device}` };
     return this.#begin(person, "code", from, [codeLogins.taking(login)], codeOver, forMs);
@@ -151,16 +151,17 @@ export class SignInService {
     from: From,
     writes: Write[],
     gone: () => Error,
-    forMs?: number,
+    given = Number.POSITIVE_INFINITY,
   ): Promise<Begun> {
     const { sessions, store, audit } = this.#parts;
+    const forMs = Math.min(given, sessions.mostMs);
     await sessions.makeRoom(person.id);
     const { session, write, secret, pageToken } = sessions.begin(person, by, from, forMs);
     const deed = { ...deedOf(person, by, from), resource: { type: "sessions", id: session.id } };
     await audit.record(deed, () => store.commit([...writes, write]).catch((error: unknown) => refused(error, gone)));
     return {
       secret,
-      forMs: forMs ?? SESSION_MS,
+      forMs,
       pageToken,
       caller: callerOf({ session, person: { ...person, version: 1 } }),
     };

@@ -5,8 +5,8 @@ import type { Kept } from "../../kernel/document.ts";
 import { keyDigest, newRecord } from "../../kernel/ids.ts";
 import type { Random } from "../../kernel/random.ts";
 import { Remembered } from "../../kernel/remembered.ts";
-import { Collection, type RecordParts } from "../../ports/store/collection.ts";
-import { type Ticket, Tickets } from "../account/tickets.ts";
+import { Collection } from "../../ports/store/collection.ts";
+import { type Ticket, type TicketParts, Tickets } from "../account/tickets.ts";
 
 export type PodPortId = { pod: string; port: number };
 
@@ -43,7 +43,7 @@ export class PortVisits {
   readonly #random: Random;
   readonly #visitors: Remembered<Caller>;
 
-  constructor(parts: RecordParts) {
+  constructor(parts: TicketParts) {
     const { store, clock, random } = parts;
     this.#visits = new Collection(store, portVisits);
     this.#tickets = new Tickets(parts);

@@ -43,6 +43,8 @@ export type KeptRelease = {
   version: number;
   user: string;
   diff: ReleaseChange[];
+  /** Only the first release has it: those between the first and this one were too old and are removed. */
+  next?: number;
 };
 
 export const releases: Kept<KeptRelease> = { kind: "release", v: 1 };

@@ -5,6 +5,9 @@ import type { KeptEndpoint } from "../endpoints/model.ts";
 import { releaseDiff } from "./diff.ts";
 import { type KeptRelease, type ReleaseChange, releases } from "./model.ts";
 
+/** How many releases one commit removes. */
+const REMOVED_AT_ONCE = 100;
+
 /** The fields of an endpoint that its releases need. */
 export interface Released {
   id: string;
@@ -42,31 +45,54 @@ export class ReleaseRecords {
     return [this.inserting({ id, account, release: set.release }, { ...made, diff })];
   }
 
-  /** Removes all releases in one commit. `#newest` counts up from 1, so it would never find releases behind a gap. */
+  /** Removes all releases in one commit. `#numbers` counts up, so it would never find releases behind a gap. */
   async removeEndpoint(endpoint: string): Promise<void> {
-    for (let newest = await this.#newest(endpoint); newest > 0; newest = await this.#newest(endpoint)) {
-      const ids = Array.from({ length: newest }, (_, i) => releaseId(endpoint, i + 1));
-      try {
-        await this.#store.commit(ids.map((id) => this.#releases.removing(id)));
-      } catch (error) {
-        // Another node removed some of them first; the loop looks again.
-        if (!(error instanceof WriteRefused)) throw error;
-      }
+    for (let left = await this.#numbers(endpoint); left.length > 0; left = await this.#numbers(endpoint))
+      // If another node removed some of them first, the loop looks again.
+      await this.#commit(left.map((number) => this.#releases.removing(releaseId(endpoint, number))));
+  }
+
+  /** Removes all but the newest releases of an endpoint and its first, which says where they begin. */
+  async removeOld({ id, release }: Pick<Released, "id" | "release">, most: number): Promise<void> {
+    const oldest = release - most + 1;
+    for (;;) {
+      const first = await this.#releases.get(releaseId(id, 1));
+      const from = first?.doc.next ?? 2;
+      if (!first || from >= oldest) return;
+      const next = Math.min(from + REMOVED_AT_ONCE, oldest);
+      const removed = Array.from({ length: next - from }, (_, i) => this.#releases.removing(releaseId(id, from + i)));
+      // If another node or a change was first, the next run of the duty looks again.
+      if (!(await this.#commit([this.#releases.patching(first, { next }), ...removed]))) return;
     }
   }
 
-  async #newest(endpoint: string): Promise<number> {
-    let newest = 0;
-    while (await this.#releases.get(releaseId(endpoint, newest + 1))) newest++;
-    return newest;
+  async #commit(writes: Write[]): Promise<boolean> {
+    try {
+      await this.#store.commit(writes);
+      return true;
+    } catch (error) {
+      if (error instanceof WriteRefused) return false;
+      throw error;
+    }
   }
 
-  /** Up to `limit` releases with numbers smaller than `version`, the newest first. */
+  /** The numbers of all releases of an endpoint that are kept. */
+  async #numbers(endpoint: string): Promise<number[]> {
+    const first = await this.#releases.get(releaseId(endpoint, 1));
+    if (!first) return [];
+    const numbers = [1];
+    for (let next = first.doc.next ?? 2; await this.#releases.get(releaseId(endpoint, next)); next++)
+      numbers.push(next);
+    return numbers;
+  }
+
+  /** Up to `limit` releases with numbers smaller than `version`, the newest first. It ends where older ones were removed. */
   async before({ id }: Released, version: number, limit: number): Promise<Item<KeptRelease>[]> {
     const first = Math.max(1, version - limit);
     const numbers = Array.from({ length: version - first }, (_, i) => version - 1 - i);
     const found = await Promise.all(numbers.map((number) => this.#releases.get(releaseId(id, number))));
-    return found.filter((release) => release !== undefined);
+    const gap = found.indexOf(undefined);
+    return found.slice(0, gap < 0 ? undefined : gap).filter((release) => release !== undefined);
   }
 }
 

@@ -1,15 +1,15 @@
 /** Releases: every change that reaches the workers makes one, which says what changed and how many workers follow it. */
 import { describe, expect, test } from "vitest";
 import { putWorker, workerDoc } from "../../../tests/worker-doc.ts";
-import { InterceptedStore, setup as setupWorld, type World } from "../../../tests/world.ts";
+import { InterceptedStore, setup as setupWorld, type World, type WorldOptions } from "../../../tests/world.ts";
 import { instances } from "../../machines/instances.ts";
 import { Collection } from "../../ports/store/collection.ts";
 import { releases } from "./model.ts";
 
 const GPU = { name: "e", image: "busybox:1", gpu: { pools: ["AMPERE_48"] }, env: { A: "1" } };
 
-async function setup(body: object = GPU, store = new InterceptedStore()) {
-  const world = await setupWorld({ store });
+async function setup(body: object = GPU, store = new InterceptedStore(), keeping: WorldOptions["keeping"] = {}) {
+  const world = await setupWorld({ store, keeping });
   const { id } = (await world.call("POST", "/v2/serverless", { body })).json;
   const path = `/v2/serverless/${id}`;
   return {
@@ -235,4 +235,35 @@ test("there are no builds", async () => {
   expect((await world.call("GET", `${path}/builds?cursor=x`)).status).toBe(422);
   expect((await world.call("GET", `${path}/builds/b1`)).json.detail).toBe("build not found");
   expect((await world.call("GET", "/v2/serverless/aaaaaaaaaaaaaa/builds")).json.detail).toBe("endpoint not found");
+});
+
+describe("an endpoint with many releases", () => {
+  const HOUR_MS = 3_600_000;
+
+  async function changed(times: number, store = new InterceptedStore()) {
+    const s = await setup(GPU, store, { releasesKept: 10 });
+    for (let i = 0; i < times; i++) await s.patch({ image: `busybox:${i + 2}` });
+    return s;
+  }
+
+  test("keeps the newest of them, as many as the setting says", async () => {
+    const { world, list, patch } = await changed(25);
+    await using _ = world;
+    expect(versions(await list("?limit=100"))).toHaveLength(26);
+    await world.clock.advance(HOUR_MS);
+    expect(versions(await list("?limit=100"))).toEqual([26, 25, 24, 23, 22, 21, 20, 19, 18, 17]);
+    await patch({ image: "busybox:99" });
+    await world.clock.advance(HOUR_MS);
+    expect(versions(await list("?limit=6"))).toEqual([27, 26, 25, 24, 23, 22]);
+    expect((await list("?limit=100")).releases).toHaveLength(10);
+  });
+
+  test("leaves none of them when it is deleted", async () => {
+    const { world, store, path } = await changed(25);
+    await using _ = world;
+    await world.clock.advance(HOUR_MS);
+    expect((await world.call("DELETE", path)).status).toBe(204);
+    await world.clock.advance(60_000);
+    expect(await store.list({ kind: "release", limit: 100 })).toEqual([]);
+  });
 });

@@ -4,9 +4,9 @@ import type { Clock } from "../../kernel/clock.ts";
 import type { Document, Kept } from "../../kernel/document.ts";
 import { keyDigest, newRecord } from "../../kernel/ids.ts";
 import type { Random } from "../../kernel/random.ts";
-import { Collection, type RecordParts } from "../../ports/store/collection.ts";
+import { Collection } from "../../ports/store/collection.ts";
 import { WriteRefused } from "../../ports/store/store.ts";
-import { type Ticket, Tickets, TOKEN_SHAPE } from "../account/tickets.ts";
+import { type Ticket, type TicketParts, Tickets, TOKEN_SHAPE } from "../account/tickets.ts";
 import type { ShellPlace } from "../shells.ts";
 import type { TerminalRequest } from "./model.ts";
 
@@ -46,7 +46,7 @@ export class TerminalTickets {
   readonly #clock: Clock;
   readonly #random: Random;
 
-  constructor(parts: RecordParts) {
+  constructor(parts: TicketParts) {
     this.#records = new Collection(parts.store, terminalTickets);
     this.#tickets = new Tickets(parts);
     this.#clock = parts.clock;

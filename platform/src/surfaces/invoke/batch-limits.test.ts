@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { BATCH_TICK_MS, draft, expectRefusal, finalized, inputs, shown, work } from "../../../tests/batch-world.ts";
 import { type JobWorld, setupJobs } from "../../../tests/job-world.ts";
+import { setup } from "../../../tests/world.ts";
 
 const UNKNOWN = "batch_aaaaaaaaaaaaaa";
 
@@ -71,6 +72,24 @@ describe("limits", () => {
     const page = (await world.invoke("GET", "/batch?offset=98&limit=1")).json;
     expect([page.batches[0].id, page.hasMore]).toEqual([ids[98], true]);
     expect(await world.store.list({ kind: "batch-page", limit: 1000 })).toHaveLength(100);
+  });
+
+  test("a setting keeps fewer, and what an earlier setting kept beyond it goes ten at a time", async () => {
+    await using before = await setupJobs();
+    for (let i = 0; i < 60; i++) {
+      await before.clock.advance(1);
+      await before.invoke("POST", `/batch/${(await draft(before, 1)).id}/cancel`);
+    }
+    await before[Symbol.asyncDispose]();
+    const { store, endpoint } = before;
+    await using world = await setup({ store, found: before, keeping: { batchesKept: 20 } });
+    const totals: number[] = [];
+    for (let i = 0; i < 6; i++) {
+      const { id } = (await world.call("POST", `/v2/${endpoint}/batch`, { body: [{ input: {} }] })).json;
+      await world.call("POST", `/v2/${endpoint}/batch/${id}/cancel`);
+      totals.push((await world.call("GET", `/v2/${endpoint}/batch`)).json.total);
+    }
+    expect(totals).toEqual([51, 42, 33, 24, 20, 20]);
   });
 });
 
