@@ -8,9 +8,9 @@ import { users } from "../src/resources/account/model.ts";
 import { tiers } from "../src/resources/history/model.ts";
 import { Recorder } from "../src/resources/history/recorder.ts";
 import { SeriesRecords } from "../src/resources/history/records.ts";
-import { parseSessionDays } from "../src/resources/people/session-times.ts";
 import { Sessions } from "../src/resources/people/sessions.ts";
 import { ReleaseRecords } from "../src/resources/releases/records.ts";
+import { sessionDays as parseSessionDays } from "../src/settings/setting-values.ts";
 import { storesOnDisk } from "./stores-on-disk.ts";
 
 const START = Date.UTC(2026, 0, 1);

@@ -34,7 +34,7 @@ import type { Owner } from "../src/resources/account/accounts.ts";
 import type { Quotas } from "../src/resources/account/quotas.ts";
 import type { RefusesImage } from "../src/resources/endpoints/images.ts";
 import type { SignOn } from "../src/resources/people/provider-sign-in.ts";
-import { parseSessionDays } from "../src/resources/people/session-times.ts";
+import { sessionDays as parseSessionDays } from "../src/settings/setting-values.ts";
 import type { BucketFinder } from "../src/surfaces/s3/buckets.ts";
 import { LISTINGS } from "./hub-listing.ts";
 import { counted, noteCalls } from "./idle.ts";

@@ -12,8 +12,7 @@ import { CodeLogins } from "../resources/people/code-logins.ts";
 import { Invitations } from "../resources/people/invitations.ts";
 import { SignInLinks } from "../resources/people/links.ts";
 import { People } from "../resources/people/people.ts";
-import type { SessionTimes } from "../resources/people/session-times.ts";
-import { Sessions } from "../resources/people/sessions.ts";
+import { Sessions, type SessionTimes } from "../resources/people/sessions.ts";
 import { Removals } from "../resources/removals.ts";
 
 /** The parts that every service needs. */

@@ -28,7 +28,7 @@ import { SeriesRecords } from "../resources/history/records.ts";
 import { HubRecords } from "../resources/hub/records.ts";
 import { ModelRecords } from "../resources/models/records.ts";
 import { ModelService } from "../resources/models/service.ts";
-import type { SessionTimes } from "../resources/people/session-times.ts";
+import type { SessionTimes } from "../resources/people/sessions.ts";
 import { PodEndings } from "../resources/pods/endings.ts";
 import type { PodInstance } from "../resources/pods/instance.ts";
 import { PodKeys } from "../resources/pods/keys.ts";

@@ -1,6 +1,5 @@
 /** The settings that say how long and how much of something is kept, a part of the table of all settings. */
-import { parseSessionDays } from "../resources/people/session-times.ts";
-import { whole } from "./setting-values.ts";
+import { sessionDays, whole } from "./setting-values.ts";
 
 export const keepingSettings = {
   sessionDays: {
@@ -9,7 +8,7 @@ export const keepingSettings = {
     value: "M,U",
     default: "30,7",
     about: "days after which a person must sign in again: at the latest, and without use",
-    read: parseSessionDays,
+    read: sessionDays,
   },
   metricsDays: {
     flag: "metrics-days",

@@ -50,6 +50,18 @@ export function outputSizes(given: string): { program: number; machine: number }
   return { program, machine };
 }
 
+const DAY_MS = 86_400_000;
+const MOST_SESSION_DAYS = 365;
+
+/** Days for a session of a person at most, and for one that nobody uses. */
+export function sessionDays(given: string): { mostMs: number; idleMs: number } {
+  const days = given.split(",").map((one) => (/^\s*\d{1,3}\s*$/.test(one) ? Number(one) : 0));
+  const [most = 0, idle = 0] = days;
+  if (days.length !== 2 || idle < 1 || idle > most || most > MOST_SESSION_DAYS)
+    throw new Error(`must be two numbers of days from 1 to ${MOST_SESSION_DAYS}, such as 30,7, the larger one first`);
+  return { mostMs: most * DAY_MS, idleMs: idle * DAY_MS };
+}
+
 export function folders(given: string): string[] {
   const all = given.split(":");
   if (!all.every((one) => isAbsolute(one))) throw new Error("must be absolute paths with colons between");

@@ -4,8 +4,7 @@ import type { Caller } from "../../kernel/caller.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Random } from "../../kernel/random.ts";
 import { Collection, type RecordParts } from "../../ports/store/collection.ts";
-import type { SessionTimes } from "../people/session-times.ts";
-import { callerOf, Sessions } from "../people/sessions.ts";
+import { callerOf, Sessions, type SessionTimes } from "../people/sessions.ts";
 import { apiKeys, type KeptApiKey } from "./model.ts";
 import { AccountRules } from "./rules.ts";
 

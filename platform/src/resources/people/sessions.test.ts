@@ -4,9 +4,9 @@ import { FakeClock } from "../../kernel/clock.ts";
 import { SeededRandom } from "../../kernel/random.ts";
 import { Collection } from "../../ports/store/collection.ts";
 import { MemoryStore } from "../../ports/store/memory-store.ts";
+import { sessionDays as parseSessionDays } from "../../settings/setting-values.ts";
 import { users } from "../account/model.ts";
-import { parseSessionDays, type SessionTimes } from "./session-times.ts";
-import { Sessions } from "./sessions.ts";
+import { Sessions, type SessionTimes } from "./sessions.ts";
 
 const DAY_MS = 86_400_000;
 

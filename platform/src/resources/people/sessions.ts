@@ -8,9 +8,19 @@ import { Collection, type Item, type RecordParts } from "../../ports/store/colle
 import type { Write } from "../../ports/store/store.ts";
 import { roleOf, type User, users } from "../account/model.ts";
 import { grantsOf, type KeptSession, sessions, type WayIn } from "./model.ts";
-import { type SessionTimes, standardTimes } from "./session-times.ts";
 import { digestOf, newBearer, newToken } from "./tokens.ts";
 
+const DAY_MS = 86_400_000;
+
+/** How long a session lasts. */
+export interface SessionTimes {
+  /** A session ends after this time even if it is used. */
+  mostMs: number;
+  /** An unused session ends after this time. */
+  idleMs: number;
+}
+
+const STANDARD_TIMES: SessionTimes = { mostMs: 30 * DAY_MS, idleMs: 7 * DAY_MS };
 /** The most sessions of one person. A new one beyond this ends the oldest. */
 const MOST_SESSIONS = 50;
 const LISTED_AT_MOST = 10_000;
@@ -44,7 +54,7 @@ export class Sessions {
   readonly #times: SessionTimes;
 
   constructor(parts: RecordParts & { sessionTimes?: SessionTimes | undefined }) {
-    this.#times = parts.sessionTimes ?? standardTimes;
+    this.#times = parts.sessionTimes ?? STANDARD_TIMES;
     this.#sessions = new Collection(parts.store, sessions);
     this.#users = new Collection(parts.store, users);
     this.#clock = parts.clock;
