@@ -1,6 +1,5 @@
 /** A whole server in one process for surface tests: the sockets are real, everything behind them is fake and repeatable. */
 
-import { connect } from "node:net";
 import { EnvelopeVault } from "../src/adapters/crypto/envelope-vault.ts";
 import { createPost } from "../src/adapters/http/webhook-post.ts";
 import { type App, type AppParts, type AppSettings, createApp } from "../src/composition/app.ts";
@@ -38,6 +37,7 @@ import { sessionDays as parseSessionDays } from "../src/settings/setting-values.
 import type { BucketFinder } from "../src/surfaces/s3/buckets.ts";
 import { LISTINGS } from "./hub-listing.ts";
 import { counted, noteCalls } from "./idle.ts";
+import { raw } from "./raw-request.ts";
 import { WatchedClock } from "./watched-clock.ts";
 
 export interface Answer {
@@ -354,19 +354,6 @@ export async function call(
   });
   const isJson = /[/+]json/.test(response.headers.get("content-type") ?? "") && text !== "";
   return { status: response.status, headers: response.headers, text, json: isJson ? JSON.parse(text) : undefined };
-}
-
-function raw(port: number, request: string): Promise<string> {
-  const { promise, resolve, reject } = Promise.withResolvers<string>();
-  let received = "";
-  const socket = connect(port, "127.0.0.1", () => socket.write(request));
-  socket.setEncoding("utf8");
-  socket.on("data", (chunk: string) => {
-    received += chunk;
-  });
-  socket.once("error", reject);
-  socket.once("close", () => resolve(received));
-  return promise;
 }
 
 export function recordingLog(logsDebug = false): { log: Log; logged: string[] } {
