@@ -356,6 +356,9 @@ export const groups: readonly Group[] = [
     }),
     verbs: [
       verb("nodes", "listInstallationNodes"),
+      verb("remove-node", "deleteInstallationNode", "node --yes", {
+        loses: "this removes the node and its machine from the list, for a server that never comes back",
+      }),
       verb("duties", "listDuties"),
       verb("machines", "listInstallationMachines"),
       verb("instances", "listMachineInstances", "machine"),

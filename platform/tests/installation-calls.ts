@@ -1,4 +1,6 @@
 /** Calls of the operations on the accounts and prices of an installation, for the tests that call everything. */
+import { EVERYONE, machines, nodes } from "../src/machines/nodes.ts";
+import { Collection } from "../src/ports/store/collection.ts";
 import type { World } from "./world.ts";
 
 const makeAccount = async (world: World): Promise<string> =>
@@ -11,7 +13,36 @@ async function makeCredited(world: World): Promise<string> {
   return id;
 }
 
+const aliveNode = async (world: World): Promise<string> =>
+  (await world.call("GET", "/v2/installation/nodes")).json.nodes[0].id;
+
+const VOLUME = { name: "made", size: 10, dataCenter: "EU-RO-1" };
+const DAY_MS = 24 * 3_600_000;
+/** A node that was silent for this long is gone. */
+const GONE_MS = 31_000;
+
+/** Puts a node on record that last reported a day ago, with a machine of the same name. */
+export async function makeGoneNode({ store, clock, call }: Pick<World, "store" | "clock" | "call">, id = "gone") {
+  const seenAt = clock.now() - DAY_MS;
+  const at = { id, account: EVERYONE, createdAt: seenAt };
+  const machine = { node: id, boxes: [], dataCenter: "EU-RO-1" };
+  await new Collection(store, nodes).put({ ...at, doc: { seenAt, machines: [id], activeAt: {} } });
+  await new Collection(store, machines).put({ ...at, doc: machine });
+  await call("GET", "/v2/installation/nodes");
+  await clock.advance(GONE_MS);
+  return id;
+}
+
+/** Its machine has the contents of a network volume. */
+async function makeHoldingNode(world: World): Promise<string> {
+  const id = await makeGoneNode(world);
+  const { id: volume } = (await world.call("POST", "/v2/network-volumes", { body: VOLUME })).json;
+  await world.services.volumeRecords.change(volume, () => ({ set: { machine: id } }));
+  return id;
+}
+
 export const goodInstallationCalls = {
+  deleteInstallationNode: async (world: World) => ({ id: await makeGoneNode(world) }),
   listInstallationAccounts: async () => ({}),
   createInstallationAccount: async () => ({ body: { name: "team-a", email: "a@team.test" } }),
   getInstallationAccount: async (world: World) => ({ id: world.owner.account }),
@@ -38,6 +69,10 @@ export const goodInstallationCalls = {
 };
 
 export const ownInstallationRefusals = {
+  deleteInstallationNode: [
+    [400, { id: makeHoldingNode }],
+    [409, { id: aliveNode }],
+  ],
   listInstallationAccounts: [[422, { query: "?limit=0" }]],
   createInstallationAccount: [[409, { id: makeAccount, body: { name: "Made" } }]],
   updateInstallationAccount: [[409, { id: makeAccount, body: { name: "Default" } }]],

@@ -101,7 +101,7 @@ export interface WorldOptions {
   payloadLimits?: string;
   resultMinutes?: string;
   /** How long and how much of other things is kept. */
-  keeping?: Partial<Pick<AppSettings, "metricsDays" | "batchesKept" | "releasesKept" | "webhookHours">>;
+  keeping?: Partial<Pick<AppSettings, "metricsDays" | "batchesKept" | "releasesKept" | "webhookHours" | "nodeHours">>;
   sessionDays?: string;
   stream?: AppSettings["stream"];
   publicUrl?: string;

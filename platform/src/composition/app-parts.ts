@@ -96,6 +96,7 @@ export type AppSettings = Pick<Settings, "rateLimits" | "payloadLimits" | "logDa
       | "batchesKept"
       | "releasesKept"
       | "webhookHours"
+      | "nodeHours"
       | "resultMinutes"
       | "logReaders"
       | "s3UploadDays"

@@ -46,7 +46,8 @@ export async function createApp(parts: AppParts, books: Books, settings: AppSett
   // This is done now, so that the first request does not wait for it.
   loadValidation();
   const inside = await openInside(parts, books, settings);
-  const { ground, roll, services, front, jobs, keeping, volumeCare, volumeCounts, modelCare, upkeep } = inside;
+  const { ground, roll, services, front, jobs, keeping, volumeCare, volumeCounts, modelCare, goneNodes, upkeep } =
+    inside;
   const access = openAccess(ground, services, roll, jobs, keeping, front);
   const { recorder, history } = openHistory(ground, services, jobs, keeping, access, roll);
   const hub = openHub(ground, services, jobs, keeping, access);
@@ -63,6 +64,7 @@ export async function createApp(parts: AppParts, books: Books, settings: AppSett
     hub,
     metrics,
     modelCare,
+    goneNodes,
   });
   return {
     http: surfaces.http,

@@ -1,4 +1,5 @@
 /** The inside of a server: everything between its ports and the ways into it, created in the order of their dependencies. */
+import { GoneNodes } from "../resources/installation/gone-nodes.ts";
 import { ModelCare } from "../resources/models/care.ts";
 import { podLogs } from "../resources/pods/logs.ts";
 import { VolumeCare } from "../resources/volumes/care.ts";
@@ -11,7 +12,7 @@ import { type Ground, groundOf } from "./ground.ts";
 import { openJobs } from "./jobs.ts";
 import { openKeeping } from "./keeping.ts";
 import { openRoll, type Roll } from "./roll.ts";
-import { type Around, type Books, openServices } from "./services.ts";
+import { type Around, type Books, openServices, type Services } from "./services.ts";
 import { openUpkeep } from "./upkeep.ts";
 
 export type Inside = Awaited<ReturnType<typeof openInside>>;
@@ -28,8 +29,9 @@ export async function openInside(parts: AppParts, books: Books, settings: AppSet
   const front = openFront(ground, services);
   const jobs = openJobs(ground, services, bells, roll, front);
   const keeping = openKeeping(ground, services, bells, roll, jobs);
-  const upkeep = openUpkeep(ground, services, jobs, keeping);
-  return { ground, roll, volumeCare, volumeCounts, modelCare, services, front, jobs, keeping, upkeep };
+  const goneNodes = openGoneNodes(ground, services, roll);
+  const upkeep = openUpkeep(ground, services, jobs, keeping, goneNodes);
+  return { ground, roll, volumeCare, volumeCounts, modelCare, goneNodes, services, front, jobs, keeping, upkeep };
 }
 
 /** What the duties need that care for the volumes of this node's machines. */
@@ -52,6 +54,14 @@ function openModelCare(ground: Ground, { modelRecords, instanceRecords }: Books,
     changed: bells.freed.ring,
   });
 }
+
+const openGoneNodes = (ground: Ground, services: Services, { known }: Roll): GoneNodes =>
+  new GoneNodes({
+    ...{ ...services, known, clock: ground.clock, log: ground.log, node: ground.node.id },
+    // What goes through this store gets its entry of the audit log.
+    store: services.parts.store,
+    hours: ground.settings.nodeHours,
+  });
 
 /** What the services get from a server and report to it. */
 function around(

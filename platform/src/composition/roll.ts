@@ -34,6 +34,12 @@ export function openRoll(ground: Ground, { drains }: { drains: Drains }, bells: 
     /** A single process without a machine keeps no instances. One of several nodes also plans for the machines of others. */
     isKept: own.length > 0 || !alone,
     machinesThere: async () => (await machines.roll()).machines,
+    /** All nodes and machines on record. */
+    async known() {
+      // This finds out which machines are silent, so it comes first.
+      await machines.roll();
+      return machines.known();
+    },
     peers,
     /** This node's identity and how to reach the others, or undefined if it is the only one. */
     node,

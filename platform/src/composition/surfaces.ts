@@ -8,6 +8,7 @@ import { AccountUsage } from "../resources/account/usage.ts";
 import { AdministrationService } from "../resources/administration/service.ts";
 import { CatalogService } from "../resources/catalog/service.ts";
 import type { HistoryService } from "../resources/history/service.ts";
+import type { GoneNodes } from "../resources/installation/gone-nodes.ts";
 import { InstallationService } from "../resources/installation/service.ts";
 import type { ModelCare } from "../resources/models/care.ts";
 import { ProviderPeople } from "../resources/people/provider-people.ts";
@@ -59,6 +60,7 @@ interface Behind {
   hub: Hub;
   metrics: Metrics;
   modelCare: ModelCare;
+  goneNodes: GoneNodes;
 }
 
 export function openSurfaces(behind: Behind) {
@@ -144,16 +146,12 @@ function restOf({
   history,
   hub,
   metrics,
+  goneNodes,
 }: Behind): (first: (router: Router) => void) => Router {
   const { clock, settings } = ground;
   const { pipeline, authenticator } = front;
-  const { machines, machinesThere } = roll;
+  const { known, machinesThere } = roll;
   const { instanceRecords } = services;
-  const known = async () => {
-    // This finds out which machines are silent, so it comes first.
-    await machines.roll();
-    return machines.known();
-  };
   const accountUsage = new AccountUsage({ ...services, store: services.parts.store });
   const offered = {
     ...services,
@@ -170,7 +168,13 @@ function restOf({
       accountOf: async (endpoint) => (await services.endpoints.find(endpoint))?.account,
     }),
     publicUrl: () => services.endpoints.publicUrl(),
-    installation: new InstallationService({ ...services, known, duties: ground.duties, node: ground.node.id }),
+    installation: new InstallationService({
+      ...services,
+      known,
+      goneNodes,
+      duties: ground.duties,
+      node: ground.node.id,
+    }),
     releases: new ReleaseService({ ...services, ...access }),
     catalog: new CatalogService({ clock, machines: machinesThere, instances: () => instanceRecords.all() }),
   };

@@ -5,6 +5,7 @@ import { named } from "../kernel/failed.ts";
 import { floating } from "../kernel/floating.ts";
 import { AuditSweeper } from "../resources/audit/sweeper.ts";
 import { Repricing } from "../resources/billing/repricing.ts";
+import type { GoneNodes } from "../resources/installation/gone-nodes.ts";
 import { endpointRemovers } from "../resources/removers.ts";
 import { SpendNotices } from "../resources/spending/notices.ts";
 import { WORKER_LOGS } from "../resources/workers/model.ts";
@@ -16,6 +17,7 @@ import type { Services } from "./services.ts";
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const EXPIRING = { name: "expire logs", everyMs: HOUR_MS };
+const NODES = { name: "remove nodes that are gone", everyMs: 10 * 60_000 };
 const RELEASES = { name: "remove old releases", everyMs: HOUR_MS };
 /** An endpoint keeps this many releases if the settings do not say otherwise. */
 const RELEASES_KEPT = 1000;
@@ -29,6 +31,7 @@ export function openUpkeep(
   services: Services,
   { engine }: Jobs,
   { fleet }: Keeping,
+  goneNodes: GoneNodes,
 ): AsyncDisposable[] {
   const { clock, logs, failed, settings } = ground;
   const { removals } = services;
@@ -47,8 +50,9 @@ export function openUpkeep(
   };
   const leaving = every(clock, SIGNED_IN, expirePeople, failed);
   const trimming = every(clock, RELEASES, () => trimReleases(services, settings.releasesKept ?? RELEASES_KEPT), failed);
+  const forgetting = every(clock, NODES, (now) => goneNodes.sweep(now), failed);
   const repricing = new Repricing({ ...ground, ...services, mine: ground.leases.of("prices") });
-  return [repricing, trimming, leaving, removing, expiring, auditSweeper, spendNotices];
+  return [repricing, forgetting, trimming, leaving, removing, expiring, auditSweeper, spendNotices];
 }
 
 async function trimReleases({ endpoints, releaseRecords }: Services, most: number): Promise<void> {

@@ -186,6 +186,12 @@ export class Machines {
     return [{ id, ...said }];
   }
 
+  /** While this node was silent, its machine may have been removed, or another node may have had it. */
+  async #isOnRecord(id: string): Promise<boolean> {
+    const { alone, node } = this.#parts;
+    return alone || (await this.#machines.get(id))?.doc.node === node.id;
+  }
+
   async #lookAt({ id, compute, site, runs }: MachinesParts["own"][number], now: number): Promise<void> {
     const boxes = await compute.capacity();
     const { dataCenter, isEverywhere } = site;
@@ -197,7 +203,7 @@ export class Machines {
     const shared = { groups, ...(spanning && { spanning }) };
     const said = { ...place, ...(volumes && { volumes }), ...shared, ...(runs && { runs }) };
     const machine = { id, ...said };
-    if (JSON.stringify(machine) !== JSON.stringify(this.#own.get(id))) {
+    if (JSON.stringify(machine) !== JSON.stringify(this.#own.get(id)) || !(await this.#isOnRecord(id))) {
       const doc = { node: this.#parts.node.id, ...said };
       await this.#machines.put({ id, account: EVERYONE, createdAt: now, doc });
     }

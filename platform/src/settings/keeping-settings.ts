@@ -34,6 +34,14 @@ export const keepingSettings = {
     about: "releases kept for each endpoint, besides its first; the oldest are removed once an hour",
     read: whole(10, 100_000),
   },
+  nodeHours: {
+    flag: "node-hours",
+    variable: "MILLRACE_NODE_HOURS",
+    value: "HOURS",
+    default: "24",
+    about: "a server that was not heard of for this long leaves the list, if its machine has nothing that may come back",
+    read: whole(1, 8760),
+  },
   webhookHours: {
     flag: "webhook-hours",
     variable: "MILLRACE_WEBHOOK_HOURS",

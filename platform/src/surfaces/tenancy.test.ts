@@ -90,6 +90,7 @@ const ID_OF: Record<string, keyof Ids> = {
   "/v2/serverless/{id}": "endpoint",
   // Machines belong to the installation: everyone but its owner is refused before anything is looked up.
   "/v2/installation/machines/{id}": "endpoint",
+  "/v2/installation/nodes/{id}": "endpoint",
   "/v2/installation/accounts/{id}": "endpoint",
   "/v2/installation/models/{id}": "endpoint",
   // The catalog belongs to no account and contains nothing of one.

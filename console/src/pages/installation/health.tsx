@@ -14,6 +14,7 @@ import { RoomMeters } from "../machines/room-meters.tsx";
 import { isFailing } from "./duties.tsx";
 import { InstallationPage } from "./frame.tsx";
 import css from "./installation.module.css";
+import { RemoveNode } from "./node-removal.tsx";
 import { Usage } from "./usage.tsx";
 
 const LIVE = { refetchInterval: 5000 };
@@ -40,6 +41,7 @@ const columns: Column<InstallationNode>[] = [
     value: ({ machines }) => machines.join(" "),
     cell: ({ machines }) => machines.map((id) => <Link key={id} to={`/machines/${id}` as "/"}>{`${id} `}</Link>),
   },
+  { id: "stays", title: "Still has", value: ({ stays }) => stays },
 ];
 
 export function InstallationHealth() {
@@ -114,6 +116,7 @@ function Nodes() {
             rows={nodes}
             columns={columns}
             idOf={({ id }) => id}
+            rowActions={(node) => (node.state === "SILENT" ? <RemoveNode node={node} /> : null)}
             empty={<Empty title="No nodes">A server that starts on the same database appears here.</Empty>}
           />
         )}

@@ -26,7 +26,7 @@ test("nodes and machines are listed with state, version, capacity, what is free 
   expect((await nodesOf(first)).map(({ id }: { id: string }) => id).toSorted()).toEqual(["first", "second"]);
   expect(await nodesOf(first)).toContainEqual({
     ...{ id: "second", state: "UP", silentSince: null, version: "0.0.0-test", url: nodes.second.url },
-    ...{ lastSeenAt: expect.any(String), machines: ["second"] },
+    ...{ lastSeenAt: expect.any(String), machines: ["second"], stays: null },
   });
   const machine = await machineOf(nodes.second, name);
   expect(machine).toMatchObject({

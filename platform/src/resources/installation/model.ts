@@ -18,6 +18,12 @@ export const InstallationNode = t.Object(
     version: nullable(t.String({ description: "Of the program; null where an earlier release wrote it." })),
     url: nullable(t.String({ description: "Where other nodes reach it." })),
     machines: t.Array(t.String(), { description: "Ids of the machines that it runs." }),
+    stays: nullable(
+      t.String({
+        description:
+          "What a silent node still has, so that it stays in the list; null while it is heard of, or if it goes by itself.",
+      }),
+    ),
   },
   { $id: "InstallationNode" },
 );

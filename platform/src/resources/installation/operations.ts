@@ -17,6 +17,18 @@ export const installationOperations = {
     description: "Newest first. Servers on the same database, including silent ones.",
     out: t.Object({ nodes: t.Array(InstallationNode), pagination: Pagination }),
   },
+  deleteInstallationNode: {
+    ...common,
+    method: "DELETE",
+    path: "/v2/installation/nodes/{id}",
+    status: 204,
+    summary: "Remove a node that is gone",
+    description:
+      "For a node that never comes back, with its machine. Refused while it is heard of, and while its machine still has Pods, volumes or " +
+      "the only copy of a model. A node without them goes by itself after `MILLRACE_NODE_HOURS`.",
+    scope: "account:write",
+    refuses: ["rule-broken", "wrong-state"],
+  },
   listDuties: {
     ...reads,
     path: "/v2/installation/duties",

@@ -3,14 +3,16 @@ import { timestamp } from "../../kernel/clock.ts";
 import type { DutyStanding } from "../../kernel/duties.ts";
 import type { Handlers } from "../../kernel/operation.ts";
 import { paged } from "../../kernel/paged.ts";
-import type { KnownNode } from "../../machines/known.ts";
 import type { Box } from "../../ports/compute/compute.ts";
 import type { Duty, InstallationMachine, InstallationNode, MachineInstance } from "./model.ts";
 import type { installationOperations } from "./operations.ts";
-import type { InstallationService, Occupant, SeenMachine } from "./service.ts";
+import type { InstallationService, Occupant, SeenMachine, SeenNode } from "./service.ts";
 
 export const installationHandlers = (service: InstallationService): Handlers<typeof installationOperations> => ({
   listInstallationNodes: ({ query }) => paged("nodes", query, (asked) => service.nodes(asked), shownNode),
+  async deleteInstallationNode({ params }) {
+    await service.removeNode(params.id!);
+  },
   listDuties: async () => ({ duties: service.duties().map((duty) => shownDuty(service.node, duty)) }),
   listInstallationMachines: ({ query }) => paged("machines", query, (asked) => service.machines(asked), shownMachine),
   listMachineInstances: ({ params, query }) =>
@@ -25,9 +27,9 @@ export const installationHandlers = (service: InstallationService): Handlers<typ
 
 const at = (ms: number | undefined) => (ms === undefined ? null : timestamp(ms));
 
-const shownNode = ({ id, seenAt, silence, version, url, machines }: KnownNode): InstallationNode => ({
+const shownNode = ({ id, seenAt, silence, version, url, machines, stays }: SeenNode): InstallationNode => ({
   ...{ id, state: silence ? "SILENT" : "UP", silentSince: at(silence?.since), lastSeenAt: timestamp(seenAt) },
-  ...{ version: version ?? null, url: url ?? null, machines: [...machines] },
+  ...{ version: version ?? null, url: url ?? null, machines: [...machines], stays: stays ?? null },
 });
 
 const shownDuty = (node: string, { everyMs, last, lastError, ...duty }: DutyStanding): Duty => ({

@@ -11,6 +11,7 @@ import { Room } from "../../machines/room.ts";
 import { isPodInstance } from "../pods/instance.ts";
 import { staysFor } from "../pods/leaving.ts";
 import type { PodRecords } from "../pods/records.ts";
+import type { GoneNodes } from "./gone-nodes.ts";
 import { type MachineAction, type MachineState, SHOWN_INSTANCES } from "./model.ts";
 
 export interface InstallationParts {
@@ -19,6 +20,7 @@ export interface InstallationParts {
   instanceRecords: InstanceRecords;
   podRecords: PodRecords;
   duties: Duties;
+  goneNodes: GoneNodes;
   /** The id of this node. */
   node: string;
 }
@@ -27,6 +29,11 @@ export interface InstallationParts {
 export interface Occupant {
   item: InstanceItem;
   /** Why the instance stays although the machine is being drained. */
+  stays: string | undefined;
+}
+
+export interface SeenNode extends KnownNode {
+  /** Why it stays in the list although it is silent. */
   stays: string | undefined;
 }
 
@@ -61,8 +68,16 @@ export class InstallationService {
     return this.#parts.duties.all();
   }
 
-  async nodes(asked: Asked): Promise<{ items: KnownNode[]; next: LastSeen | undefined }> {
-    return pageIn((await this.#parts.known()).nodes, asked);
+  async nodes(asked: Asked): Promise<{ items: SeenNode[]; next: LastSeen | undefined }> {
+    const known = await this.#parts.known();
+    const { items, next } = pageIn(known.nodes, asked);
+    const { goneNodes } = this.#parts;
+    const seen = items.map(async (node) => ({ ...node, stays: await goneNodes.staysFor(node, known) }));
+    return { items: await Promise.all(seen), next };
+  }
+
+  removeNode(id: string): Promise<void> {
+    return this.#parts.goneNodes.remove(id);
   }
 
   async machines(asked: Asked): Promise<{ items: SeenMachine[]; next: LastSeen | undefined }> {

@@ -37,6 +37,11 @@ export class PodRemains {
     return found;
   }
 
+  /** What terminated Pods have left on any machine. */
+  async *all(): AsyncGenerator<{ id: string } & Remains> {
+    for await (const { id, doc } of this.#remains.all()) yield { id, ...doc };
+  }
+
   async areGone(id: string): Promise<void> {
     await this.#remains.removeIfThere(id);
   }

@@ -42,6 +42,11 @@ export class MachineKeys {
     }
   }
 
+  /** Forgets the key of a machine that is gone for good. */
+  async remove(machine: string): Promise<void> {
+    await this.#kept.removeIfThere(machine);
+  }
+
   /** Passes every sealed key through `change`. Returns how many changed. */
   async reseal(change: (sealed: Sealed, machine: string) => Sealed | undefined): Promise<number> {
     let changed = 0;
