@@ -63,15 +63,19 @@ export class Timeline {
     void this.highest;
   }
 
-  /** Runs the next event and everything that follows from it. */
-  async step(): Promise<void> {
+  /** Runs the next event and everything that follows from it. Resolves to false if there is none: then no time passes. */
+  async step(): Promise<boolean> {
     for (let event = this.#events.pop(); event; event = this.#events.pop()) {
       if (event.cancelled) continue;
       this.#elapsed = Math.max(this.#elapsed, event.at);
       void this.highest;
       event.action();
-      return this.#order % EVENTS_IN_A_TURN === 0 ? turn() : lull();
+      await (this.#order % EVENTS_IN_A_TURN === 0 ? turn() : lull());
+      return true;
     }
+    // Work that gives way to the event loop may still make one.
+    await turn();
+    return false;
   }
 }
 

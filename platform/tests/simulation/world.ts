@@ -12,6 +12,7 @@ import { Ledger } from "./ledger.ts";
 import type { Run } from "./legal.ts";
 import { changed, type Mix, type MixChange, mixOf, quiet } from "./mix.ts";
 import { Server } from "./server.ts";
+import { Standstill } from "./standstill.ts";
 import { Timeline } from "./timeline.ts";
 import { Trace } from "./trace.ts";
 import { BatchedWorker, SingleWorker } from "./workers.ts";
@@ -75,6 +76,7 @@ export class World {
   readonly #clients: Client[] = [];
   /** Workers that are known to have ended. */
   readonly #ended = new Set<string>();
+  readonly #standstill: Standstill;
   #workerCount = 0;
   #fullDisks = 0;
   #isDiskSlow = false;
@@ -88,6 +90,7 @@ export class World {
     this.plant = plant;
     this.endpoints = Array.from({ length: this.mix.endpoints }, (_, i) => `ep${i + 1}`);
     this.trace = new Trace(this.timeline, seed);
+    this.#standstill = new Standstill(this.timeline, this.trace);
     this.record = onlyClients ? overriding(this.trace, { broken: () => undefined }) : this.trace;
     this.ledger = new Ledger(this.record, this.timeline, {
       wall: () => this.timeline.wall,
@@ -160,7 +163,8 @@ export class World {
 
   async #until(isOver: () => unknown): Promise<void> {
     while (!isOver() && !this.trace.isBroken) {
-      await this.timeline.step();
+      // Without an event, the world may wait for a real disk.
+      if (await this.timeline.step()) this.#standstill.stepped(true);
       if (this.#startDue) {
         this.#startDue = false;
         this.server = await Server.start(this);

@@ -21,7 +21,7 @@ export class Border {
    * call may have been made all the same.
    */
   async cross<T>(work: () => Promise<T>, canFail = false): Promise<T> {
-    if (this.#life.isDead) return never();
+    if (this.#life.isDead || !this.#world.standstill.called()) return never();
     await this.#transit();
     if (canFail && this.#world.isStoreDown) {
       if (this.#world.random.chance(0.3)) await work().catch(() => undefined);

@@ -8,6 +8,7 @@ import { MemoryLogs } from "../../../src/ports/logs/memory-logs.ts";
 import type { Queue } from "../../../src/ports/queue/queue.ts";
 import type { Store } from "../../../src/ports/store/store.ts";
 import { changed } from "../mix.ts";
+import { Standstill, type StandstillLimits } from "../standstill.ts";
 import { Timeline } from "../timeline.ts";
 import { Trace } from "../trace.ts";
 import { checkBills } from "./bills.ts";
@@ -36,6 +37,7 @@ export interface FleetSetting {
   seed: number;
   mix?: FleetMixChange;
   plant?: FleetPlant;
+  standstill?: StandstillLimits | undefined;
 }
 
 /** The place of a node. Its lives follow each other. */
@@ -73,6 +75,7 @@ export async function simulateFleet(setting: FleetSetting): Promise<Trace> {
 export class FleetWorld {
   readonly timeline = new Timeline();
   readonly trace: Trace;
+  readonly standstill: Standstill;
   readonly random: SeededRandom;
   /** The source of the nodes' own random numbers. */
   readonly ids: SeededRandom;
@@ -98,7 +101,7 @@ export class FleetWorld {
   readonly #stormy: FleetMix;
   #isOver = false;
 
-  constructor({ seed, mix = {}, plant = {} }: FleetSetting) {
+  constructor({ seed, mix = {}, plant = {}, standstill }: FleetSetting) {
     this.random = new SeededRandom(seed);
     this.ids = new SeededRandom(seed + 1_000_000);
     this.#stormy = changed(fleetMixOf(this.random), mix);
@@ -106,6 +109,7 @@ export class FleetWorld {
     this.isClockTrue = this.mix.skewMs === 0 && this.mix.faults.jump === 0;
     this.plant = plant;
     this.trace = new Trace(this.timeline, seed);
+    this.standstill = new Standstill(this.timeline, this.trace, standstill);
     this.rules = new Rules(this);
     this.jobRules = new JobRules(this, { monotonic: () => this.timeline.elapsed });
     const store = new SharedStore(this.rules);
@@ -118,6 +122,7 @@ export class FleetWorld {
     for (const seat of this.seats) this.start(seat);
     await this.until(() => this.nodesUp().length > 0, 60_000);
     const owner = await this.#owner();
+    if (!owner) return;
     this.mix = this.#stormy;
     this.#populate(owner);
     const faults = new Faults(this);
@@ -194,7 +199,7 @@ export class FleetWorld {
     const endMs = this.timeline.elapsed + mostMs;
     // What was begun just now may need no time.
     await turn();
-    while (!isOver() && !this.trace.isBroken && this.timeline.elapsed < endMs) await this.timeline.step();
+    while (!isOver() && !this.trace.isBroken && this.timeline.elapsed < endMs) this.standstill.stepped(await this.timeline.step());
     return isOver();
   }
 
@@ -214,14 +219,15 @@ export class FleetWorld {
     return machine;
   }
 
-  async #owner(): Promise<Caller> {
+  async #owner(): Promise<Caller | undefined> {
     const found = this.nodesUp()[0]?.services.accounts.firstOwner();
     let owner: Awaited<typeof found>;
     void found?.then((one) => {
       owner = one;
     });
     await this.until(() => owner !== undefined, 60_000);
-    const { account, user } = owner!;
+    if (!owner) return this.trace.broken("no node knew the owner within a minute") as undefined;
+    const { account, user } = owner;
     return { account, user, key: "key", grants: ["all"], exempt: true };
   }
 
