@@ -24,7 +24,16 @@ test("a node that dies is replaced when its lease has run out", async () => {
   const { first, second } = setup();
   const [mine, its] = [first.of("plan")!, second.of("plan")!];
   expect(await mine(NOW)).toBe(true);
-  expect([await its(NOW + 9999), await its(NOW + 10_000)]).toEqual([false, true]);
+  expect([await its(NOW + 4999), await its(NOW + 5000)]).toEqual([false, true]);
+});
+
+test("a node that renews its lease once a second keeps it, also when one renewal comes four seconds late", async () => {
+  const { first, second } = setup();
+  const [mine, its] = [first.of("plan")!, second.of("plan")!];
+  for (const second of [0, 1, 2, 6, 7, 11]) {
+    expect(await mine(NOW + second * 1000)).toBe(true);
+    expect(await its(NOW + second * 1000 + 4000)).toBe(false);
+  }
 });
 
 test("named duties alone are given away, and nobody's are taken", async () => {

@@ -3,7 +3,12 @@ import { resourceId } from "../../kernel/ids.ts";
 import type { Random } from "../../kernel/random.ts";
 import type { Store } from "./store.ts";
 
-const LEASE_MS = 10_000;
+/**
+ * Most duties renew their lease once a second, so one is lost only after a pause of five seconds: of the process, of its database, or by
+ * clocks that differ by as much. Then two nodes may do the duty at once for a moment. That is safe: what they write is refused if it rests
+ * on something that the other has changed. The simulation has clocks that differ by 20 s and processes that freeze for longer.
+ */
+const LEASE_MS = 5000;
 
 interface Parts {
   store: Pick<Store, "lease" | "release">;
