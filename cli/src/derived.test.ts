@@ -6,6 +6,7 @@ import type { Command } from "commander";
 import { describe, expect, test } from "vitest";
 import { runLine, shellFor } from "../../platform/tests/cli-shell.ts";
 import { setupFleet } from "../../platform/tests/fleet-world.ts";
+import { makeGoneNode } from "../../platform/tests/installation-calls.ts";
 import { TWO_GPUS } from "../../platform/tests/pod-world.ts";
 import { temporaryFolder } from "../../platform/tests/process.ts";
 import { EXIT } from "./failure.ts";
@@ -182,6 +183,7 @@ test("every example of a help runs", async () => {
       const body = { name: "a-model", endpointId: world.endpoint };
       await world.call("POST", "/v2/public-endpoints", { body });
     }
+    if (verb === "remove-node") await makeGoneNode(world, "node");
     if (group.name === "pods" && verb === "delete") await again("pods", "create");
     await run(group.name, verb, example);
     await world.settle();
