@@ -66,6 +66,20 @@ describe("two kinds that compete for the last GPU", () => {
     });
   });
 
+  test("also when the second counts at any moment while the first is being recorded", async () => {
+    const placed: number[] = [];
+    for (let moment = 0; moment < 60; moment++) {
+      const { allocator } = setup([machine(1)]).node();
+      // The records are in memory, as they are on a node that has run for a while.
+      await allocator.allocate([wish("pod", "none", TWO_VCPU)]);
+      const first = allocator.allocate([wish("worker", "w")]);
+      for (let step = 0; step < moment; step++) await undefined;
+      const outcomes = await Promise.all([first, allocator.allocate([wish("pod", "p")])]);
+      placed.push(outcomes.filter(isPlaced).length);
+    }
+    expect(placed).toEqual(Array(60).fill(1));
+  });
+
   test("the next gets it once the record of the first is gone", async () => {
     const { node } = setup([machine(1)]);
     const [first, second] = [node(), node()];

@@ -33,9 +33,12 @@ export class Allotments {
     this.#collection = new Collection(store, allotments);
   }
 
-  /** Must be called before the instances are read. Then the next commit detects room that was taken meanwhile. */
-  async read(): Promise<void> {
-    for await (const item of this.#collection.all()) note(this.#known, item);
+  /**
+   * Must be called before the instances are read, and what it returns learned when they are known. Then the next commit detects room that
+   * was taken meanwhile.
+   */
+  async read(): Promise<Item<Allotment>[]> {
+    return Array.fromAsync(this.#collection.all());
   }
 
   /** Returns the right to take from what is free now, for a caller that counts it. */
@@ -43,9 +46,17 @@ export class Allotments {
     return new Taking(this.#collection, new Map(this.#known));
   }
 
-  /** Updates the known records from those just written. */
-  learn(written: readonly StoredRecord[]): void {
-    for (const item of itemsIn(this.#collection, written)) note(this.#known, item);
+  /**
+   * These were read, or just written. The instances that took the room must be known at the same moment: whoever counts in between would
+   * take it again.
+   */
+  learn(items: readonly Item<Allotment>[]): void {
+    for (const item of items) note(this.#known, item);
+  }
+
+  /** Those among records that were just written. */
+  among(written: readonly StoredRecord[]): Item<Allotment>[] {
+    return itemsIn(this.#collection, written);
   }
 }
 

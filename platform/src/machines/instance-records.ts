@@ -82,8 +82,9 @@ export class InstanceRecords {
 
   /** Returns all instances, for a caller that counts what is free and then takes from it. */
   async counted(): Promise<Counted> {
-    const all = await this.all();
-    return { instances: all, taking: this.#allotments.asCounted() };
+    await this.#refreshed();
+    // Both are of the same moment. If the instances were older, room that was taken in between would be taken twice.
+    return { instances: this.remembered(), taking: this.#allotments.asCounted() };
   }
 
   async find(id: string): Promise<InstanceItem | undefined> {
@@ -139,7 +140,10 @@ export class InstanceRecords {
       writes,
       taking,
     );
-    return written && items.map((_, i) => this.#noted(written[i]!) as InstanceItem<T>);
+    if (!written) return undefined;
+    const inserted = items.map((_, i) => this.#noted(written[i]!) as InstanceItem<T>);
+    this.#allotments.learn(this.#allotments.among(written));
+    return inserted;
   }
 
   /** Returns the instance after this change, or undefined if somebody changed or removed it first. */
@@ -176,7 +180,10 @@ export class InstanceRecords {
       this.#patching(item, set, {}),
       taking,
     );
-    return written && (this.#noted(written[0]!) as InstanceItem<T>);
+    if (!written) return undefined;
+    const placed = this.#noted(written[0]!) as InstanceItem<T>;
+    this.#allotments.learn(this.#allotments.among(written));
+    return placed;
   }
 
   /**
@@ -227,8 +234,7 @@ export class InstanceRecords {
     try {
       const written = await commitMetered(this.#store, writes);
       if (written && kindsOf(writes).has(instances.kind)) this.#own++;
-      if (written) this.#allotments.learn(written);
-      else this.forget();
+      if (!written) this.forget();
       return written;
     } catch (error) {
       // It may have been written all the same.
@@ -271,13 +277,14 @@ export class InstanceRecords {
   /** The allotments are read first. Then the next write detects room that was taken during the reading. */
   async #read(): Promise<void> {
     this.#written.clear();
-    await this.#allotments.read();
+    const allotments = await this.#allotments.read();
     const found = new Map<string, InstanceItem>();
     for await (const item of this.#instances.all()) found.set(item.id, item);
     for (const [id, item] of this.#written) {
       if (!item) found.delete(id);
       else if (item.version > (found.get(id)?.version ?? 0)) found.set(id, item);
     }
+    this.#allotments.learn(allotments);
     if (!this.#keepUnchanged(found)) return;
     this.#known = found;
     this.#changed();
