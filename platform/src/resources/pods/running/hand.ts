@@ -237,7 +237,7 @@ export class PodHand implements Hand<KeptPodInstance> {
     await this.#log.ended(item);
     const { bootedAt = Number.NEGATIVE_INFINITY } = this.#parts;
     // When a machine is switched off, it asks programs to end, and many then exit with 0. That is not an end that the Pod's program chose.
-    if (exit.at < bootedAt) return this.vanished(item, exit.at);
+    if (exit.at < bootedAt) return this.#wasAway(item, exit.at);
     const how = exitReason(exit);
     if (exit.isLost)
       return this.#unplace(
@@ -354,8 +354,13 @@ export class PodHand implements Hand<KeptPodInstance> {
 
   /** The program most likely ended with its machine. That is not its fault, so it is started again at once. */
   async vanished(item: PodInstance, lastSeenAt: number | undefined): Promise<void> {
-    const { clock } = this.#parts;
     if (item.doc.state !== "RUNNING") return this.#again(item.id);
+    await this.#wasAway(item, lastSeenAt);
+  }
+
+  /** Also for a program whose start was not recorded before its machine lost power. */
+  async #wasAway(item: PodInstance, lastSeenAt: number | undefined): Promise<void> {
+    const { clock } = this.#parts;
     const reason = because("machine-was-away");
     await this.#records.change(item.doc.owner, (pod, instance) => {
       if (instance?.id !== item.id || !mayCrash(pod, instance)) return undefined;

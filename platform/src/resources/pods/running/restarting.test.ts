@@ -49,3 +49,18 @@ test("a Pod that is deleted while it restarts is billed until its program ended"
   const running = spans.map(({ doc }) => doc as unknown as KeptSpan).filter(({ phase }) => phase === "running");
   expect(running.map(({ to }) => to)).toEqual([endedAt]);
 });
+
+test("a Pod whose machine lost power before its start was recorded is started again, once", async () => {
+  await using world = await setupPods();
+  const { id } = await world.create();
+  const forgetStart = async () => {
+    const [instance] = await world.store.list({ kind: "instance", limit: 1 });
+    const set = { state: "PLACED", startedAt: null };
+    await world.store.commit([{ do: "patch", kind: "instance", id: instance!.id, set }]);
+  };
+  await using next = await world.crash({ rebooted: "all ended", meanwhile: forgetStart });
+  await next.pass(2);
+  expect((await next.pod(id)).status).toBe("RUNNING");
+  expect(next.running()).toHaveLength(1);
+  expect((await next.log(id)).filter((line) => line.startsWith("[starting again"))).toHaveLength(1);
+});
