@@ -3,7 +3,10 @@ import type { Named, Route } from "./routes.ts";
 
 type Given = Partial<Route> & Pick<Route, "success">;
 
-const kinds: Record<string, Named> = { endpoint: "endpoint", worker: "worker", machine: "machine" };
+/** No account owns a model, so another id stands for one. */
+const kinds: Record<string, Named> = {
+  ...{ endpoint: "endpoint", worker: "worker", machine: "machine", holder: "machine", model: "volume" },
+};
 
 function route(method: string, path: string, given: Given): Route {
   const names = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]!);
@@ -33,6 +36,13 @@ const nodeLink = ["log", "connection"].map((what) =>
     ...(what === "log" && { refusals: [400, 401, 404, 405, 422] }),
   }),
 );
+
+/** Files of models for other nodes. A request may ask for a part of a file. */
+const modelLink = route("GET", "/nodes/{machine}/models/{model}/at/{holder}", {
+  ...{ form: "problem", key: "node", success: { 200: undefined, 206: undefined, 304: undefined } },
+  query: { revision: { type: "string", maxLength: 100 }, path: { type: "string", maxLength: 1024 } },
+  refusals: [400, 401, 404, 405, 416],
+});
 
 const open = ["/", "/docs", "/docs/jobs", "/v2/openapi-invoke.json", "/v2/openapi.json", "/v1/openapi.json"].map(
   (path) =>
@@ -101,4 +111,4 @@ const graph = route("POST", "/graphql", {
   },
 });
 
-export const beyondContract: readonly Route[] = [...nodeLink, graph, ...open, ...moved, ...probes, metrics];
+export const beyondContract: readonly Route[] = [...nodeLink, modelLink, graph, ...open, ...moved, ...probes, metrics];

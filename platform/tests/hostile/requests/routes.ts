@@ -110,7 +110,7 @@ const namedBy: [RegExp, Named][] = [
   [/^\/v2\/clusters\//, "cluster"],
   [/^\/v2\/network-volumes\//, "volume"],
   [/^\/v2\/catalog\//, "catalog"],
-  [/^\/v2\/installation\/machines\//, "machine"],
+  [/^\/v2\/installation\/(machines|nodes)\//, "machine"],
   [/^\/v1\/pods\//, "pod"],
   [/^\/v1\/endpoints\//, "endpoint"],
   [/^\/v1\/templates\//, "template"],
