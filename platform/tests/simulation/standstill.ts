@@ -11,8 +11,8 @@ export interface StandstillLimits {
   turns: number;
 }
 
-/** Hundreds of times what the busiest moment of 60 histories had. */
-const LIMITS: StandstillLimits = { events: 200_000, calls: 1_000_000, turns: 1000 };
+/** A hundred times what the busiest moment of 60 histories had. */
+const LIMITS: StandstillLimits = { events: 50_000, calls: 50_000, turns: 1000 };
 
 export class Standstill {
   readonly #timeline: Timeline;
