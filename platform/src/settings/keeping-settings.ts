@@ -39,7 +39,8 @@ export const keepingSettings = {
     variable: "MILLRACE_NODE_HOURS",
     value: "HOURS",
     default: "24",
-    about: "a server that was not heard of for this long leaves the list, if its machine has nothing that may come back",
+    about:
+      "a server that was not heard of for this long leaves the list, if its machine has nothing that may come back",
     read: whole(1, 8760),
   },
   webhookHours: {

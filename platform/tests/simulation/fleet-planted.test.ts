@@ -1,7 +1,7 @@
 /** The simulation of fleets finds each bug that is planted on purpose, so it would also find one that came by itself. */
 import { afterAll, describe, expect, test } from "vitest";
-import { type PlantedFleetBug, plantedFleetBugs } from "./fleet/planted.ts";
 import type { SimulatedNode } from "./fleet/node.ts";
+import { type PlantedFleetBug, plantedFleetBugs } from "./fleet/planted.ts";
 import { simulateFleet } from "./fleet/world.ts";
 import { Standstill } from "./standstill.ts";
 import { Timeline } from "./timeline.ts";

@@ -199,7 +199,8 @@ export class FleetWorld {
     const endMs = this.timeline.elapsed + mostMs;
     // What was begun just now may need no time.
     await turn();
-    while (!isOver() && !this.trace.isBroken && this.timeline.elapsed < endMs) this.standstill.stepped(await this.timeline.step());
+    while (!isOver() && !this.trace.isBroken && this.timeline.elapsed < endMs)
+      this.standstill.stepped(await this.timeline.step());
     return isOver();
   }
 
