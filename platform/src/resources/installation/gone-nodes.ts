@@ -26,7 +26,7 @@ export interface GoneNodesParts extends HoldingsParts {
   hours?: number | undefined;
 }
 
-export const NODE_HOURS = 24;
+const NODE_HOURS = 24;
 const HOUR_MS = 3_600_000;
 
 export class GoneNodes {
