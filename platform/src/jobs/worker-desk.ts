@@ -206,14 +206,14 @@ export class WorkerDesk {
     const listedBefore = session.listed;
     session.listed = new Set(listed);
     session.listed.delete(warmUpId(call));
+    // A waiting job that this worker could not take while it listed it may be taken now, before anything is written.
+    if ([...listedBefore].some((id) => !listed.has(id))) this.#signals.emit(`work:${call.endpoint}`);
     const held = await this.#queue.held(call.worker);
     const lost = omittedTwice(session, held, listed, this.#clock.monotonic());
     await this.#endOrReturn(session, givingUp(lost, call.worker, this.#clock.now()));
     const holds = new Set(held.map(({ id }) => id));
     const others = [...listed].filter((id) => !holds.has(id));
     await inSlices(others, LOOKED_FOR_AT_ONCE, (id) => this.#claimBack(call, session, id));
-    // A waiting job that this worker could not take while it listed it may now be taken.
-    if ([...listedBefore].some((id) => !listed.has(id))) this.#signals.emit(`work:${call.endpoint}`);
     const stops = await this.overruns.toStop(call, session);
     if (stops.length > 0) this.#signals.emit(`stop:${call.worker}`);
     if (isStuck(session, stops.length > 0 && holds.size === 0, this.#clock.monotonic())) this.#events.stuck(call);
