@@ -165,11 +165,10 @@ export class WorkerDesk {
       } else others.push({ one, refused: outcome });
     }
     // These come last because they take more writes, and requests that wait for the other jobs must not wait for them.
-    await inSlices(others, LOOKED_FOR_AT_ONCE, async ({ one, refused }) => {
-      await this.#reportAnew(call, session, one, refused);
-      // The worker is no longer busy with these either, so it may now take one that waits in the queue.
-      if (one.report.kind === "end" && session.listed.delete(one.id)) this.#signals.emit(`work:${call.endpoint}`);
-    });
+    await inSlices(others, LOOKED_FOR_AT_ONCE, ({ one, refused }) => this.#reportAnew(call, session, one, refused));
+    // The worker is no longer busy with these either, though a ping may have listed them meanwhile. So it may take one that waits in the queue.
+    const freed = others.filter(({ one }) => one.report.kind === "end" && session.listed.delete(one.id));
+    if (freed.length > 0) this.#signals.emit(`work:${call.endpoint}`, freed.length);
     if (reports.some(({ report }) => report.kind === "end" && report.refresh))
       this.#events.tired(call, because("refresh-asked"));
   }
