@@ -53,6 +53,8 @@ export class WorkerHand implements Hand<KeptWorker> {
   readonly #givenUp = new Map<string, Reason>();
   /** Workers that are being ended here. Their records may not say so until that is done. */
   readonly #ending = new Set<string>();
+  /** When programs were ended whose records could not be removed, since the database was away. */
+  readonly #endedAt = new Map<string, number>();
 
   constructor(parts: WorkerHandParts) {
     this.#parts = parts;
@@ -165,11 +167,10 @@ export class WorkerHand implements Hand<KeptWorker> {
 
   /** Ends every worker of this machine, or those of one endpoint, whatever they are doing. */
   async endAll(endpoint?: string): Promise<void> {
-    const { compute } = this.#parts;
     const ofEndpoint = (owner: string) => endpoint === undefined || owner === endpoint;
     const own = [...(await this.own()).values()].filter(({ doc }) => ofEndpoint(doc.owner));
     await eachOf(own, ENDS_AT_ONCE, (worker) => this.#end(worker, { graceMs: DELETED_GRACE_MS }));
-    const left = (await compute.list()).filter(({ kind, owner }) => kind === "worker" && ofEndpoint(owner));
+    const left = (await this.#parts.compute.list()).filter(({ kind, owner }) => kind === "worker" && ofEndpoint(owner));
     await eachOf(left, ENDS_AT_ONCE, (instance) => this.#keeper.removeUnknown(instance));
   }
 
@@ -235,12 +236,9 @@ export class WorkerHand implements Hand<KeptWorker> {
   }
 
   async #cannotBegin(worker: WorkerItem, error: unknown): Promise<void> {
-    if (error instanceof PlaceGone) await this.#unplace(worker, error.message);
-    else
-      await this.#fail(
-        worker,
-        reworded(failedStart(error), (text) => `boot failed: ${text}`),
-      );
+    if (error instanceof PlaceGone) return this.#unplace(worker, error.message);
+    const reason = reworded(failedStart(error), (text) => `boot failed: ${text}`);
+    await this.#fail(worker, reason);
   }
 
   /** The machine has no room for the worker after all. The worker waits for room again. */
@@ -320,9 +318,8 @@ export class WorkerHand implements Hand<KeptWorker> {
   }
 
   async #finish(worker: WorkerItem, hasExited: boolean): Promise<void> {
-    const { workerLog } = this.#parts;
     if (!hasExited && (await this.#isBusy(worker))) return;
-    workerLog.say(worker, `ending: ${worker.doc.reason?.text ?? "no longer needed"}`);
+    this.#parts.workerLog.say(worker, `ending: ${worker.doc.reason?.text ?? "no longer needed"}`);
     // A worker that did not stop its lost job when told to will not end when told to either, so it gets less time.
     await this.#end(worker, { graceMs: worker.doc.hindrance?.kind === "overrun" ? DELETED_GRACE_MS : STOP_GRACE_MS });
   }
@@ -332,9 +329,11 @@ export class WorkerHand implements Hand<KeptWorker> {
     const { records, changed } = this.#parts;
     this.#ending.add(worker.id);
     try {
-      const at = await this.#keeper.end(worker.id, graceMs);
+      const at = (await this.#keeper.end(worker.id, graceMs)) ?? this.#parts.clock.now();
+      this.#endedAt.set(worker.id, at);
       await this.#clear(worker, "was ended", orderly);
       await records.remove(worker.id, { at });
+      this.#endedAt.delete(worker.id);
     } finally {
       this.#ending.delete(worker.id);
     }
@@ -377,7 +376,8 @@ export class WorkerHand implements Hand<KeptWorker> {
   async vanished(worker: WorkerItem, lastSeenAt = 0): Promise<void> {
     this.#parts.workerLog.say(worker, "ended while the server was away");
     await this.#clear(worker, "vanished");
-    await this.#parts.records.remove(worker.id, { at: lastSeenAt });
+    await this.#parts.records.remove(worker.id, { at: this.#endedAt.get(worker.id) ?? lastSeenAt });
+    this.#endedAt.delete(worker.id);
     this.#parts.changed(worker.doc.owner);
   }
 
