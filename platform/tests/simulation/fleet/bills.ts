@@ -40,19 +40,14 @@ export async function checkBills(world: FleetWorld, node: SimulatedNode, account
 }
 
 /** Spans of one record follow each other, and only the last may be open, and only while its record is there. */
-function checkSpans(
-  { rules, trace, isClockTrue }: FleetWorld,
-  instance: string,
-  of: { id: string; doc: KeptSpan }[],
-): void {
+function checkSpans({ rules, trace }: FleetWorld, instance: string, of: { id: string; doc: KeptSpan }[]): void {
   const sorted = of.toSorted((a, b) => numberOf(a.id) - numberOf(b.id));
   for (const [i, { id, doc }] of sorted.entries()) {
     const next = sorted[i + 1]?.doc;
     const about = doc.owner;
     if (doc.to !== null && doc.to < doc.from) trace.broken(`span ${id} ends before it begins`, about);
     if (numberOf(id) !== i + 1) trace.broken(`span ${i + 1} of ${instance} is missing`, about);
-    // When a clock was set back, the same time of day comes twice.
-    const overlaps = next && (doc.to === null || (isClockTrue && next.from < doc.to));
+    const overlaps = next && (doc.to === null || next.from < doc.to);
     if (overlaps) trace.broken(`span ${id} overlaps the next one`, about);
     if (next && !isOfProgram(doc) && next.from !== doc.to)
       trace.broken(`nothing is billed between span ${id} and the next one`, about);
