@@ -1,6 +1,7 @@
 /** The server's own record, read from its journal: its decisions, which of them are on the disk, and whether each was allowed. */
 import { type Job, type JobState, jobLifecycle } from "../../src/ports/queue/job.ts";
 import { type Entry, fromRow, type JobRow } from "../../src/ports/queue/journal.ts";
+import { claimOf } from "../../src/ports/queue/live-job.ts";
 import { brokenRule, type Circumstances } from "./legal.ts";
 import type { Timeline } from "./timeline.ts";
 import type { Trace } from "./trace.ts";
@@ -139,7 +140,7 @@ export class Ledger {
     for (const track of this.tracks.values()) {
       const { durable, begun } = track;
       const isClaimed = durable?.job.state === "IN_QUEUE" && begun?.attempt === durable.job.attempt + 1;
-      track.decided = isClaimed ? { job: begun, result: durable.result } : durable;
+      track.decided = isClaimed ? { job: { ...durable.job, ...claimOf(begun) }, result: durable.result } : durable;
       track.unanswered = 0;
       this.#follow(track);
     }
