@@ -56,7 +56,11 @@ export function volumesConformance(name: string, open: () => Promise<OpenedCompu
       const reader = await world.start(steps, { mounts });
       expect((await ended(world.compute, reader)).code).not.toBe(0);
       const { lines } = await linesOf(world.compute, reader);
-      expect([lines[0], lines.join("\n")]).toEqual(["weights", expect.stringMatching(/EROFS|read-only/)]);
+      // An engine may show what comes by the other output first.
+      expect([lines, lines.join("\n")]).toEqual([
+        expect.arrayContaining(["weights"]),
+        expect.stringMatching(/EROFS|read-only/),
+      ]);
       const after = await world.start([{ writeSaved: "/workspace/model" }], at(volume));
       expect((await linesOf(world.compute, after)).lines).toEqual(["weights"]);
     });
@@ -78,7 +82,7 @@ export function volumesConformance(name: string, open: () => Promise<OpenedCompu
       ];
       const id = await world.start(steps, { mounts });
       expect((await ended(world.compute, id)).code).not.toBe(0);
-      expect((await linesOf(world.compute, id)).lines[0]).toBe("weights");
+      expect((await linesOf(world.compute, id)).lines).toContain("weights");
       const next: Step[] = ["file", "cache/other", "cache/hub/one/model"].map((file) => ({
         writeSaved: `/workspace/${file}`,
       }));
