@@ -326,10 +326,10 @@ export class WorkerHand implements Hand<KeptWorker> {
 
   /** Stops the worker, removes everything of it, and forgets it. */
   async #end(worker: WorkerItem, { graceMs = STOP_GRACE_MS, orderly = false } = {}): Promise<void> {
-    const { records, changed } = this.#parts;
+    const { records, changed, clock } = this.#parts;
     this.#ending.add(worker.id);
     try {
-      const at = (await this.#keeper.end(worker.id, graceMs)) ?? this.#parts.clock.now();
+      const at = (await this.#keeper.end(worker.id, graceMs)) ?? this.#endedAt.get(worker.id) ?? clock.now();
       this.#endedAt.set(worker.id, at);
       await this.#clear(worker, "was ended", orderly);
       await records.remove(worker.id, { at });
