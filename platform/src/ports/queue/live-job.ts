@@ -1,7 +1,7 @@
 /** A job in the embedded queue's memory: the record itself, and what the queue must know about it. */
 import type { ReasonCode } from "../../kernel/reason.ts";
 import type { Timed } from "./deadline-heap.ts";
-import { type Delivery, type Fare, type Job, type JobPolicy, jobLifecycle, type LargeOutput } from "./job.ts";
+import { type Delivery, type Fare, isLive, type Job, type JobPolicy, jobLifecycle, type LargeOutput } from "./job.ts";
 
 /**
  * Times are kept as distances from the first one ever seen. V8 stores numbers below 2^31 in the object itself, and larger ones as separate
@@ -143,9 +143,11 @@ export function begunAmong(jobs: Iterable<LiveJob>): Job[] {
   return [...jobs].map((job) => job.shown ?? job).filter(({ state }) => state === CLAIMED);
 }
 
-/** Returns the time at which a live job times out by itself. */
-export function deadlineOf({ state, ttlAt, deadline }: LiveJob): number {
-  return state === "IN_PROGRESS" && deadline !== undefined ? Math.min(ttlAt, deadline) : ttlAt;
+/** Returns the time at which a job times out by itself. One that has ended never does. */
+export function deadlineOf(job: LiveJob): number {
+  const { state, ttlAt, deadline } = job;
+  if (state === "IN_PROGRESS" && deadline !== undefined) return Math.min(ttlAt, deadline);
+  return isLive(job) ? ttlAt : Number.POSITIVE_INFINITY;
 }
 
 /** Bodies up to this length are kept in memory, as long as all of them together stay below the second limit. */
