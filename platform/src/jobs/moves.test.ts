@@ -1,6 +1,7 @@
 /** Checks that the engine changes a job's state only by moves of the lifecycle table, each from a state where that move starts. */
 import { expect, test } from "vitest";
 import { because } from "../kernel/reason.ts";
+import { fits } from "../ports/queue/decision.ts";
 import { type Job, jobLifecycle } from "../ports/queue/job.ts";
 import type { JobChange } from "../ports/queue/queue.ts";
 import {
@@ -44,6 +45,17 @@ test.each(Object.entries(changes))("%s: by a move of the table", (_, change) => 
   expect(when.states.length).toBeGreaterThan(0);
   for (const state of when.states) expect(moves.some(({ from }) => from.includes(state))).toBe(true);
 });
+
+// A job may come back and be claimed again with the same attempt, between a reading and the change that was decided on it.
+test.each(["try an error again", "give up a holder", "hand back", "claim back"])(
+  "%s: only while as many attempts are spent as it counts from",
+  (name) => {
+    const { when } = changes[name]!;
+    const job = name === "claim back" ? waiting : running;
+    expect(fits(job, when)).toBe(true);
+    expect(fits({ ...job, spent: job.spent + 1 }, when)).toBe(false);
+  },
+);
 
 test("a job that has ended does not time out", () => {
   expect(() => timingOut(failed, 1, TOO_LATE)).toThrow("job j cannot timeOut from FAILED to TIMED_OUT");

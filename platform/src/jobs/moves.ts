@@ -95,7 +95,7 @@ export function givingUp(lost: readonly { job: Job; why: string }[], holder: str
 function returning(job: Job, now: number, reason: string): JobChange {
   return {
     id: job.id,
-    when: when("giveBack", { holder: job.holder, attempt: job.attempt }),
+    when: when("giveBack", { holder: job.holder, attempt: job.attempt, spent: job.spent }),
     set: { state: jobLifecycle.to("giveBack"), queuedAt: now, retried: job.retried + 1, reason },
     clear: RUNNING,
     progress: null,
@@ -107,7 +107,7 @@ function returning(job: Job, now: number, reason: string): JobChange {
 export function handingBack(job: Job): JobChange {
   return {
     id: job.id,
-    when: when("giveBack", { holder: job.holder, attempt: job.attempt }),
+    when: when("giveBack", { holder: job.holder, attempt: job.attempt, spent: job.spent }),
     set: { state: jobLifecycle.to("giveBack"), spent: job.spent - 1 },
     clear: RUNNING,
     progress: null,
@@ -195,7 +195,8 @@ export function claimingBack(job: Job, holder: string, now: number, attempt = jo
   if (attempt !== job.attempt && attempt !== job.attempt + 1) return undefined;
   return {
     id: job.id,
-    when: { states: jobLifecycle.from("claim"), holder: null, attempt: job.attempt },
+    // A job may come back and be claimed again with the same attempt.
+    when: { states: jobLifecycle.from("claim"), holder: null, attempt: job.attempt, spent: job.spent },
     set: {
       state: jobLifecycle.to("claim"),
       holder,

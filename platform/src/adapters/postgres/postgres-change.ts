@@ -17,7 +17,7 @@ import { APART, isApart } from "./postgres-payloads.ts";
 interface Shape extends Columns {
   from: readonly JobState[];
   to: JobState | undefined;
-  fence: { holder: boolean; attempt: boolean };
+  fence: { holder: boolean; attempt: boolean; spent: boolean };
   result: "given" | "removed" | undefined;
   progress: "given" | "removed" | undefined;
   count: Partial<Record<Counter, number>>;
@@ -36,7 +36,11 @@ function shapeOf({ when, set, clear = [], place, result, progress, lower = {}, a
     ...changedColumns(set, clear),
     from: when.states,
     to: set.state,
-    fence: { holder: when.holder !== undefined, attempt: when.attempt !== undefined },
+    fence: {
+      holder: when.holder !== undefined,
+      attempt: when.attempt !== undefined,
+      spent: when.spent !== undefined,
+    },
     result: fateOf(result),
     progress: fateOf(progress),
     count: also.count ?? {},
@@ -52,7 +56,8 @@ function shapeOf({ when, set, clear = [], place, result, progress, lower = {}, a
 function nameOf(shape: Shape): string {
   const { set, clear, from, to, fence, result, progress, count, webhook, dropChunks, lower, place } = shape;
   const { expiry, charge } = shape;
-  const flags = [fence.holder, fence.attempt, webhook, dropChunks, lower.retention, lower.expiry, expiry, charge];
+  const fences = [fence.holder, fence.attempt, fence.spent];
+  const flags = [...fences, webhook, dropChunks, lower.retention, lower.expiry, expiry, charge];
   const counts = `${count.completed},${count.failed},${count.retried}`;
   return `${from} ${to} ${Object.keys(set)} -${clear} ${flags.map(Number).join("")} ${counts} ${result} ${progress} ${place}`;
 }
@@ -72,6 +77,7 @@ function givenIn({ set, fence, result, progress, lower, charge }: Shape): Given[
     { name: "id", type: "text", value: ({ id }) => id },
     ...ifSo(fence.holder, "its_holder", "text", ({ when }) => when.holder),
     ...ifSo(fence.attempt, "its_attempt", "bigint", ({ when }) => when.attempt),
+    ...ifSo(fence.spent, "its_spent", "bigint", ({ when }) => when.spent),
     ...columns.map((name): Given => ({ name: `new_${name}`, type: SETTABLE[name], value: (_, its) => its[name] })),
     ...ifSo(result === "given", "new_result", "text", (change) => (isApart(change.result) ? APART : change.result)),
     ...ifSo(progress === "given", "new_progress", "text", (change) => change.progress),
@@ -120,6 +126,7 @@ function textOf(shape: Shape, given: readonly Given[]): string {
     "jobs.id = given.id AND jobs.state = ANY ($1::text[])",
     ...(fence.holder ? ["jobs.holder IS NOT DISTINCT FROM its_holder"] : []),
     ...(fence.attempt ? ["jobs.attempt = its_attempt"] : []),
+    ...(fence.spent ? ["jobs.spent = its_spent"] : []),
   ].join(" AND ");
   const slot = `$${FIRST_GIVEN + given.length}::integer`;
   const counted = countsOf(shape, slot);

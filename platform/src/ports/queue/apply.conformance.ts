@@ -64,6 +64,8 @@ export function applyConformance(open: OpenQueue): void {
     ["no holder at all", { states: ["IN_PROGRESS"], holder: null }, false],
     ["its attempt", { states: ["IN_PROGRESS"], attempt: 1 }, true],
     ["an earlier attempt", { states: ["IN_PROGRESS"], attempt: 0 }, false],
+    ["as many spent attempts", { states: ["IN_PROGRESS"], spent: 1 }, true],
+    ["fewer spent attempts", { states: ["IN_PROGRESS"], attempt: 1, spent: 0 }, false],
     ["the holder that has it and a later attempt", { states: ["IN_PROGRESS"], holder: "w1", attempt: 2 }, false],
     ["no state", { states: [] }, false],
     ["several states", { states: ["FAILED", "IN_PROGRESS"] }, true],

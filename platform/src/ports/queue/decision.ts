@@ -180,9 +180,10 @@ export async function discard(
   if (files.length > 0) await journal.discard(files);
 }
 
-export function fits(job: Job, { states, holder, attempt }: JobChange["when"]): boolean {
+export function fits(job: Job, { states, holder, attempt, spent }: JobChange["when"]): boolean {
   if (!states.includes(job.state)) return false;
   if (holder !== undefined && (job.holder ?? null) !== holder) return false;
+  if (spent !== undefined && spent !== job.spent) return false;
   return attempt === undefined || attempt === job.attempt;
 }
 

@@ -10,7 +10,8 @@ export type Counter = "completed" | "failed" | "retried";
 /** A compare-and-set: it applies only while the job is in one of these states and, if given, has this holder and attempt. */
 export interface JobChange {
   id: string;
-  when: { states: readonly JobState[]; holder?: string | null; attempt?: number };
+  /** The change is made only to a job that is so. One that counts spent attempts up or down names the number it counts from. */
+  when: { states: readonly JobState[]; holder?: string | null; attempt?: number; spent?: number };
   set: JobFields;
   clear?: (keyof JobFields)[];
   /** Fields that this change can only lower. A smaller value stays, and an absent field stays absent. */
