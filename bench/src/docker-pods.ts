@@ -2,6 +2,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { importImage, startEngine } from "../../platform/tests/docker-engine.ts";
+import { bareDocker } from "./bare-docker.ts";
 import { startMillrace } from "./millrace.ts";
 import { FIRST_LINE, measurePods } from "./pod-starts.ts";
 
@@ -21,14 +22,12 @@ opened.defer(() => rm(data, { recursive: true, force: true }));
 const engine = opened.use(await startEngine());
 await importImage(engine, IMAGE);
 const running = opened.use(await startMillrace(data, { compute: "host", docker: engine.socket }));
-// The engine has only the network that Millrace makes for its programs.
-const docker = ["docker", "-H", `unix://${engine.socket}`, "run", "--rm", "--init", "--network", "none"] as const;
 const [entrypoint, ...args] = FIRST_LINE;
 const starts = await measurePods({
   name,
   running,
   program: { image: IMAGE, cmd: args, ...{ entrypoint: [entrypoint!] } },
-  bare: [...docker, "--entrypoint", "sh", IMAGE, "-c", "echo up"],
+  bare: [...(await bareDocker(engine)), "--entrypoint", "sh", IMAGE, "-c", "echo up"],
   quick,
   say: (line) => console.log(line),
 });

@@ -2,6 +2,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { importImage, startEngine } from "../../platform/tests/docker-engine.ts";
+import { bareDocker } from "./bare-docker.ts";
 import { startMillrace } from "./millrace.ts";
 import { bareProgram, measurePlace, workerProgram } from "./start-waits.ts";
 
@@ -28,11 +29,7 @@ const starts = await measurePlace({
   name,
   running,
   program: { image: IMAGE, cmd: inline(workerProgram(LIBRARY)) },
-  // The engine has only the network that Millrace makes for its workers.
-  bare: [
-    ...(["docker", "-H", `unix://${engine.socket}`, "run", "--rm", "--init", "--network", "none"] as const),
-    ...[IMAGE, ...inline(bareProgram(LIBRARY))],
-  ],
+  bare: [...(await bareDocker(engine)), IMAGE, ...inline(bareProgram(LIBRARY))],
   quick,
   say: (line) => console.log(line),
 });

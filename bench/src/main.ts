@@ -22,7 +22,7 @@ import { faceLines, measureFaces } from "./faces.ts";
 import { type Figure, figures, type Source, type StackName } from "./figures.ts";
 import { type Flags, HELP, readFlags } from "./flags.ts";
 import { describeMachine, flushLatency, refuseMemoryDisk } from "./machine.ts";
-import { millraceStack } from "./millrace.ts";
+import { buildMillrace, millraceStack } from "./millrace.ts";
 import type { Pace } from "./phases.ts";
 import { podStack } from "./pod-proxy.ts";
 import { measurePodStarts, podLines } from "./pods.ts";
@@ -62,7 +62,9 @@ async function bench(flags: Flags): Promise<void> {
 
   const postgres = lazyPostgres(flags, folder, opened);
   const databases = (flags.against || flags.budget) && flags.rows.has("pg") ? await postgres() : undefined;
+  await buildMillrace(folder);
   if (flags.against) {
+    await buildMillrace(folder, resolve(flags.against));
     const { against: other, rows, slices } = flags;
     say(printed(await measureAgainst({ other: resolve(other), rows, slices, folder, databases, say })));
     return;

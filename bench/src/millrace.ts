@@ -1,7 +1,7 @@
 /** Millrace as a person runs it: the launcher, a data folder, one endpoint, and workers in separate processes. */
 
 import { execFileSync } from "node:child_process";
-import { readFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Child, freePort, startCommand, startProgram } from "./child.ts";
@@ -48,6 +48,19 @@ export function millraceStack(options: MillraceOptions = {}): Stack {
     ],
     start: (folder) => startMillrace(folder, options),
   };
+}
+
+/**
+ * Starts a server once and ends it. The first start of a checkout builds its code and, beside the server, the console. Both would be
+ * counted as the server's time.
+ */
+export async function buildMillrace(folder: string, root = thisCheckout): Promise<void> {
+  const data = await mkdtemp(join(folder, "build-"));
+  const running = await startMillrace(data, { root });
+  await running[Symbol.asyncDispose]();
+  await rm(data, { recursive: true, force: true });
+  // The launcher holds this lock while it builds the console.
+  execFileSync("flock", [join(root, "node_modules/.cache/console-lock"), "true"]);
 }
 
 export async function startMillrace(folder: string, options: MillraceOptions = {}): Promise<RunningMillrace> {
