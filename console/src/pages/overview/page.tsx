@@ -5,13 +5,14 @@ import { useRead } from "../../api/queries.ts";
 import { Money, moneyText } from "../../design/facts.tsx";
 import { Loaded, Page, Panel, Skeleton } from "../../design/layout.tsx";
 import { Reason } from "../../design/reason.tsx";
+import { type History, sinceFirst, timesOf } from "../../parts/history.ts";
 import { AGAIN_MS, type Range, TimeRange } from "../../parts/time-range.tsx";
 import { useView } from "../../shell/view.ts";
 import { Concerns, FailedJobs } from "./concerns.tsx";
 import { FirstSteps } from "./first-steps.tsx";
 import css from "./overview.module.css";
 import { useOverview } from "./reads.ts";
-import { counted, endpointConcerns, latestOf, podConcerns, sumOf, timesOf, verdictOf } from "./standing.ts";
+import { counted, endpointConcerns, latestOf, podConcerns, sumOf, verdictOf } from "./standing.ts";
 import { Tile } from "./tile.tsx";
 
 const Chart = lazy(() => import("../../design/chart.tsx"));
@@ -161,20 +162,15 @@ function Charts() {
   );
 }
 
-interface History {
-  start: string;
-  step: number;
-  series: Record<string, (number | null)[]>;
-}
-
 function Drawn({ history }: { history: History }) {
   const drawn = useMemo(() => {
-    const { series } = history;
+    const known = sinceFirst(history);
+    const { series } = known;
     const of = (name: string, label: string, color: 1 | 2 | 3 | 4 | 5, more: object = {}) => ({
       ...{ label, color, values: series[name] ?? [], ...more },
     });
     return {
-      times: timesOf(history, series.jobsInQueue?.length ?? 0),
+      times: timesOf(known),
       jobs: [of("jobsInQueue", "In queue", 2), of("jobsInProgress", "In progress", 1, { isFilled: true })],
       ended: [of("jobsCompleted", "Completed", 5), of("jobsFailed", "Failed", 4)],
       runs: [of("workersRunning", "Workers with jobs", 1), of("podsRunning", "Pods", 3)],

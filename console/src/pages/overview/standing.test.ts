@@ -1,6 +1,6 @@
 /** The overview says what is wrong in the words of whoever looks, and that all is fine only when it is. */
 import { expect, test } from "vitest";
-import { endpointConcerns, failedSince, latestOf, podConcerns, sumOf, timesOf, verdictOf } from "./standing.ts";
+import { endpointConcerns, failedSince, latestOf, podConcerns, sumOf, verdictOf } from "./standing.ts";
 
 const health = (inQueue: number, unhealthy = 0, waitReason?: string) =>
   ({
@@ -70,5 +70,4 @@ test("what is not known is left out of figures", () => {
   expect(latestOf([1, 2, null])).toBe(2);
   expect(latestOf([null])).toBeUndefined();
   expect(sumOf([1, null, 2])).toBe(3);
-  expect(timesOf({ start: "1970-01-01T00:01:00Z", step: 10 }, 3)).toEqual([60, 70, 80]);
 });

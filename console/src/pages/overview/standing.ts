@@ -98,9 +98,3 @@ type Column = readonly (number | null)[] | undefined;
 export const latestOf = (values: Column): number | undefined =>
   values?.findLast((value) => value !== null) ?? undefined;
 export const sumOf = (values: Column): number => values?.reduce<number>((sum, value) => sum + (value ?? 0), 0) ?? 0;
-
-/** The moments of a history, in seconds since 1970. */
-export function timesOf({ start, step }: { start: string; step: number }, points: number): number[] {
-  const first = Date.parse(start) / 1000;
-  return Array.from({ length: points }, (_, index) => first + index * step);
-}

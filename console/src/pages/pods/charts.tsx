@@ -3,6 +3,7 @@ import { curlOf } from "../../api/curl.ts";
 import { useRead } from "../../api/queries.ts";
 import Chart from "../../design/chart.tsx";
 import { CurlButton, Loaded, Panel } from "../../design/layout.tsx";
+import { sinceFirst, timesOf } from "../../parts/history.ts";
 import { AGAIN_MS, type Range, TimeRange } from "../../parts/time-range.tsx";
 import { useView } from "../../shell/view.ts";
 import css from "./pods.module.css";
@@ -31,9 +32,10 @@ export default function Charts({ id, hasGpu, isVirtual }: ChartsProps) {
       }
     >
       <Loaded read={read} lines={8}>
-        {({ start, step, series }) => {
-          const { cpu = [], memory = [], gpu = [], gpuMemory = [] } = series;
-          const times = cpu.map((_, index) => Date.parse(start) / 1000 + index * step);
+        {(history) => {
+          const known = sinceFirst(history);
+          const { cpu = [], memory = [], gpu = [], gpuMemory = [] } = known.series;
+          const times = timesOf(known);
           return (
             <div className={css.charts}>
               <Chart

@@ -1,10 +1,6 @@
 /** How the history of an endpoint becomes charts. */
 import { expect, it } from "vitest";
-import { chartsOf, isBlank, timesOf, zoomedTo } from "./chart-series.ts";
-
-it("gives each point the time at which its step begins", () => {
-  expect(timesOf("1970-01-01T00:01:00.000Z", 10, 3)).toEqual([60, 70, 80]);
-});
+import { chartsOf, isBlank, zoomedTo } from "./chart-series.ts";
 
 it("draws the queue of a queue endpoint only", () => {
   expect(chartsOf({}, true).map(({ title }) => title)).toContain("Queue");

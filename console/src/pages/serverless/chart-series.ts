@@ -10,12 +10,6 @@ export interface ChartShape {
 
 type History = Readonly<Record<string, readonly (number | null)[] | undefined>>;
 
-/** Seconds since 1970 at which each step begins. */
-export function timesOf(start: string, step: number, length: number): number[] {
-  const first = Date.parse(start) / 1000;
-  return Array.from({ length }, (_, index) => first + index * step);
-}
-
 export function chartsOf(series: History, isQueue: boolean): ChartShape[] {
   const line = (name: string, label: string, color: Series["color"], look: Partial<Series> = {}): Series => ({
     label,

@@ -7,9 +7,10 @@ import { Button } from "../../design/button.tsx";
 import { chartHeight } from "../../design/chart-height.ts";
 import { durationText } from "../../design/facts.tsx";
 import { Panel, Refused, Skeleton } from "../../design/layout.tsx";
+import { type History, sinceFirst, timesOf } from "../../parts/history.ts";
 import { AGAIN_MS, type Range, TimeRange } from "../../parts/time-range.tsx";
 import { useView } from "../../shell/view.ts";
-import { chartsOf, isBlank, timesOf, zoomedTo } from "./chart-series.ts";
+import { chartsOf, isBlank, zoomedTo } from "./chart-series.ts";
 import css from "./serverless.module.css";
 
 const Chart = lazy(() => import("../../design/chart.tsx"));
@@ -49,12 +50,6 @@ export function Charts({ endpoint }: { endpoint: Endpoint }) {
   );
 }
 
-interface History {
-  start: string;
-  step: number;
-  series: Record<string, (number | null)[]>;
-}
-
 const FORMATS = {
   count: (value: number) => String(Math.round(value * 10) / 10),
   time: durationText,
@@ -79,11 +74,10 @@ interface DrawnProps {
 }
 
 function Drawn({ history, isQueue, onZoom }: DrawnProps) {
-  const { start, step, series } = (history as History | undefined) ?? NO_HISTORY;
   const { times, charts } = useMemo(() => {
-    const length = series.workersRunning?.length ?? 0;
-    return { times: timesOf(start, step, length), charts: chartsOf(series, isQueue) };
-  }, [start, step, series, isQueue]);
+    const known = sinceFirst((history as History | undefined) ?? NO_HISTORY);
+    return { times: timesOf(known), charts: chartsOf(known.series, isQueue) };
+  }, [history, isQueue]);
   return (
     <div className={css.charts}>
       {charts.map(({ title, format, lines }) => (
