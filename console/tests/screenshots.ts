@@ -11,7 +11,7 @@ import { enterByLink } from "./walk-people.ts";
 const folder = fileURLToPath(new URL("../../docs/images/console", import.meta.url));
 const SIZES = { desktop: { width: 1440, height: 900 }, phone: { width: 390, height: 844 } };
 /** Charts have a point every ten seconds, and a crash loop needs a few starts to be one. */
-const UNTIL_FULL_MS = 60_000;
+const UNTIL_FULL_MS = 240_000;
 /** Longer than the animation of anything, and than the time until charts are drawn. */
 const UNTIL_STILL_MS = 1500;
 
