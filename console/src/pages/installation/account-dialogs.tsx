@@ -35,6 +35,8 @@ interface FormProps {
   schema: object;
   value: Values;
   onChange: (value: Values) => void;
+  /** Shown at once and in this order. All others are under "More settings". Without it all are shown. */
+  first?: readonly string[];
   without?: readonly string[];
   specials?: Readonly<Record<string, Special>>;
   write: { error: Refusal | null; isPending: boolean };
@@ -45,8 +47,8 @@ interface FormProps {
 
 /** A form made from a schema, in a dialog. */
 export function FormDialog(props: FormProps) {
-  const { title, about, verb, schema, value, onChange, without, specials, write, onSubmit, onClose, more, isDanger } =
-    props;
+  const { title, about, verb, schema, value, onChange, first, without, specials, write, onSubmit, onClose } = props;
+  const { more, isDanger } = props;
   const faults = faultsOf(write.error);
   return (
     <Dialog isOpen onClose={onClose} title={title} about={about}>
@@ -62,6 +64,7 @@ export function FormDialog(props: FormProps) {
           value={value}
           onChange={onChange}
           faults={faults}
+          {...(first && { first })}
           {...(without && { without })}
           {...(specials && { specials })}
         />

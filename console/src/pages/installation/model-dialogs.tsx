@@ -30,6 +30,7 @@ export function AddModel({ onClose }: { onClose: () => void }) {
       about="Name a folder of the server's machine, or a network volume that a job or a Pod has filled."
       verb="Add"
       schema={Model.create}
+      first={["name", "folder", "networkVolume", "everyone", "accounts"]}
       value={value}
       onChange={setValue}
       write={write}

@@ -17,7 +17,8 @@ import { InstallationPage } from "./frame.tsx";
 import { AddModel, ChangeModel, DeleteModel } from "./model-dialogs.tsx";
 
 const own: Column<Model>[] = [
-  ...modelColumns<Model>(),
+  // The revision leaves its room to the machines and the accounts.
+  ...modelColumns<Model>().map((column) => (column.id === "revision" ? { ...column, isExtra: true } : column)),
   {
     id: "copies",
     title: "Machines",
