@@ -17,7 +17,7 @@ import { InstallationPage } from "./frame.tsx";
 import { AddModel, ChangeModel, DeleteModel } from "./model-dialogs.tsx";
 
 const own: Column<Model>[] = [
-  // The revision leaves its room to the machines and the accounts.
+  // The revision and the day leave their room to the machines and the accounts.
   ...modelColumns<Model>().map((column) => (column.id === "revision" ? { ...column, isExtra: true } : column)),
   {
     id: "copies",
@@ -39,6 +39,7 @@ const own: Column<Model>[] = [
     title: "Added",
     value: ({ createdAt }) => createdAt,
     cell: ({ createdAt }) => <When at={createdAt} />,
+    isExtra: true,
   },
 ];
 const columns = columnsFrom(models.models, own);

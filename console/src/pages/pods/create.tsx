@@ -23,6 +23,7 @@ export function CreatePod() {
       first={FIRST}
       without={["templateId", "cpu", "args"]}
       specials={{ ...SPECIALS, gpu: computeField, mounts: mountsOfPod }}
+      needed={({ templateId }) => (templateId === undefined ? ["image"] : [])}
       initial={{ gpu: gpu === undefined ? {} : { id: gpu } }}
       above={(value, change) => <TemplateChoice value={value} onChange={change} />}
       formKey={({ templateId }) => String(templateId ?? "by hand")}
