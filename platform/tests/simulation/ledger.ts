@@ -225,7 +225,7 @@ export class Ledger {
   #updates({ row, result }: Extract<Entry, { do: "update" }>): void {
     const track = this.track(row.id);
     const job = this.#decided(row);
-    const claimed = track.decided && claimBetween(track.decided.job, job);
+    const claimed = track.decided && claimBetween(track.decided.job, job, this.#timeline.wall);
     if (claimed) this.begin(claimed);
     const before = track.decided;
     if (!before) {
@@ -325,9 +325,12 @@ function idsOf(entry: Entry): string[] {
 }
 
 /** A claim is reported a moment after it was made, and a result may have come in between. Its row says who has claimed the job. */
-function claimBetween(before: Job, { state, holder, attempt, startedAt }: Job): Job | undefined {
-  const isOneOn = before.state === "IN_QUEUE" && jobLifecycle.isFinal(state) && attempt === before.attempt + 1;
-  if (!isOneOn || holder === undefined || startedAt === undefined) return undefined;
-  const claim = { state: jobLifecycle.to("claim"), holder, attempt, spent: before.spent + 1, startedAt };
+function claimBetween(before: Job, after: Job, now: number): Job | undefined {
+  if (before.state !== "IN_QUEUE" || after.state === "IN_PROGRESS" || after.attempt !== before.attempt + 1)
+    return undefined;
+  // A job that has come back does not say who had it. A repeated report can return it in the very moment in which it was claimed.
+  const { holder, startedAt } = after.state === "IN_QUEUE" ? { holder: "somebody", startedAt: now } : after;
+  if (holder === undefined || startedAt === undefined) return undefined;
+  const claim = { state: jobLifecycle.to("claim"), holder, attempt: after.attempt, spent: before.spent + 1, startedAt };
   return { ...before, ...claim, deadline: startedAt + before.policy.executionTimeoutMs };
 }
