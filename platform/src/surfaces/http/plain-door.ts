@@ -19,7 +19,7 @@ export interface PlainDoorParts {
   leaves(request: PlainRequest, ahead: Answering): void;
   /** How long a connection may bring nothing between two requests. */
   idleMs: number;
-  /** How often connections are looked at. One that brings nothing at first is left to Node after one or two times, to give up on. */
+  /** How often connections are looked at. */
   checkMs: number;
   clock: Clock;
   failed: Failed;
@@ -33,6 +33,12 @@ export function plainly(answer: Answering, countedAs?: string): Answering {
 }
 
 const NO_PARAMS = {};
+
+/**
+ * A connection that has brought nothing yet is closed after it was looked at this often, and without a word. A client may be about to send
+ * its first request, and would take a refusal for the answer to it. One that finds its connection closed tries again.
+ */
+const NEW_ROUNDS = 2;
 
 /** How long a plain head waits here for its body. Clients that send the two apart, such as Python's `requests`, send them at once. */
 const BODY_WAIT_MS = 100;
@@ -167,8 +173,7 @@ export class PlainDoor implements Manner {
       for (const connection of this.#connections) {
         const { isBusy, isNew, heardIn, socket } = connection;
         const idle = isBusy ? 0 : this.round - heardIn;
-        if (isNew && idle > 1) connection.handOver(NOTHING);
-        else if (idle > idleRounds) socket.destroy();
+        if (idle > (isNew ? NEW_ROUNDS : idleRounds)) socket.destroy();
       }
     };
     const checking = every(clock, { name: "close connections that bring nothing", everyMs: checkMs }, check, failed);
@@ -346,5 +351,4 @@ class PlainConnection {
   };
 }
 
-const NOTHING = Buffer.alloc(0);
 const ignored = () => {};
