@@ -27,6 +27,7 @@ async function endpointOn(folder: string, first: Server) {
     submit: async (input: object = {}) => (await call("POST", "/run", { input })).json.id as string,
     take: async (worker = "w1") => (await ask("GET", `/job-take/${worker}?gpu=none`)).json?.id as string,
     done: (job: string, body: unknown, worker = "w1") => ask("POST", `/job-done/${worker}/${job}`, body),
+    ping: (job: string, worker = "w1") => ask("GET", `/ping/${worker}?gpu=none&job_id=${job}`),
     status: async (job: string) => (await call("GET", `/status/${job}`)).json,
     use(next: Server) {
       server = next;
@@ -79,6 +80,8 @@ test("a full disk refuses new work with 503 and its reason, loses nothing, and i
   const filling = "x".repeat(150_000);
   let refused: { status: number; text: string } | undefined;
   for (let i = 1; i < 200 && !refused; i++) {
+    // On a slow machine this takes longer than a silent worker keeps its job.
+    await endpoint.ping(kept[0]!);
     const answer = await endpoint.call("POST", "/run", { input: { number: i, filling } });
     if (answer.status === 200) kept.push(answer.json.id);
     else refused = answer;
