@@ -127,4 +127,5 @@ test("nothing on any page keeps people out", async ({ onTestFailed }) => {
   await step("outside", async () => void found.push(...(await outside(walk))));
   expect(found).toEqual([]);
   expect(troubles.seen).toEqual([]);
-});
+  // It looks at every page in both themes, which takes 100 s on two quiet cores.
+}, 600_000);
