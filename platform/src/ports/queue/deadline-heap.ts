@@ -46,11 +46,14 @@ export class DeadlineHeap<T extends Timed> {
     if (last !== item) this.#move(last, time, index);
   }
 
-  /** Moves an item whose deadline changed to its new place. */
+  /** Moves an item whose deadline changed to its new place. One that had none before is added, and one that has none any more is removed. */
   update(item: T): void {
+    if (item.heapIndex < 0) {
+      this.add(item);
+      return;
+    }
     const time = this.#deadline(item);
-    if (item.heapIndex < 0) this.add(item);
-    else if (time === Number.POSITIVE_INFINITY) this.remove(item);
+    if (time === Number.POSITIVE_INFINITY) this.remove(item);
     else this.#move(item, time, item.heapIndex);
   }
 

@@ -7,10 +7,10 @@ export type JobFields = Partial<Omit<Job, "id" | "endpoint" | "createdAt" | "cal
 
 export type Counter = "completed" | "failed" | "retried";
 
-/** A compare-and-set: it applies only while the job is in one of these states and, if given, has this holder and attempt. */
+/** A compare-and-set: it applies only while the job is in one of these states and, if given, has this holder, attempt and spent attempts. */
 export interface JobChange {
   id: string;
-  /** The change is made only to a job that is so. One that counts spent attempts up or down names the number it counts from. */
+  /** A change that counts spent attempts up or down names the number that it counts from. */
   when: { states: readonly JobState[]; holder?: string | null; attempt?: number; spent?: number };
   set: JobFields;
   clear?: (keyof JobFields)[];

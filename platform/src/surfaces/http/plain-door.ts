@@ -36,7 +36,7 @@ const NO_PARAMS = {};
 
 /**
  * A connection that has brought nothing yet is closed after it was looked at this often, and without a word. A client may be about to send
- * its first request, and would take a refusal for the answer to it. One that finds its connection closed tries again.
+ * its first request, and would take a refusal for the answer to it. Most try again when they find their connection closed.
  */
 const NEW_ROUNDS = 2;
 
