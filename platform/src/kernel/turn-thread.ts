@@ -1,6 +1,7 @@
 /** A thread that answers one question at a time, and serves several parties in turns. */
 import { Worker } from "node:worker_threads";
 import { problem } from "./problem.ts";
+import { THREAD_MEMORY } from "./thread-memory.ts";
 import { Turns } from "./turns.ts";
 
 const ENDING = "the server is being ended; try again";
@@ -55,7 +56,7 @@ export class TurnThread<Question extends object, Answer extends { id: number }> 
   /** The first question starts the thread, since most installations never ask one. */
   #running(): Worker {
     if (this.#thread) return this.#thread;
-    const thread = new Worker(this.#file, { workerData: this.#data });
+    const thread = new Worker(this.#file, { workerData: this.#data, resourceLimits: THREAD_MEMORY });
     thread.unref();
     thread.on("message", (answer: Answer) => {
       if (answer.id !== this.#lastId) return;

@@ -7,6 +7,7 @@ import { Worker } from "node:worker_threads";
 import { cannotGoOn } from "../../kernel/cannot-go-on.ts";
 import { floating } from "../../kernel/floating.ts";
 import { problem } from "../../kernel/problem.ts";
+import { THREAD_MEMORY } from "../../kernel/thread-memory.ts";
 import { anyDisk, type Disk, isFull } from "../../ports/disk.ts";
 
 /** A command's name and its input, as they are sent to the writer's thread. */
@@ -304,6 +305,7 @@ export async function threadFlusher(file: string, program: ProgramName, wire?: W
   const thread = new Worker(new URL("./writer-thread.ts", import.meta.url), {
     workerData: { file, program },
     env: compiledCode(),
+    resourceLimits: THREAD_MEMORY,
   });
   // The thread answers in the order it was asked.
   const pending: { resolve(value: unknown): void; reject(error: Error): void }[] = [];
