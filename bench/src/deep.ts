@@ -29,12 +29,16 @@ export interface DeepResult {
   bytesPerJobAfterRecovery?: number;
   recoveryCpuSeconds?: number;
   recoveryWallSeconds?: number;
-  submitRatio?: { cpu: number; wall: number; all: number[] };
-  takeRatio?: { cpu: number; wall: number; all: number[] };
+  submitRatio?: Ratio & { all: number[] };
+  takeRatio?: Ratio & { all: number[] };
+  /** The same against a queue whose jobs are as old: they too were read from the disk when the server started. */
+  takeRatioOfOld?: Ratio & { all: number[] };
 }
 
 const HOURS_MS = 3_600_000;
 const SETTLE_MS = 3000;
+/** More jobs than are taken while it is measured. */
+const OLD_JOBS = 100_000;
 
 /** Jobs arrive by the public API, then the server is killed. So the data is what a crash leaves. */
 export async function measureDeep(options: DeepOptions): Promise<DeepResult> {
@@ -129,31 +133,48 @@ async function recover(data: KeptData, empty: number, result: DeepResult, option
   say(`  memory after it: ${Math.round(bytesPerJobAfterRecovery)} bytes for each waiting job`);
 }
 
+/**
+ * Nearly all that is taken from the shallow queue was submitted a moment before, so SQLite has it in memory. What is taken from the deep
+ * queue is older than the server. The queue of old jobs tells that apart from the depth.
+ */
 async function compare(data: KeptData, result: DeepResult, options: DeepOptions): Promise<void> {
   const { shallow, pace, say, databases } = options;
   await using shallowData = await KeptData.create(pace.folder, databases);
   await fill(shallowData, shallow, () => undefined);
-  const submits: { cpu: number; wall: number }[] = [];
-  const takes: { cpu: number; wall: number }[] = [];
+  await using oldData = await KeptData.create(pace.folder, databases);
+  await fillDirectly(oldData, Math.min(OLD_JOBS, options.deep));
+  const submits: Ratio[] = [];
+  const takes: Ratio[] = [];
+  const takesOfOld: Ratio[] = [];
   for (let round = 1; round <= options.rounds; round++) {
     const few = await bothRates(shallowData, pace);
     const many = await bothRates(data, pace);
+    const old = await bothRates(oldData, pace);
     submits.push(ratio(many.submit, few.submit));
     takes.push(ratio(many.take, few.take));
+    takesOfOld.push(ratio(many.take, old.take));
     const told = ({ submit, take }: typeof few) =>
       `/run ${Math.round(submit.rate)}/s, taken ${Math.round(take.rate)}/s`;
-    say(`  round ${round}: ${shallow} deep: ${told(few)}; ${options.deep} deep: ${told(many)}`);
+    say(
+      `  round ${round}: ${shallow} deep: ${told(few)}; ${options.deep} deep: ${told(many)}; ${OLD_JOBS} old ones: ${told(old)}`,
+    );
   }
   result.submitRatio = summary(submits);
   result.takeRatio = summary(takes);
+  result.takeRatioOfOld = summary(takesOfOld);
 }
 
-const ratio = (of: Measure, against: Measure) => ({
+interface Ratio {
+  cpu: number;
+  wall: number;
+}
+
+const ratio = (of: Measure, against: Measure): Ratio => ({
   cpu: of.perCpuSecond / against.perCpuSecond,
   wall: of.rate / against.rate,
 });
 
-const summary = (ratios: { cpu: number; wall: number }[]) => ({
+const summary = (ratios: Ratio[]) => ({
   cpu: median(ratios.map(({ cpu }) => cpu)),
   wall: median(ratios.map(({ wall }) => wall)),
   all: ratios.map(({ cpu }) => cpu),

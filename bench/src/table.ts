@@ -37,6 +37,7 @@ export function deepLines({
   on,
   submitRatio,
   takeRatio,
+  takeRatioOfOld,
   bytesPerJob,
   recoveryCpuSeconds,
   recoveryWallSeconds,
@@ -44,13 +45,14 @@ export function deepLines({
   const lines: Line[] = [];
   const where = on === "SQLite" ? "" : `on ${on}: `;
   for (const [name, ratio] of [
-    ["/run", submitRatio],
-    ["taking", takeRatio],
+    ["/run, deep queue against shallow", submitRatio],
+    ["taking, deep queue against shallow", takeRatio],
+    ["taking, deep queue against jobs as old", takeRatioOfOld],
   ] as const) {
     if (!ratio) continue;
     lines.push({
       row: "9",
-      name: `${where}${name}, deep queue against shallow`,
+      name: where + name,
       measured: spread(ratio.all),
       wall: ratio.wall.toFixed(2),
       atLeast: "0.95",
