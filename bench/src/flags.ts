@@ -23,10 +23,11 @@ const NUMBERS = [
   "17",
   "18",
   "19",
+  "20",
 ];
-export const ALL_ROWS = [...NUMBERS, "pg", "churn"];
+export const ALL_ROWS = [...NUMBERS, "pg", "nodes", "churn"];
 /** Rows that need only Millrace itself and take minutes. */
-export const OWN_ROWS = ["1", "2", "3", "3b", "9", "10", "11", "14", "15", "16", "18", "19"];
+export const OWN_ROWS = ["1", "2", "3", "3b", "9", "10", "11", "14", "15", "16", "18", "19", "20"];
 /** Names for rows that are easier to remember. */
 const WORDS: Record<string, string[]> = {
   lb: ["13"],
@@ -34,11 +35,12 @@ const WORDS: Record<string, string[]> = {
   pods: ["16", "17"],
   faces: ["18"],
   rest: ["19"],
+  cli: ["20"],
   pg: ["8", "pg"],
 };
 
 export const HELP = `npm run bench -- [flags]
-  --rows ${OWN_ROWS.join(",")}   which rows; also 4 to 7 (peers), 8 or pg (PostgreSQL; pg also for 9 to 11 where asked), 13 or lb (load balancing), 14 or starts, 16 and 17 or pods, 18 or faces, 19 or rest, churn, or all
+  --rows ${OWN_ROWS.join(",")}   which rows; also 4 to 7 (peers), 8 or pg (PostgreSQL; pg also for 9 to 11 where asked), 13 or lb (load balancing), 14 or starts, 16 and 17 or pods, 18 or faces, 19 or rest, 20 or cli, nodes (1, 2 and 4 on one PostgreSQL), churn, or all
   --rounds 5                rounds that count
   --seconds 3               measured time of each phase, after one second of warm-up
   --deep 1000000            jobs in the deep queue of rows 9, 10 and 11

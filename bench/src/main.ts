@@ -17,12 +17,14 @@ import {
   writeKept,
 } from "./check.ts";
 import { measureChurn } from "./churn.ts";
+import { cliLines, measureCli } from "./cli-verb.ts";
 import { type DeepResult, measureDeep } from "./deep.ts";
 import { faceLines, measureFaces } from "./faces.ts";
 import { type Figure, figures, type Source, type StackName } from "./figures.ts";
 import { type Flags, HELP, readFlags } from "./flags.ts";
 import { describeMachine, flushLatency, refuseMemoryDisk } from "./machine.ts";
 import { buildMillrace, millraceStack } from "./millrace.ts";
+import { measureNodes, nodeLines } from "./nodes.ts";
 import type { Pace } from "./phases.ts";
 import { podStack } from "./pod-proxy.ts";
 import { measurePodStarts, podLines } from "./pods.ts";
@@ -88,6 +90,12 @@ async function bench(flags: Flags): Promise<void> {
   if (faces) lines.push(...faceLines(faces));
   const resting = flags.rows.has("19") ? await measureResting({ folder, quick: flags.quick, say }) : undefined;
   if (resting) lines.push(...restingLines(resting));
+  const cli = flags.rows.has("20") ? await measureCli({ folder, quick: flags.quick, say }) : undefined;
+  if (cli) lines.push(...cliLines(cli));
+  const nodes = flags.rows.has("nodes")
+    ? await measureNodes({ rounds: flags.rounds, pace, databases: await postgres(), say })
+    : undefined;
+  if (nodes) lines.push(...nodeLines(nodes));
   const churn = flags.rows.has("churn")
     ? await measureChurn(millraceStack(), { minutes: flags.minutes, pace, say })
     : undefined;
@@ -108,6 +116,8 @@ async function bench(flags: Flags): Promise<void> {
     pods,
     faces,
     resting,
+    cli,
+    nodes,
     churn,
   });
 }

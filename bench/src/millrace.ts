@@ -30,6 +30,8 @@ export interface MillraceOptions {
   compute?: "host" | "none" | "emulated";
   /** The socket of the container engine. */
   docker?: string;
+  /** More settings. With an API key in them, that is the owner's. */
+  env?: { MILLRACE_API_KEY?: string; MILLRACE_MASTER_KEY?: string };
 }
 
 export interface RunningMillrace extends Running {
@@ -70,7 +72,8 @@ export async function startMillrace(folder: string, options: MillraceOptions = {
   const database = own ?? options.database;
   const place = ["--data", folder];
   const port = await freePort();
-  const settings = { PATH: process.env.PATH, HOME: process.env.HOME, MILLRACE_DATABASE_URL: database?.url };
+  const { PATH, HOME } = process.env;
+  const settings = { PATH, HOME, MILLRACE_DATABASE_URL: database?.url, ...options.env };
   const env = {
     ...settings,
     NODE_OPTIONS: options.nodeOptions,
@@ -87,7 +90,7 @@ export async function startMillrace(folder: string, options: MillraceOptions = {
     ...(options.docker ? ["--docker", options.docker] : []),
   ];
   const server = await startCommand(launcher, ["serve", ...place, ...flags], { ready: /^listening on (\S+)$/m, env });
-  const key = (await readFile(join(folder, "api-key"), "utf8")).trim();
+  const key = options.env?.MILLRACE_API_KEY ?? (await readFile(join(folder, "api-key"), "utf8")).trim();
   const url = `http://127.0.0.1:${port}`;
   const headers = { authorization: `Bearer ${key}` };
   const endpoint = await findOrCreateEndpoint(url, headers);

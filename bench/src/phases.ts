@@ -115,7 +115,7 @@ async function forward(running: Running, connections: number, pace: Pace): Promi
 }
 
 /** Waits until no job waits. Then every accepted job must have been completed, once. */
-async function drained(running: Running, accepted: number): Promise<{ completed: number }> {
+export async function drained(running: Running, accepted: number): Promise<{ completed: number }> {
   const until = performance.now() + DRAIN_LIMIT_MS;
   for (;;) {
     const { waiting, completed, failed } = await running.counts();

@@ -90,7 +90,7 @@ function verdict(value: number, atLeast: number, aim: number, lowerIsBetter: boo
   return reaches(aim) ? "aim" : reaches(atLeast) ? "at least" : "below";
 }
 
-function spread(values: number[]): string {
+export function spread(values: number[]): string {
   if (values.length === 0) return "no steady round";
   const [least, most] = [Math.min(...values), Math.max(...values)];
   return `${median(values).toFixed(2)} (${least.toFixed(2)}-${most.toFixed(2)})`;
