@@ -37,6 +37,27 @@ export function Dialog({ isOpen, onClose, title, about, isDrawer, children }: Di
   );
 }
 
+interface DialogFootProps {
+  onCancel: () => void;
+  /** The word for leaving, where nothing is cancelled by it. */
+  leaving?: string;
+  /** What else can be done here, apart from what the dialog is for. */
+  beside?: ReactNode;
+  /** The button of what the dialog is for. */
+  children: ReactNode;
+}
+
+/** The buttons of a form in a dialog. They stay in view, however long the form is. */
+export function DialogFoot({ onCancel, leaving = "Cancel", beside, children }: DialogFootProps) {
+  return (
+    <footer className={css.foot}>
+      {beside && <div className={css.beside}>{beside}</div>}
+      <Button onClick={onCancel}>{leaving}</Button>
+      {children}
+    </footer>
+  );
+}
+
 interface ConfirmProps {
   isOpen: boolean;
   onClose: () => void;

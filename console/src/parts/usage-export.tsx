@@ -3,7 +3,7 @@ import { useState } from "react";
 import { type AnyAsk, addressOf, type OperationName, send } from "../api/client.ts";
 import { Refusal } from "../api/refusal.ts";
 import { Button } from "../design/button.tsx";
-import { Dialog } from "../design/dialog.tsx";
+import { Dialog, DialogFoot } from "../design/dialog.tsx";
 import { SelectField, TextField } from "../design/field.tsx";
 import { Refused } from "../design/layout.tsx";
 import { download } from "../design/table-tools.tsx";
@@ -78,8 +78,7 @@ export function UsageExport({ operation, title, onClose }: Props) {
         </div>
         <SelectField label="Format" value={format} onChange={(value) => setFormat(value as Format)} options={FORMATS} />
         {refusal && <Refused refusal={refusal} />}
-        <div className={css.buttons}>
-          <Button onClick={onClose}>Cancel</Button>
+        <DialogFoot onCancel={onClose}>
           <Button
             type="submit"
             kind="primary"
@@ -88,7 +87,7 @@ export function UsageExport({ operation, title, onClose }: Props) {
           >
             Download
           </Button>
-        </div>
+        </DialogFoot>
       </form>
     </Dialog>
   );

@@ -8,7 +8,7 @@ import { useRead, useWrite } from "../../api/queries.ts";
 import { createApiKey } from "../../api/shapes.data.ts";
 import { Button } from "../../design/button.tsx";
 import { Code } from "../../design/code.tsx";
-import { Dialog } from "../../design/dialog.tsx";
+import { Dialog, DialogFoot } from "../../design/dialog.tsx";
 import { SelectField, Tick } from "../../design/field.tsx";
 import { Refused } from "../../design/layout.tsx";
 import { faultsOf } from "../../forms/faults.ts";
@@ -126,12 +126,11 @@ export function CreateKey({ isOpen, onClose }: { isOpen: boolean; onClose: () =>
           specials={specials}
         />
         {create.error && faults.size === 0 && <Refused refusal={create.error} />}
-        <div className={css.buttons}>
-          <Button onClick={close}>Cancel</Button>
+        <DialogFoot onCancel={close}>
           <Button type="submit" kind="primary" isBusy={create.isPending}>
             Create key
           </Button>
-        </div>
+        </DialogFoot>
       </form>
     </Dialog>
   );

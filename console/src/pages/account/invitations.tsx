@@ -5,7 +5,7 @@ import type { Role } from "../../api/me.ts";
 import { useRead, useWrite } from "../../api/queries.ts";
 import { Button } from "../../design/button.tsx";
 import type { Column } from "../../design/column.ts";
-import { Dialog } from "../../design/dialog.tsx";
+import { Dialog, DialogFoot } from "../../design/dialog.tsx";
 import { When } from "../../design/facts.tsx";
 import { SelectField, TextField } from "../../design/field.tsx";
 import { Panel, Refused } from "../../design/layout.tsx";
@@ -117,12 +117,11 @@ export function Invite({ isOpen, onClose }: { isOpen: boolean; onClose: () => vo
         />
         <SelectField label="The link works for" value={hours} onChange={setHours} options={HOURS} />
         {invite.error && faults.size === 0 && <Refused refusal={invite.error} />}
-        <div className={css.buttons}>
-          <Button onClick={close}>Cancel</Button>
+        <DialogFoot onCancel={close}>
           <Button type="submit" kind="primary" isBusy={invite.isPending}>
             Make the link
           </Button>
-        </div>
+        </DialogFoot>
       </form>
     </Dialog>
   );

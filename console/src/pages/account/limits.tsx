@@ -6,7 +6,7 @@ import { useMayNot } from "../../api/me.ts";
 import { useRead, useWrite } from "../../api/queries.ts";
 import { updateAccount } from "../../api/shapes.data.ts";
 import { Button } from "../../design/button.tsx";
-import { Dialog } from "../../design/dialog.tsx";
+import { Dialog, DialogFoot } from "../../design/dialog.tsx";
 import { durationText, Money, moneyText } from "../../design/facts.tsx";
 import { Facts, Loaded, Panel, Refused } from "../../design/layout.tsx";
 import { Meter } from "../../design/meter.tsx";
@@ -135,12 +135,11 @@ function Change({ account, onClose }: { account: Account; onClose: () => void })
       >
         <SchemaForm schema={updateAccount} value={value} onChange={setValue} faults={faults} />
         {update.error && faults.size === 0 && <Refused refusal={update.error} />}
-        <div className={css.buttons}>
-          <Button onClick={onClose}>Cancel</Button>
+        <DialogFoot onCancel={onClose}>
           <Button type="submit" kind="primary" isBusy={update.isPending}>
             Save
           </Button>
-        </div>
+        </DialogFoot>
       </form>
     </Dialog>
   );

@@ -5,7 +5,7 @@ import { type Role, useMe } from "../../api/me.ts";
 import { useWrite } from "../../api/queries.ts";
 import { leave } from "../../api/session.ts";
 import { Button } from "../../design/button.tsx";
-import { Confirm, Dialog } from "../../design/dialog.tsx";
+import { Confirm, Dialog, DialogFoot } from "../../design/dialog.tsx";
 import { Tick } from "../../design/field.tsx";
 import { Refused } from "../../design/layout.tsx";
 import { say } from "../../design/toast.tsx";
@@ -41,8 +41,7 @@ export function ChangeRole({ person, onClose }: PersonProps) {
     >
       <RoleChoice value={role} onChange={setRole} />
       {update.error && <Refused refusal={update.error} />}
-      <div className={css.buttons}>
-        <Button onClick={onClose}>Cancel</Button>
+      <DialogFoot onCancel={onClose}>
         <Button
           kind="primary"
           refused={role === person.role && "Nothing was changed yet"}
@@ -51,7 +50,7 @@ export function ChangeRole({ person, onClose }: PersonProps) {
         >
           Change role
         </Button>
-      </div>
+      </DialogFoot>
     </Dialog>
   );
 }

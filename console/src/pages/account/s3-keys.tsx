@@ -7,7 +7,7 @@ import { createS3Key } from "../../api/shapes.data.ts";
 import { Button } from "../../design/button.tsx";
 import { CodeTabs } from "../../design/code.tsx";
 import type { Column } from "../../design/column.ts";
-import { Dialog } from "../../design/dialog.tsx";
+import { Dialog, DialogFoot } from "../../design/dialog.tsx";
 import { Id, When } from "../../design/facts.tsx";
 import { Refused } from "../../design/layout.tsx";
 import { faultsOf } from "../../forms/faults.ts";
@@ -79,12 +79,11 @@ function Create({ isOpen, onClose }: { isOpen: boolean; onClose: () => void }) {
       >
         <SchemaForm schema={createS3Key} value={value} onChange={setValue} faults={faults} />
         {create.error && faults.size === 0 && <Refused refusal={create.error} />}
-        <div className={css.buttons}>
-          <Button onClick={close}>Cancel</Button>
+        <DialogFoot onCancel={close}>
           <Button type="submit" kind="primary" isBusy={create.isPending}>
             Create key
           </Button>
-        </div>
+        </DialogFoot>
       </form>
     </Dialog>
   );

@@ -7,7 +7,7 @@ import { useMayNot } from "../../api/me.ts";
 import { useRead, useWrite } from "../../api/queries.ts";
 import { Button } from "../../design/button.tsx";
 import type { Column } from "../../design/column.ts";
-import { Confirm, Dialog } from "../../design/dialog.tsx";
+import { Confirm, Dialog, DialogFoot } from "../../design/dialog.tsx";
 import { TextField } from "../../design/field.tsx";
 import { Empty, Loaded, Refused } from "../../design/layout.tsx";
 import { DataTable } from "../../design/table.tsx";
@@ -144,12 +144,11 @@ function Add({ lines, onClose }: { lines: readonly string[]; onClose: () => void
           fault={fault ?? add.error?.faults[0]?.message}
         />
         {add.error && add.error.faults.length === 0 && <Refused refusal={add.error} />}
-        <div className={css.buttons}>
-          <Button onClick={onClose}>Cancel</Button>
+        <DialogFoot onCancel={onClose}>
           <Button type="submit" kind="primary" isBusy={add.isPending} refused={fault}>
             Add key
           </Button>
-        </div>
+        </DialogFoot>
       </form>
     </Dialog>
   );

@@ -5,7 +5,7 @@ import { useMayNot } from "../../api/me.ts";
 import { useRead, useWrite } from "../../api/queries.ts";
 import { updateAccount } from "../../api/shapes.data.ts";
 import { Button } from "../../design/button.tsx";
-import { Dialog } from "../../design/dialog.tsx";
+import { Dialog, DialogFoot } from "../../design/dialog.tsx";
 import { Money } from "../../design/facts.tsx";
 import { Facts, Loaded, Panel, Refused } from "../../design/layout.tsx";
 import { Reason } from "../../design/reason.tsx";
@@ -119,11 +119,11 @@ function SetLimits({ account, onClose }: { account: AccountRecord; onClose: () =
           </p>
         )}
         {update.error && <Refused refusal={update.error} />}
-        <div>
+        <DialogFoot onCancel={onClose}>
           <Button type="submit" kind="primary" isBusy={update.isPending}>
             Save limits
           </Button>
-        </div>
+        </DialogFoot>
       </form>
     </Dialog>
   );

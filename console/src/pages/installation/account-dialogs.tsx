@@ -11,7 +11,7 @@ import type { Ask } from "../../api/client.ts";
 import { useRead, useWrite } from "../../api/queries.ts";
 import type { Refusal } from "../../api/refusal.ts";
 import { Button } from "../../design/button.tsx";
-import { Confirm, Dialog } from "../../design/dialog.tsx";
+import { Confirm, Dialog, DialogFoot } from "../../design/dialog.tsx";
 import { moneyText } from "../../design/facts.tsx";
 import { NumberField } from "../../design/field.tsx";
 import { Refused } from "../../design/layout.tsx";
@@ -69,13 +69,11 @@ export function FormDialog(props: FormProps) {
           {...(specials && { specials })}
         />
         {write.error && faults.size === 0 && <Refused refusal={write.error} />}
-        <div className={css.buttons}>
-          {more}
-          <Button onClick={onClose}>Cancel</Button>
+        <DialogFoot onCancel={onClose} beside={more}>
           <Button type="submit" kind={isDanger ? "danger" : "primary"} isBusy={write.isPending}>
             {verb}
           </Button>
-        </div>
+        </DialogFoot>
       </form>
     </Dialog>
   );

@@ -6,7 +6,7 @@ import { useState } from "react";
 import type { Ask } from "../../api/client.ts";
 import { useRead, useWrite } from "../../api/queries.ts";
 import { Button } from "../../design/button.tsx";
-import { Confirm, Dialog } from "../../design/dialog.tsx";
+import { Confirm, Dialog, DialogFoot } from "../../design/dialog.tsx";
 import { When } from "../../design/facts.tsx";
 import { Loaded } from "../../design/layout.tsx";
 import { say } from "../../design/toast.tsx";
@@ -67,12 +67,11 @@ export function AccountKeys({ account, onClose }: Props) {
             </ul>
           )}
         </Loaded>
-        <div className={css.buttons}>
-          <Button onClick={onClose}>Close</Button>
+        <DialogFoot onCancel={onClose} leaving="Close">
           <Button kind="primary" onClick={() => setMaking(true)}>
             Create API key
           </Button>
-        </div>
+        </DialogFoot>
       </div>
     </Dialog>
   );

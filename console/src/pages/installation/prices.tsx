@@ -5,7 +5,7 @@ import { curlOf } from "../../api/curl.ts";
 import { useRead, useWrite } from "../../api/queries.ts";
 import { Button } from "../../design/button.tsx";
 import type { Column } from "../../design/column.ts";
-import { Dialog } from "../../design/dialog.tsx";
+import { Dialog, DialogFoot } from "../../design/dialog.tsx";
 import { Money, When } from "../../design/facts.tsx";
 import { NumberField } from "../../design/field.tsx";
 import { Empty, Facts, Loaded, Panel, Refused } from "../../design/layout.tsx";
@@ -183,10 +183,14 @@ function Change({ priced: { id, prices: all }, worker, onClose }: ChangeProps) {
         ))}
         {worker && !worker.pool && <p className="quiet">Workers on it cost what a Pod does: it is in no pool.</p>}
         {set.error && <Refused refusal={set.error} />}
-        <div className={css.buttons}>
-          <Button onClick={() => send(Object.fromEntries(Object.keys(prices).map((name) => [name, null])))}>
-            Restore the catalog's
-          </Button>
+        <DialogFoot
+          onCancel={onClose}
+          beside={
+            <Button onClick={() => send(Object.fromEntries(Object.keys(prices).map((name) => [name, null])))}>
+              Restore the catalog's
+            </Button>
+          }
+        >
           <Button
             type="submit"
             kind="primary"
@@ -195,7 +199,7 @@ function Change({ priced: { id, prices: all }, worker, onClose }: ChangeProps) {
           >
             Set prices
           </Button>
-        </div>
+        </DialogFoot>
       </form>
     </Dialog>
   );

@@ -9,7 +9,7 @@ import { useMayNot } from "../../api/me.ts";
 import { models } from "../../api/models.data.ts";
 import { useWrite } from "../../api/queries.ts";
 import { Button, IconButton } from "../../design/button.tsx";
-import { Confirm, Dialog } from "../../design/dialog.tsx";
+import { Confirm, Dialog, DialogFoot } from "../../design/dialog.tsx";
 import { Empty, Page, Refused } from "../../design/layout.tsx";
 import { DataTable } from "../../design/table.tsx";
 import { say } from "../../design/toast.tsx";
@@ -97,11 +97,11 @@ function CreateDelegation({ isOpen, onClose }: { isOpen: boolean; onClose: () =>
           first={["resource", "name"]}
         />
         {create.error && <Refused refusal={create.error} />}
-        <div>
+        <DialogFoot onCancel={onClose}>
           <Button type="submit" kind="primary" isBusy={create.isPending}>
             Create delegation
           </Button>
-        </div>
+        </DialogFoot>
       </form>
     </Dialog>
   );

@@ -4,7 +4,7 @@ import { call } from "../../api/client.ts";
 import { cache, keyOf } from "../../api/queries.ts";
 import { Refusal } from "../../api/refusal.ts";
 import { Button } from "../../design/button.tsx";
-import { Dialog } from "../../design/dialog.tsx";
+import { Dialog, DialogFoot } from "../../design/dialog.tsx";
 import { Field, SwitchField, TextField } from "../../design/field.tsx";
 import { Refused } from "../../design/layout.tsx";
 import { type BatchFile, inParts, readBatchFile } from "./batch-file.ts";
@@ -99,12 +99,11 @@ export function BatchForm({ endpointId, batchId, isOpen, onClose, onDone }: Batc
           />
         )}
         {refusal && <Refused refusal={refusal} />}
-        <footer className={css.foot}>
-          <Button onClick={onClose}>Cancel</Button>
+        <DialogFoot onCancel={onClose}>
           <Button type="submit" kind="primary" refused={refused} isBusy={sent !== undefined}>
             {sent === undefined ? submitText(batchId, startsNow) : `${sent} of ${count} sent`}
           </Button>
-        </footer>
+        </DialogFoot>
       </form>
     </Dialog>
   );

@@ -4,7 +4,7 @@ import { useState } from "react";
 import { useWrite } from "../../api/queries.ts";
 import { BATCH_LIMITS } from "../../api/shapes.data.ts";
 import { Button } from "../../design/button.tsx";
-import { Dialog } from "../../design/dialog.tsx";
+import { Dialog, DialogFoot } from "../../design/dialog.tsx";
 import { TextField } from "../../design/field.tsx";
 import { Refused } from "../../design/layout.tsx";
 import css from "./serverless.module.css";
@@ -29,11 +29,11 @@ export function RenameBatch({ endpointId, batch, onClose }: RenameProps) {
       >
         <TextField label="Name" value={name} onChange={setName} maxLength={BATCH_LIMITS.displayName} />
         {rename.error && <Refused refusal={rename.error} />}
-        <div>
+        <DialogFoot onCancel={onClose}>
           <Button type="submit" kind="primary" isBusy={rename.isPending}>
             Rename
           </Button>
-        </div>
+        </DialogFoot>
       </form>
     </Dialog>
   );

@@ -4,7 +4,7 @@ import { useState } from "react";
 import { useWrite } from "../../api/queries.ts";
 import { resources } from "../../api/resources.ts";
 import { Button } from "../../design/button.tsx";
-import { Confirm, Dialog } from "../../design/dialog.tsx";
+import { Confirm, Dialog, DialogFoot } from "../../design/dialog.tsx";
 import { Refused } from "../../design/layout.tsx";
 import { say } from "../../design/toast.tsx";
 import { faultsOf } from "../../forms/faults.ts";
@@ -62,11 +62,11 @@ export function ScaleDialog({ endpoint, isOpen, onClose }: DialogProps) {
           faults={faultsOf(update.error)}
         />
         {update.error && <Refused refusal={update.error} />}
-        <div>
+        <DialogFoot onCancel={onClose}>
           <Button type="submit" kind="primary" isBusy={update.isPending}>
             {max === 0 ? "Resume" : "Scale"}
           </Button>
-        </div>
+        </DialogFoot>
       </form>
     </Dialog>
   );

@@ -6,7 +6,7 @@ import { call } from "../../api/client.ts";
 import { useWrite } from "../../api/queries.ts";
 import type { Refusal } from "../../api/refusal.ts";
 import { Button } from "../../design/button.tsx";
-import { Confirm, Dialog } from "../../design/dialog.tsx";
+import { Confirm, Dialog, DialogFoot } from "../../design/dialog.tsx";
 import { TextField } from "../../design/field.tsx";
 import { Refused } from "../../design/layout.tsx";
 import { say } from "../../design/toast.tsx";
@@ -43,11 +43,11 @@ export function NewFolder({ volume, folder, onClose }: { volume: string; folder:
           fault={name === "" ? undefined : fault}
         />
         {create.error && <Refused refusal={create.error} />}
-        <div>
+        <DialogFoot onCancel={onClose}>
           <Button type="submit" kind="primary" refused={name === "" ? "Enter a name" : fault} isBusy={create.isPending}>
             Create folder
           </Button>
-        </div>
+        </DialogFoot>
       </form>
     </Dialog>
   );
@@ -82,11 +82,11 @@ export function MoveFile({ volume, file, onClose }: { volume: string; file: Volu
           fault={to === file.path ? undefined : fault}
         />
         {move.error && <Refused refusal={move.error} />}
-        <div>
+        <DialogFoot onCancel={onClose}>
           <Button type="submit" kind="primary" refused={fault} isBusy={move.isPending}>
             Move
           </Button>
-        </div>
+        </DialogFoot>
       </form>
     </Dialog>
   );
