@@ -32,6 +32,7 @@ import { type Databases, givenPostgres, ownPostgres } from "./postgres.ts";
 import { measureResting, restingLines } from "./resting.ts";
 import { type Rounds, runRounds } from "./rounds.ts";
 import { measureServer, serverLines } from "./server-start.ts";
+import { measureSleepingPods, sleepingLines } from "./sleeping-pods.ts";
 import type { Stack } from "./stack.ts";
 import { measureStarts, startLines } from "./starts.ts";
 import { deepLines, figureLine, type Line, printed } from "./table.ts";
@@ -90,6 +91,8 @@ async function bench(flags: Flags): Promise<void> {
   if (faces) lines.push(...faceLines(faces));
   const resting = flags.rows.has("19") ? await measureResting({ folder, quick: flags.quick, say }) : undefined;
   if (resting) lines.push(...restingLines(resting));
+  const sleeping = flags.rows.has("19") ? await measureSleepingPods({ folder, quick: flags.quick, say }) : undefined;
+  if (sleeping) lines.push(...sleepingLines(sleeping));
   const cli = flags.rows.has("20") ? await measureCli({ folder, quick: flags.quick, say }) : undefined;
   if (cli) lines.push(...cliLines(cli));
   const nodes = flags.rows.has("nodes")
@@ -116,6 +119,7 @@ async function bench(flags: Flags): Promise<void> {
     pods,
     faces,
     resting,
+    sleeping,
     cli,
     nodes,
     churn,

@@ -11,6 +11,7 @@ import { cpuSeconds } from "./process-tree.ts";
 import { type Line, spread } from "./table.ts";
 
 const COUNTS = [1, 2, 4] as const;
+const WARM_UP_MS = 5000;
 
 export interface NodesResult {
   /** The measures of each round, by how many nodes there were. */
@@ -67,9 +68,11 @@ async function together(nodes: RunningMillrace[], database: Database, pace: Pace
     begun.cpu = cpuSeconds(pids());
   };
   const connections = CONNECTIONS / nodes.length;
+  // Each node compiles its code first, and more nodes need more time for it.
+  const warmupMs = WARM_UP_MS * nodes.length;
   const reports = await Promise.all(
     nodes.map(({ submit }, place) =>
-      load({ target: submit, connections, ...pace }, pids, place === 0 ? begin : undefined),
+      load({ target: submit, connections, ...pace, warmupMs }, pids, place === 0 ? begin : undefined),
     ),
   );
   const accepted = reports.reduce((sum, { report }) => sum + report.accepted, 0);
