@@ -4,7 +4,7 @@ import { parseArgs } from "node:util";
 import { Worker } from "node:worker_threads";
 import { realClock } from "../../src/kernel/clock.ts";
 import { realRandom } from "../../src/kernel/random.ts";
-import { kindOf, simulateSeed } from "./seeds.ts";
+import { kindOf } from "./kinds.ts";
 
 /** A thread gets this many seeds at a time. */
 const BLOCK = 64;
@@ -37,6 +37,8 @@ else await runAll();
 
 /** Shows what happens in each history, in this process. */
 async function showEach(): Promise<void> {
+  // The threads load the platform themselves. This thread needs it only here.
+  const { simulateSeed } = await import("./seeds.ts");
   for (let one = first; one < end; one++) {
     const { text, violation } = await simulateSeed(one);
     console.log(text);

@@ -192,6 +192,20 @@ test("a verb fails with the error it was told, until it is told otherwise", asyn
   expect(await compute.list()).toEqual([]);
 });
 
+test("a start that is under way when the server dies begins no program, and the next server starts it anew", async () => {
+  const clock = new FakeClock();
+  const begun: string[] = [];
+  const before = new FakeCompute(clock, { behaviour: ({ id }) => void begun.push(id) });
+  before.startMs = 5_000;
+  void before.start("one", spec);
+  void before.start("other", spec);
+  const compute = before.restarted();
+  await compute.start("one", spec);
+  await clock.advance(10_000);
+  expect(begun).toEqual(["one"]);
+  expect(await compute.list()).toMatchObject([{ id: "one" }]);
+});
+
 test("a slow start is one start, however often it is asked for, and takes its time", async () => {
   const clock = new FakeClock();
   await using compute = new FakeCompute(clock);

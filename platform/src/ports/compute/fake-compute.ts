@@ -85,6 +85,7 @@ export class FakeCompute implements Compute {
   readonly #executions = new Executions();
   readonly #failures = new Map<Verb, Error>();
   #refusal: ((image: string, spec?: InstanceSpec) => string | undefined) | undefined;
+  #isDead = false;
 
   constructor(clock: Clock, options: FakeOptions = {}, instances = new Map<string, FakeInstance>()) {
     this.#clock = clock;
@@ -193,8 +194,17 @@ export class FakeCompute implements Compute {
     return next;
   }
 
+  /**
+   * Plays the end of the driver's process. A start that has not begun its program by now never does: no real driver leaves anything behind
+   * that could begin a program later and that the next process does not find.
+   */
+  crash(): void {
+    this.#isDead = true;
+  }
+
   /** Returns the driver of the server's next process on the same machine. */
   restarted(options: FakeOptions = {}): FakeCompute {
+    this.crash();
     const next = this.#next(options);
     next.queue.takeOver(this.queue);
     return next;
@@ -247,8 +257,10 @@ export class FakeCompute implements Compute {
     const reason = this.#refusal?.(spec.image, spec) ?? missing();
     if (reason !== undefined) throw new StartRefused(reason);
     if (this.startMs > 0) await new Promise<void>((resolve) => this.#clock.after(this.startMs, resolve));
+    // What a cluster has accepted, the cluster itself begins.
+    if (this.#isDead && !this.#isCluster) return new Promise(() => {});
     const meanwhile = this.#instances.get(id);
-    // The server's next process has started it while this start was slow.
+    // The driver of another node has started it while this start was slow.
     if (meanwhile && meanwhile !== before) return meanwhile.view();
     if (this.#isCluster && this.queue.view(id)?.state !== "pending") throw new StartRefused("nobody wants it any more");
     this.#boxes.check(spec);

@@ -9,12 +9,13 @@ import type { Log } from "../../../src/kernel/log.ts";
 import { isProblem } from "../../../src/kernel/problem.ts";
 import type { OwnMachine } from "../../../src/machines/own-machine.ts";
 import type { Compute } from "../../../src/ports/compute/compute.ts";
+import type { FakeCompute } from "../../../src/ports/compute/fake-compute.ts";
 import { MemoryLimits } from "../../../src/ports/limits/memory-limits.ts";
 import { FakePasswords } from "../../../src/ports/passwords/fake-passwords.ts";
 import type { Listing, Store, StoredRecord, Write } from "../../../src/ports/store/store.ts";
 import { AccountEvents } from "../../../src/resources/events/service.ts";
-import { overriding } from "../disk.ts";
 import { Life } from "../life.ts";
+import { overriding } from "../overriding.ts";
 import { Border } from "./border.ts";
 import type { SimulatedMachine } from "./machine.ts";
 import { NodeClock } from "./node-clock.ts";
@@ -53,6 +54,7 @@ export class SimulatedNode {
   /** Since when the process runs without a pause. */
   awakeSince: number;
   #store!: Store;
+  readonly #drivers: FakeCompute[] = [];
 
   private constructor(world: FleetWorld, seat: Seat) {
     this.#world = world;
@@ -143,6 +145,7 @@ export class SimulatedNode {
   /** None of its timers, calls or answers happen any more. */
   kill(): void {
     this.life.kill();
+    for (const driver of this.#drivers) driver.crash();
     this.#signals.end();
     for (const reset of this.calls) reset();
     this.calls.clear();
@@ -171,6 +174,7 @@ export class SimulatedNode {
   #own(machine: SimulatedMachine, border: Border): OwnMachine {
     const world = this.#world;
     const driver = machine === this.seat.machine ? machine.nextDriver() : machine.sharedDriver();
+    this.#drivers.push(driver);
     const acted = (name: string) => {
       if (name === "start" || name === "stop" || name === "remove") world.rules.acted(this, machine, name);
     };
