@@ -1,7 +1,4 @@
-/**
- * Measures how small and quick the console is, and prints it: `npm run console:figures`. It takes some minutes. The names of parts, and
- * `--pages`, make it shorter: `npm run console:figures -- load --pages=overview,jobs`.
- */
+/** Measures how small and quick the console is, and prints it: `npm run console:figures`. It takes some minutes. */
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import type { CDPSession, Page } from "playwright-core";
@@ -275,6 +272,7 @@ const allPages = {
     catalog: "/catalog",
   },
 };
+// Parts and pages may be named, to be done sooner: `npm run console:figures -- load --pages=overview,jobs`.
 const { values: options, positionals } = parseArgs({ options: { pages: { type: "string" } }, allowPositionals: true });
 const chosen = options.pages?.split(",");
 const pages = Object.fromEntries(Object.entries(allPages).filter(([name]) => chosen?.includes(name) ?? true));
