@@ -15,11 +15,15 @@ export interface FirstRead {
   isOfQueue?: true;
 }
 
+/** How many endpoints have their health read together: as many as a screen shows. */
+export const FIRST_HEALTHS = 25;
+
 /** Jobs of the first page of their list: few, to be there at once. */
 export const FIRST_JOBS = 200;
 
 const endpoint: FirstRead = { name: "getEndpoint", params: { id: "$id" } };
 const health: FirstRead = { name: "getEndpointHealth", params: { endpoint_id: "$id" }, isOfQueue: true };
+const healths: FirstRead = { name: "listEndpointHealth", query: { limit: FIRST_HEALTHS } };
 const prices: FirstRead[] = [{ name: "listGpuTypes" }, { name: "listCpuTypes" }];
 const list = (name: OperationName): FirstRead[] => [{ name, firstPage: "" }];
 const history = (name: OperationName): FirstRead => ({ name, params: { id: "$id" }, query: { range: "1h" } });
@@ -48,10 +52,11 @@ export const FIRST_READS: Record<string, readonly FirstRead[]> = {
     { name: "getAccount" },
     { name: "listPods" },
     { name: "listEndpoints" },
+    healths,
     { name: "getAccountMetricsHistory", query: { range: "1h" } },
     { name: "listBilling", query: { bucketSize: "day", lastN: 1 } },
   ],
-  "/serverless": [...list("listEndpoints"), ...prices],
+  "/serverless": [...list("listEndpoints"), healths, ...prices],
   "/serverless/new": [...choices("SERVERLESS"), templates("verified"), templates("community"), ...prices],
   "/serverless/$id": [endpoint, health, ...prices, history("getEndpointMetricsHistory")],
   "/serverless/$id/workers": [endpoint, health, ...prices, { name: "listEndpointWorkers", params: { id: "$id" } }],
