@@ -7,7 +7,7 @@ import type { CodeSplittingGroup } from "rolldown";
 import { defineConfig, type Plugin } from "vite";
 import { requestPath } from "../platform/src/kernel/request-path.ts";
 import { calls } from "./src/api/calls.data.ts";
-import { FIRST_READS } from "./src/api/first-reads.ts";
+import { FIRST_READS, type FirstRead } from "./src/api/first-reads.ts";
 
 const MAIN = join(import.meta.dirname, "src/main.tsx");
 /** A file that so many pages use comes with the others of its kind. */
@@ -123,11 +123,21 @@ function compiledEarly(): Plugin {
   };
 }
 
-/** The addresses of what a page reads first. What depends on another answer is asked for by the console. */
-const readsOf = (page: string) =>
-  (FIRST_READS[page] ?? [])
-    .filter(({ isOfQueue }) => !isOfQueue)
-    .map(({ name, params, query }) => requestPath(calls[name]!.path, { params, query }).replace("%24id", "$id"));
+/** The addresses of what a page reads first: at once, and once its endpoint is known to have a queue. */
+function readsOf(page: string): [reads: string[], ofQueue: string[]] {
+  const addresses = (reads: readonly FirstRead[]) =>
+    reads.map(({ name, params, query, firstPage }) => {
+      const asked = { ...query, ...(firstPage !== "" && firstPage) };
+      return requestPath(calls[name]!.path, { params, query: asked }).replace("%24id", "$id");
+    });
+  const { now = [], queue = [] } = Object.groupBy(FIRST_READS[page] ?? [], ({ isOfQueue }) =>
+    isOfQueue ? "queue" : "now",
+  );
+  return [addresses(now), addresses(queue)];
+}
+
+/** Parts that a page loads by itself, but shows in its first view. */
+const SHOWN_FIRST = ["chart"];
 
 const ROUTES = join(import.meta.dirname, "src/routes.ts");
 const ROUTE = /\b(?:page|outside)\("([^"]+)", \(\) => import\("\.\/([^"]+)"\)/g;
@@ -146,7 +156,8 @@ function preloaded(): Plugin {
           found.add(name);
           const chunk = chunkOf(name);
           for (const css of chunk?.viteMetadata?.importedCss ?? []) found.add(css);
-          withAll(chunk?.imports ?? [], found);
+          const shown = (chunk?.dynamicImports ?? []).filter((part) => SHOWN_FIRST.includes(chunkOf(part)?.name ?? ""));
+          withAll([...(chunk?.imports ?? []), ...shown], found);
         }
         return found;
       };
@@ -159,7 +170,7 @@ function preloaded(): Plugin {
         const own = chunks.find(({ moduleIds }) => moduleIds.includes(id));
         if (!own) throw new Error(`${source} has no file of its own: see preloaded`);
         const files = [...withAll([own.fileName])].filter((file) => !index.includes(file)).map(numberOf);
-        return [path, files, readsOf(path!)];
+        return [path, files, ...readsOf(path!)];
       });
       const start = join(dir!, "start.js");
       const text = await readFile(start, "utf8");

@@ -15,21 +15,32 @@ try {
   const page = PAGES.find(isHere);
   const token = localStorage.getItem("millrace.page");
   if (token !== null && !/^\/(sign-in(\/provider)?|invitation)$/.test(location.pathname)) {
-    const ask = (address, accept) => {
+    const ask = (address, { accept, after } = {}) => {
       const stop = new AbortController();
       const headers = { "X-Millrace-Page": token, ...(accept && { Accept: accept }) };
-      const answer = fetch(address, { headers, signal: stop.signal });
+      const send = () => fetch(address, { headers, signal: stop.signal });
+      const answer = after ? after.then(send) : send();
       answer.catch(() => undefined);
       return [address, { answer, stop }];
     };
+    const addressOf = (address) => address.replace("$id", parts[2] ?? "");
     // A view in the address may ask for other rows.
-    const reads = location.search === "" ? (page?.[2] ?? []) : [];
+    const [reads, ofQueue] = location.search === "" && page ? page.slice(2) : [[], []];
     // The stream comes first: whatever is read after its beginning need not be read again.
-    globalThis.millraceEarly = new Map([
-      ...(document.hidden ? [] : [ask("/v2/account/events", "text/event-stream")]),
+    const early = new Map([
+      ...(document.hidden ? [] : [ask("/v2/account/events", { accept: "text/event-stream" })]),
       ask("/v2/account/me"),
-      ...reads.map((address) => ask(address.replace("$id", parts[2] ?? ""))),
+      ...reads.map((address) => ask(addressOf(address))),
     ]);
+    globalThis.millraceEarly = early;
+    if (ofQueue.length > 0) {
+      // On a load balancing endpoint these addresses are the worker's, and a question wakes one: the endpoint, which is read first, says it.
+      const after = early.get(addressOf(reads[0])).answer.then(async (answer) => {
+        const { type } = await answer.clone().json();
+        if (type !== "QUEUE") throw new Error("no queue");
+      });
+      for (const address of ofQueue) early.set(...ask(addressOf(address), { after }));
+    }
   }
   // After the questions, which take the server longer than a file.
   for (const number of page?.[1] ?? []) {

@@ -77,6 +77,10 @@ export const good: Record<
   listDelegations: async (world) => ({ id: await makeDelegation(world) }),
   createDelegation: async () => ({ body: { ...DELEGATION, name: null } }),
   revokeDelegation: async (world) => ({ id: await makeDelegation(world) }),
+  listEndpointHealth: async (world) => {
+    await makeWorker(world);
+    return {};
+  },
   listEndpointWorkers: async (world) => ({ id: await makeWorker(world) }),
   listEndpointReleases: async (world) => {
     const id = await makeWorker(world);
@@ -357,6 +361,7 @@ export const ownRefusals: Record<string, readonly (readonly [status: number, cal
   getDataCenter: [[422, { query: "?include=WEATHER" }]],
   listSecrets: [[422, { query: `?name=${"x".repeat(192)}` }]],
   listEndpoints: [[422, { query: "?limit=0" }]],
+  listEndpointHealth: [[422, { query: "?limit=101" }]],
   getWorkerLogs: [[422, { query: "?tail=5001" }]],
   getEndpointLogs: [[422, { query: "?tail=5001" }]],
   listEndpointReleases: [[422, { query: "?limit=0" }]],

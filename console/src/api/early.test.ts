@@ -38,7 +38,10 @@ function started(address: string, { isSignedIn = true } = {}) {
     localStorage: { getItem: (name: string) => (name === "millrace.page" && isSignedIn ? "token" : null) },
     location: { pathname, search },
     AbortController,
-    fetch: async (url: string) => asked.push(url),
+    fetch: async (url: string) => {
+      asked.push(url);
+      return Response.json({ type: url.endsWith("/queue") ? "QUEUE" : "LOAD_BALANCER" });
+    },
   };
   const built = start
     .replace("const PAGES = [];", `const PAGES = ${JSON.stringify(PAGES)};`)
@@ -48,9 +51,10 @@ function started(address: string, { isSignedIn = true } = {}) {
 }
 
 const PAGES = [
-  ["/pods", [0, 1], ["/v2/pods"]],
-  ["/pods/new", [2], []],
-  ["/pods/$id", [0], ["/v2/pods/$id"]],
+  ["/pods", [0, 1], ["/v2/pods"], []],
+  ["/pods/new", [2], [], []],
+  ["/pods/$id", [0], ["/v2/pods/$id"], []],
+  ["/serverless/$id", [0], ["/v2/serverless/$id"], ["/v2/$id/health"]],
 ];
 
 test("a page loads its own files and asks for its own rows before the console runs", () => {
@@ -65,6 +69,12 @@ test("a page that makes something new is not taken for one with an id, and a vie
   const { loaded, asked } = started("/pods/new");
   expect([loaded, asked.at(-1)]).toEqual([["modulepreload /assets/new.js"], "/v2/account/me"]);
   expect(started("/pods?members=yes").asked.at(-1)).toBe("/v2/account/me");
+});
+
+test("what may be a worker's is asked as soon as the endpoint is known to have a queue", async () => {
+  const [queue, balanced] = [started("/serverless/queue"), started("/serverless/balanced")];
+  await expect.poll(() => queue.asked.at(-1)).toBe("/v2/queue/health");
+  expect(balanced.asked.at(-1)).toBe("/v2/serverless/balanced");
 });
 
 test("nothing is asked for anybody who is not signed in, and an unknown address loads nothing early", () => {

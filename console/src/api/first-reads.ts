@@ -15,13 +15,27 @@ export interface FirstRead {
   isOfQueue?: true;
 }
 
+/** How many endpoints have their health read together: as many as a screen shows. */
+export const FIRST_HEALTHS = 25;
+
 /** Jobs of the first page of their list: few, to be there at once. */
 export const FIRST_JOBS = 200;
 
 const endpoint: FirstRead = { name: "getEndpoint", params: { id: "$id" } };
 const health: FirstRead = { name: "getEndpointHealth", params: { endpoint_id: "$id" }, isOfQueue: true };
+const healths: FirstRead = { name: "listEndpointHealth", query: { limit: FIRST_HEALTHS } };
 const prices: FirstRead[] = [{ name: "listGpuTypes" }, { name: "listCpuTypes" }];
 const list = (name: OperationName): FirstRead[] => [{ name, firstPage: "" }];
+const history = (name: OperationName): FirstRead => ({ name, params: { id: "$id" }, query: { range: "1h" } });
+const templates = (source: string): FirstRead => ({ name: "listPublicTemplates", query: { source } });
+
+/** What the pages that make something offer: what to start from, GPUs with what is free of them, and names for variables. */
+const choices = (product: string): FirstRead[] => [
+  { name: "listGpuTypes", query: { include: "AVAILABILITY", product: [product], count: 1 } },
+  templates("official"),
+  ...list("listTemplates"),
+  ...list("listSecrets"),
+];
 
 const BILLS = [
   "listBilling",
@@ -38,16 +52,16 @@ export const FIRST_READS: Record<string, readonly FirstRead[]> = {
     { name: "getAccount" },
     { name: "listPods" },
     { name: "listEndpoints" },
+    healths,
     { name: "getAccountMetricsHistory", query: { range: "1h" } },
     { name: "listBilling", query: { bucketSize: "day", lastN: 1 } },
   ],
-  "/serverless": [...list("listEndpoints"), ...prices],
-  "/serverless/$id": [
-    endpoint,
-    health,
-    ...prices,
-    { name: "getEndpointMetricsHistory", params: { id: "$id" }, query: { range: "1h" } },
-  ],
+  "/serverless": [...list("listEndpoints"), healths, ...prices],
+  "/serverless/new": [...choices("SERVERLESS"), templates("verified"), templates("community"), ...prices],
+  "/serverless/$id": [endpoint, health, ...prices, history("getEndpointMetricsHistory")],
+  "/serverless/$id/workers": [endpoint, health, ...prices, { name: "listEndpointWorkers", params: { id: "$id" } }],
+  "/serverless/$id/settings": [endpoint, health, ...prices, ...list("listSecrets")],
+  "/serverless/$id/try": [endpoint, health, ...prices],
   "/serverless/$id/jobs": [
     endpoint,
     health,
@@ -60,8 +74,10 @@ export const FIRST_READS: Record<string, readonly FirstRead[]> = {
   "/public-endpoints": list("listPublicEndpoints"),
   "/public-endpoints/$id": [{ name: "getPublicEndpoint", params: { id: "$id" } }],
   "/pods": list("listPods"),
-  "/pods/$id": [{ name: "getPod", params: { id: "$id" } }],
+  "/pods/new": choices("POD"),
+  "/pods/$id": [{ name: "getPod", params: { id: "$id" } }, history("getPodMetricsHistory")],
   "/clusters": list("listClusters"),
+  "/clusters/new": choices("CLUSTER"),
   "/templates": list("listTemplates"),
   "/volumes": list("listNetworkVolumes"),
   "/volumes/$id": [{ name: "getNetworkVolume", params: { id: "$id" } }],
@@ -77,4 +93,23 @@ export const FIRST_READS: Record<string, readonly FirstRead[]> = {
   ],
   "/catalog": [{ name: "listGpuTypes", query: { include: "AVAILABILITY", product: ["POD"] } }],
   "/hub": [{ name: "listHubListings" }],
+  "/audit": [{ name: "listAuditEntries", query: { limit: 100 }, firstPage: "" }],
+  "/machines": list("listInstallationMachines"),
+  "/account": [{ name: "listSessions" }],
+  "/account/people": [{ name: "listPeople" }, { name: "listInvitations" }],
+  "/account/keys": list("listApiKeys"),
+  "/account/ssh-keys": [{ name: "getSshKeys" }],
+  "/account/s3-keys": list("listS3Keys"),
+  "/account/limits": [{ name: "getAccount" }],
+  "/installation": [
+    { name: "getInstallationUsage" },
+    { name: "listInstallationMachines" },
+    { name: "listInstallationNodes" },
+    { name: "listDuties" },
+    { name: "listInstallationAccounts" },
+  ],
+  "/installation/accounts": list("listInstallationAccounts"),
+  "/installation/models": [{ name: "listModels" }],
+  "/installation/prices": [{ name: "listPrices" }, { name: "listGpuTypes" }],
+  "/installation/duties": [{ name: "listDuties" }],
 };

@@ -7,6 +7,7 @@ import { keyOf } from "./queries.ts";
 const ANSWERS: Record<string, unknown> = {
   "/v2/account/me": { scopes: [] },
   "/v2/pods": { pods: [{ id: "p1" }] },
+  "/v2/account/serverless/health?limit=25": { endpoints: [{ id: "q", jobs: { inQueue: 3 } }] },
   "/v2/serverless/q": { id: "q", type: "QUEUE" },
   "/v2/serverless/b": { id: "b", type: "LOAD_BALANCER" },
 };
@@ -30,6 +31,13 @@ test("a list is there as its table reads it, and who is signed in", async () => 
   const paged = keyOf("listPods", { query: {}, params: undefined, paged: true });
   expect(cache.getQueryData(paged)).toEqual({ pages: [{ pods: [{ id: "p1" }] }], pageParams: [""] });
   expect(cache.getQueryData(keyOf("getMe", {}))).toEqual({ scopes: [] });
+});
+
+test("the health that many endpoints have in one answer is there as if each had been asked", async () => {
+  const cache = new QueryClient();
+  await readFirstView(cache, "/serverless", undefined);
+  const health = cache.getQueryData(keyOf("getEndpointHealth", { params: { endpoint_id: "q" } }));
+  expect(health).toEqual({ jobs: { inQueue: 3 } });
 });
 
 test("what may be a worker's is asked only of an endpoint with a queue", async () => {

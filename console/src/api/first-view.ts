@@ -1,6 +1,6 @@
 /** Puts what the first view of a page reads into the cache before it is drawn, so that it is drawn once and not piece by piece. */
 import type { QueryClient } from "@tanstack/react-query";
-import { callAny } from "./client.ts";
+import { type Answer, callAny } from "./client.ts";
 import { FIRST_READS, type FirstRead } from "./first-reads.ts";
 import { keyOf } from "./queries.ts";
 import { pageToken } from "./session.ts";
@@ -28,7 +28,9 @@ async function readInto(cache: QueryClient, read: FirstRead, id = ""): Promise<u
   if (firstPage === undefined) {
     const queryKey = keyOf(name, ask);
     await cache.prefetchQuery({ queryKey, queryFn: ({ signal }) => callAny(name, ask, signal) });
-    return cache.getQueryData(queryKey);
+    const answer = cache.getQueryData(queryKey);
+    if (name === "listEndpointHealth") keepEach(cache, answer as Answer<"listEndpointHealth"> | undefined);
+    return answer;
   }
   const queryKey = keyOf(name, { params, query: query ?? {}, paged: true });
   const asked = { ...ask, query: { ...query, ...(firstPage !== "" && firstPage) } };
@@ -38,4 +40,10 @@ async function readInto(cache: QueryClient, read: FirstRead, id = ""): Promise<u
     initialPageParam: firstPage,
   });
   return cache.getQueryData(queryKey);
+}
+
+/** As if each endpoint had been asked for its own: a list asks for no more of those in sight, and events keep each fresh by itself. */
+function keepEach(cache: QueryClient, answer: Answer<"listEndpointHealth"> | undefined): void {
+  for (const { id, ...health } of answer?.endpoints ?? [])
+    cache.setQueryData(keyOf("getEndpointHealth", { params: { endpoint_id: id } }), health);
 }

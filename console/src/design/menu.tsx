@@ -15,20 +15,23 @@ export interface MenuItem {
 /** Three dots. A list has them in each row, and a browser draws a background in a fraction of the time of a picture. */
 const MORE = <span className={css.dots} aria-hidden="true" />;
 
+type Items = readonly (MenuItem | false | undefined)[];
+
 export function Menu({
   items,
   trigger,
   label = "More actions",
 }: {
-  items: readonly (MenuItem | false | undefined)[];
+  /** A row of a list gives a function, which is called when its menu is open. */
+  items: Items | (() => Items);
   trigger?: ReactElement;
   label?: string;
 }) {
-  const shown = items.filter((item): item is MenuItem => Boolean(item));
   // A list has a menu in each row, and people open few of them: the menu is made when its button is first pressed.
   // Its row may become that of another record, which an open menu must not act on.
   const [madeFor, setMadeFor] = useState<string>();
-  if (shown.length === 0) return null;
+  const isThere = (item: Items[number]) => Boolean(item);
+  if (typeof items !== "function" && !items.some(isThere)) return null;
   const button = trigger ?? <IconButton label={label} icon={MORE} isLight />;
   if (madeFor !== label) {
     return cloneElement(button as ReactElement<ButtonHTMLAttributes<HTMLButtonElement>>, {
@@ -37,6 +40,7 @@ export function Menu({
       onClick: () => setMadeFor(label),
     });
   }
+  const shown = (typeof items === "function" ? items() : items).filter(isThere) as MenuItem[];
   return (
     <Base.Root defaultOpen>
       <Base.Trigger render={button} />

@@ -1,25 +1,27 @@
 /** The rows of a list of thousands, each at a fixed place. A row that comes into sight takes over the elements of the one that left, so that scrolling makes no elements and moves none. */
 import { type RefObject, useEffect, useRef, useState } from "react";
 import { useFirstFew } from "./first-few.ts";
+import { useHasScrolled } from "./has-scrolled.ts";
 import { ring } from "./ring.ts";
 import { ROW_PX, type RowsProps, TableRow, useReadAhead } from "./table-row.tsx";
 
 /** What most pages have above their table. */
 const ABOVE_PX = 180;
-/** Rows above and below those in sight. */
+/** Rows above and below those in sight, once somebody scrolls. Until then they would only make the page come later. */
 const OVERSCAN = 6;
 /** Scrolling is over when nothing has moved for this long. */
 const PAUSE_MS = 150;
 /** The elements are put in the order of their rows once nobody has scrolled for this long. */
 const STILL_MS = 1000;
 
-const placesFor = (heightPx: number) => Math.ceil(heightPx / ROW_PX) + 1 + 2 * OVERSCAN;
+const inSight = (heightPx: number) => Math.ceil(heightPx / ROW_PX) + 1;
 
 export function PlacedRows<Row extends object>({ rows, chosen, more, ...rest }: RowsProps<Row>) {
   const body = useRef<HTMLTableSectionElement>(null);
-  const { top, places, isScrolling } = usePlaces(body);
-  const count = Math.min(places, rows.length);
-  const first = Math.max(0, Math.min(top - OVERSCAN, rows.length - count));
+  const { top, heightPx, seenPx, isScrolling } = usePlaces(body);
+  const hasScrolled = useHasScrolled(body);
+  const count = Math.min(hasScrolled ? inSight(heightPx) + 2 * OVERSCAN : inSight(seenPx), rows.length);
+  const first = Math.max(0, Math.min(top - (hasScrolled ? OVERSCAN : 0), rows.length - count));
   useReadAhead(more, first + count, rows.length);
   const turn = useTurn(count === 0 ? 0 : first % count);
   const drawn = useFirstFew(ring(first, count, turn));
@@ -46,25 +48,25 @@ export function PlacedRows<Row extends object>({ rows, chosen, more, ...rest }: 
 interface Places {
   /** The number of the uppermost row in sight. */
   top: number;
-  /** How many elements are needed. */
-  places: number;
+  /** How high the page is, and the part of it that shows rows before anybody scrolls. */
+  heightPx: number;
+  seenPx: number;
   isScrolling: boolean;
 }
 
 function usePlaces(body: RefObject<HTMLElement | null>): Places {
   const [top, setTop] = useState(0);
   const [isScrolling, setScrolling] = useState(false);
-  const [places, setPlaces] = useState(() => placesFor(innerHeight - ABOVE_PX));
+  const [height, setHeight] = useState(() => ({ heightPx: innerHeight, seenPx: innerHeight - ABOVE_PX }));
   useEffect(() => {
     const scrolled = body.current?.closest("main");
     if (!scrolled) return;
-    const look = () => {
-      const above = scrolled.getBoundingClientRect().top - body.current!.getBoundingClientRect().top;
-      setTop(Math.max(0, Math.floor(above / ROW_PX)));
-    };
+    const above = () => scrolled.getBoundingClientRect().top - body.current!.getBoundingClientRect().top;
+    const look = () => setTop(Math.max(0, Math.floor(above() / ROW_PX)));
     // Tells the height once the browser has laid the page out. To ask for it sooner makes the browser do that twice.
     const observer = new ResizeObserver(([entry]) => {
-      setPlaces(placesFor(entry!.borderBoxSize[0]!.blockSize));
+      const heightPx = entry!.borderBoxSize[0]!.blockSize;
+      setHeight({ heightPx, seenPx: heightPx + Math.min(0, above()) });
       look();
     });
     observer.observe(scrolled);
@@ -86,7 +88,7 @@ function usePlaces(body: RefObject<HTMLElement | null>): Places {
       scrolled.removeEventListener("pointermove", end);
     };
   }, [body]);
-  return { top, places, isScrolling };
+  return { top, ...height, isScrolling };
 }
 
 /**

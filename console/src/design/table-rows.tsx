@@ -1,6 +1,7 @@
 /** The rows of a table that are in sight. */
 import { type Rect, useVirtualizer } from "@tanstack/react-virtual";
 import { useCallback, useEffect, useRef, useState } from "react";
+import { useHasScrolled } from "./has-scrolled.ts";
 import { PlacedRows } from "./placed-rows.tsx";
 import css from "./table.module.css";
 import { ROW_PX, type RowsProps, TableRow, useReadAhead } from "./table-row.tsx";
@@ -8,7 +9,7 @@ import { ROW_PX, type RowsProps, TableRow, useReadAhead } from "./table-row.tsx"
 const CARD_PX = 108;
 /** What most pages have above their table. */
 const ABOVE_PX = 180;
-/** Rows above and below those in sight. */
+/** Rows above and below those in sight, once somebody scrolls. Until then they would only make the page come later. */
 const OVERSCAN = 5;
 
 /** Tells the height once the browser has laid the page out. To ask for it sooner makes the browser do that twice. */
@@ -36,11 +37,12 @@ function FlowingRows<Row extends object>({
   ...rest
 }: RowsProps<Row> & { isNarrow: boolean }) {
   const body = useRef<HTMLTableSectionElement>(null);
+  const hasScrolled = useHasScrolled(body);
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => body.current?.closest("main") ?? null,
     estimateSize: () => (isNarrow ? CARD_PX : ROW_PX),
-    overscan: OVERSCAN,
+    overscan: hasScrolled ? OVERSCAN : 0,
     // The first rows are drawn with the page, before anybody knows how high it is.
     initialRect: { width: innerWidth, height: innerHeight - ABOVE_PX },
     observeElementRect: heightAfterLayout,

@@ -1,7 +1,7 @@
 /** The list of a resource: its table, what to do when it is empty, and the way to create one. */
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Plus } from "lucide-react";
-import { type ComponentType, type ReactNode, useMemo } from "react";
+import { type ComponentType, type ReactNode, useCallback, useMemo } from "react";
 import { calls } from "../api/calls.data.ts";
 import { callAny } from "../api/client.ts";
 import { curlOf } from "../api/curl.ts";
@@ -46,6 +46,8 @@ export function useList<Row>(
   };
 }
 
+const idOf = ({ id }: { id: string }) => id;
+
 interface ResourceListProps<Row> {
   resource: Resource;
   title: string;
@@ -85,6 +87,8 @@ export function ResourceList<Row extends { id: string }>(props: ResourceListProp
     hasPages = true,
   } = props;
   const { rows, error, refetch, more } = useList<Row>(resource, query);
+  // The same for every drawing of the list, which leaves rows alone that did not change.
+  const linkTo = useCallback(({ id }: Row) => `${resource.path}/${id}`, [resource]);
   const allColumns = useMemo(() => columnsFrom(resource.model, columns), [resource, columns]);
   const create = resource.create && calls[resource.create];
   const mayNot = useMayNot(create?.scope ?? "account:read");
@@ -113,8 +117,8 @@ export function ResourceList<Row extends { id: string }>(props: ResourceListProp
           name={resource.many.replaceAll(" ", "-")}
           rows={filter ? rows?.filter(filter) : rows}
           columns={allColumns}
-          idOf={({ id }) => id}
-          {...(hasPages && { linkTo: ({ id }: Row) => `${resource.path}/${id}` })}
+          idOf={idOf}
+          {...(hasPages && { linkTo })}
           {...(bulk && { bulk })}
           {...(rowActions && { rowActions })}
           around={around}

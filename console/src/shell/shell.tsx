@@ -1,7 +1,7 @@
 /** The frame around every page of a signed-in person: navigation, connection, search, keys. */
 
 import { useQueryClient } from "@tanstack/react-query";
-import { Link, Outlet, useLocation, useRouter } from "@tanstack/react-router";
+import { Outlet, useLocation, useRouter } from "@tanstack/react-router";
 import { LogOut, Menu as MenuIcon, Moon, Search, Sun } from "lucide-react";
 import { lazy, Suspense, useEffect, useState, useSyncExternalStore } from "react";
 import { connectionNow, followEvents, watchConnection } from "../api/events.ts";
@@ -16,6 +16,7 @@ import { Refused, Skeleton } from "../design/layout.tsx";
 import { sayRefused, Toasts } from "../design/toast.tsx";
 import { Keys } from "./keys.tsx";
 import { NoPassword } from "./no-password.tsx";
+import { isAt, PlaceLink } from "./place-link.tsx";
 import { places } from "./places.ts";
 import css from "./shell.module.css";
 import { stringifySearch } from "./view.ts";
@@ -85,15 +86,15 @@ function SignedIn({ me }: { me: Me }) {
           onClick={() => setNavOpen(!isNavOpen)}
           aria-expanded={isNavOpen}
         />
-        <Link to="/" className={css.brand}>
+        <PlaceLink to="/" className={css.brand}>
           Millrace
-        </Link>
+        </PlaceLink>
         <IconButton label="Search" icon={<Search />} onClick={() => setSearching(true)} />
       </header>
       <nav className={css.nav} aria-label="Main">
-        <Link to="/" className={css.brand}>
+        <PlaceLink to="/" className={css.brand}>
           <Mark /> Millrace
-        </Link>
+        </PlaceLink>
         <button type="button" className={css.search} onClick={() => setSearching(true)}>
           <Search /> Search <kbd>Ctrl K</kbd>
         </button>
@@ -103,25 +104,19 @@ function SignedIn({ me }: { me: Me }) {
             <div key={group.title ?? ""} className={css.group}>
               {group.title && <h2 className={css.groupTitle}>{group.title}</h2>}
               {shown.map(({ title, path, icon: Icon }) => (
-                <Link
-                  key={path}
-                  to={path as "/"}
-                  className={css.place}
-                  activeOptions={{ exact: path === "/", includeSearch: false }}
-                  activeProps={{ "data-active": true, "aria-current": "page" }}
-                >
+                <PlaceLink key={path} to={path} className={css.place} isHere={isAt(pathname, path)}>
                   <Icon />
                   {title}
-                </Link>
+                </PlaceLink>
               ))}
             </div>
           );
         })}
         <div className={css.foot}>
-          <Link to="/account" className={css.me}>
+          <PlaceLink to="/account" className={css.me}>
             <span>{me.person?.name ?? me.person?.email ?? me.account.name}</span>
             <span className="quiet">{me.account.name}</span>
-          </Link>
+          </PlaceLink>
           <ThemeButton />
           {me.session && <SignOutButton />}
         </div>

@@ -16,6 +16,7 @@ import { ProviderSignIn } from "../resources/people/provider-sign-in.ts";
 import { SelfService } from "../resources/people/self.ts";
 import { SignInService } from "../resources/people/sign-in.ts";
 import { ReleaseService } from "../resources/releases/service.ts";
+import { HealthService } from "../resources/workers/health.ts";
 import { ConsolePages } from "../surfaces/console/pages.ts";
 import { mountFileLinks } from "../surfaces/files/link-route.ts";
 import { mountGraphql } from "../surfaces/graphql/surface.ts";
@@ -94,7 +95,8 @@ export function openSurfaces(behind: Behind) {
 }
 
 /** Invocation by jobs and by requests to load-balanced workers, and the worker link. */
-function openInvocation({ ground, services, roll, jobs, keeping, access, front }: Behind) {
+function openInvocation(behind: Behind) {
+  const { ground, services, roll, jobs, keeping, access, front } = behind;
   const { clock, queue, settings } = ground;
   const { endpoints, workerKeys } = services;
   const { pipeline, authenticator, large, doorkeeper, memory } = front;
@@ -115,8 +117,7 @@ function openInvocation({ ground, services, roll, jobs, keeping, access, front }
     reader: { ...ground, large, limits: payloadLimits },
     streamStandard: settings.stream,
     staleReports: (endpoint: string) => desk.staleReports(endpoint),
-    overruns: desk.overruns,
-    isApart: (id: string) => endpoints.apartSince(id) !== undefined,
+    ...waitPartsOf(behind),
     limiter: invokeLimiter(ground),
     ...sharing,
   };
@@ -136,18 +137,15 @@ function openInvocation({ ground, services, roll, jobs, keeping, access, front }
   };
 }
 
+/** What explains why jobs wait. */
+function waitPartsOf({ ground, services, jobs, keeping }: Behind) {
+  const isApart = (id: string) => services.endpoints.apartSince(id) !== undefined;
+  return { queue: ground.queue, fleet: keeping.fleet, overruns: jobs.desk.overruns, isApart };
+}
+
 /** REST v2, REST v1 and GraphQL on a router to which `first` can add routes before them. */
-function restOf({
-  ground,
-  services,
-  roll,
-  access,
-  front,
-  history,
-  hub,
-  metrics,
-  goneNodes,
-}: Behind): (first: (router: Router) => void) => Router {
+function restOf(behind: Behind): (first: (router: Router) => void) => Router {
+  const { ground, services, roll, access, front, history, hub, metrics, goneNodes } = behind;
   const { clock, settings } = ground;
   const { pipeline, authenticator } = front;
   const { known, machinesThere } = roll;
@@ -176,6 +174,7 @@ function restOf({
       node: ground.node.id,
     }),
     releases: new ReleaseService({ ...services, ...access }),
+    endpointHealth: new HealthService({ ...services, ...access, ...waitPartsOf(behind) }),
     catalog: new CatalogService({ clock, machines: machinesThere, instances: () => instanceRecords.all() }),
   };
   const surface = restV2Surface(authenticator, settings.publicUrl);

@@ -1,12 +1,13 @@
 /** What the overview reads: endpoints with their health, Pods, and jobs that failed in the last hour. */
 import { useQueries } from "@tanstack/react-query";
 import { type Ask, call, type OperationName } from "../../api/client.ts";
+import { FIRST_HEALTHS } from "../../api/first-reads.ts";
 import { keyOf, useRead } from "../../api/queries.ts";
 import { inTurn } from "../../api/turns.ts";
 import { type EndpointHealth, failedSince, type ListedJob } from "./standing.ts";
 
-/** Each endpoint is a question of its own. Whoever has more of them finds the rest in their list. */
-const MOST_ENDPOINTS = 25;
+/** As many as are read together. Whoever has more of them finds the rest in their list. */
+const MOST_ENDPOINTS = FIRST_HEALTHS;
 const MOST_FAILED = 5;
 const HOUR_MS = 3_600_000;
 /** Events say when something changed; time passes without one. */

@@ -28,38 +28,47 @@ const wordsOf = (action: PodAction) => ACTIONS.find((one) => one.action === acti
 export function PodActions({ pod, isSmall = false }: { pod: Pod; isSmall?: boolean }) {
   const mayNot = useMayNot("pods:write");
   const [asking, setAsking] = useState<Exclude<PodAction, "start">>();
-  const act = useWrite("podAction", { changes: READS, onSuccess: () => say(`${pod.name} starts`) });
-  const choose = (action: PodAction) => {
-    if (action === "start") act.mutate({ params: { id: pod.id }, body: { action } }, { onError: sayRefused });
-    else setAsking(action);
-  };
-  const shown = ACTIONS.map(({ action, verb, icon }) => ({
-    label: verb,
-    icon,
-    isDanger: action === "terminate",
-    refused: mayNot ?? refusedAction(pod, action),
-    onSelect: () => choose(action),
-  }));
+  const shown = () =>
+    ACTIONS.map(({ action, verb, icon }) => ({
+      label: verb,
+      icon,
+      isDanger: action === "terminate",
+      refused: mayNot ?? refusedAction(pod, action),
+      onSelect: () => (action === "start" ? void start(pod) : setAsking(action)),
+    }));
   return (
     <>
       {isSmall ? (
         <Menu label={`Actions of ${pod.name}`} items={shown} />
       ) : (
         <>
-          {shown
+          {shown()
             .filter(({ refused }) => !refused)
             .map(({ label, icon, isDanger, onSelect }) => (
               <Button key={label} icon={icon} kind={isDanger ? "danger" : "plain"} onClick={onSelect}>
                 {label}
               </Button>
             ))}
-          <Menu label="Actions that are refused now" items={shown.filter(({ refused }) => refused)} />
+          <Menu label="Actions that are refused now" items={shown().filter(({ refused }) => refused)} />
         </>
       )}
       {asking && <AskOne pod={pod} action={asking} onClose={() => setAsking(undefined)} />}
     </>
   );
 }
+
+/** Not a hook: a list has these actions in each row, and people use few of them. */
+async function start({ id, name }: Pod): Promise<void> {
+  try {
+    await call("podAction", { params: { id }, body: { action: "start" } });
+    say(`${name} starts`);
+    await readAgain();
+  } catch (refusal) {
+    sayRefused(refusal);
+  }
+}
+
+const readAgain = () => Promise.all(READS.map((read) => cache.invalidateQueries({ queryKey: [read] })));
 
 function AskOne({ pod, action, onClose }: { pod: Pod; action: Exclude<PodAction, "start">; onClose: () => void }) {
   const navigate = useNavigate();
@@ -147,7 +156,7 @@ function AskMany({ pods, ids, action, onClose, onDone }: ManyProps & { action: P
     setBusy(true);
     const { failed, first } = await actOnAll(able, action);
     setBusy(false);
-    await Promise.all(READS.map((read) => cache.invalidateQueries({ queryKey: [read] })));
+    await readAgain();
     if (first) return setRefusal(first);
     say(`${countText(able.length - failed)} ${able.length - failed === 1 ? "is" : "are"} ${done}`);
     onDone();

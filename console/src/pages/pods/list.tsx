@@ -23,6 +23,9 @@ const KINDS = [
   { value: "cpu", label: "CPU" },
 ] as const;
 
+/** The same for every drawing of the list, which leaves rows alone that did not change. */
+const rowActions = (pod: Pod) => <PodActions pod={pod} isSmall />;
+
 export function PodList() {
   const [words, setWords] = useView<string>("find", "");
   const [statuses, setStatuses] = useViewList("status");
@@ -69,7 +72,7 @@ export function PodList() {
         </>
       }
       bulk={(ids, clear) => <ManyActions pods={rows} ids={ids} onDone={clear} />}
-      rowActions={(pod) => <PodActions pod={pod} isSmall />}
+      rowActions={rowActions}
     />
   );
 }

@@ -1,12 +1,43 @@
 /** Operations on the workers of an endpoint. */
+import { Health } from "../../jobs/model.ts";
 import type { Operations } from "../../kernel/operation.ts";
+import { Pagination, pageQuery } from "../../kernel/page.ts";
 import { nullable, t } from "../../kernel/schema.ts";
 import { EndpointLogEvent, LogEvent, logDescription, logQuery } from "../logs/model.ts";
 import { Worker, WorkerSummary } from "./model.ts";
 
 const tag = "Serverless";
 
+/** Each costs the server as much as the read of one endpoint's. */
+export const MOST_HEALTHS = 100;
+
+const EndpointHealth = t.Object(
+  { id: t.String({ description: "The endpoint's id." }), ...Health.properties },
+  { $id: "EndpointHealth" },
+);
+
 export const workerOperations = {
+  listEndpointHealth: {
+    method: "GET",
+    path: "/v2/account/serverless/health",
+    summary: "Count the jobs and workers of many endpoints",
+    description:
+      "What `/health` of each says, in one answer, in the order of the list of endpoints. Endpoints that balance load have no queue, and are left out.",
+    tag,
+    query: t.Object({
+      ...pageQuery,
+      limit: t.Optional(
+        t.Integer({
+          ...{ minimum: 1, maximum: MOST_HEALTHS, default: MOST_HEALTHS },
+          description: "Of how many endpoints at most.",
+        }),
+      ),
+    }),
+    out: t.Object({ endpoints: t.Array(EndpointHealth), pagination: Pagination }),
+    status: 200,
+    scope: "serverless:read",
+    narrowed: "own",
+  },
   listEndpointWorkers: {
     method: "GET",
     path: "/v2/serverless/{id}/workers",

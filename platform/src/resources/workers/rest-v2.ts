@@ -1,12 +1,31 @@
 /** Answers the REST v2 operations on the workers of an endpoint. */
 import type { Handlers } from "../../kernel/operation.ts";
+import { paged } from "../../kernel/paged.ts";
 import { endpointLogEvents, endpointLogQueryOf, logEvents, logQueryOf } from "../logs/follow.ts";
 import type { LogReaders } from "../logs/readers.ts";
-import type { workerOperations } from "./operations.ts";
+import type { HealthService } from "./health.ts";
+import { MOST_HEALTHS, type workerOperations } from "./operations.ts";
 import type { WorkerService } from "./service.ts";
 import { summaryOf } from "./standing.ts";
 
-export const workerHandlers = (service: WorkerService, readers: LogReaders): Handlers<typeof workerOperations> => ({
+interface WorkerParts {
+  workers: WorkerService;
+  endpointHealth: HealthService;
+  logReaders: LogReaders;
+}
+
+export const workerHandlers = ({
+  workers: service,
+  endpointHealth,
+  logReaders: readers,
+}: WorkerParts): Handlers<typeof workerOperations> => ({
+  listEndpointHealth: ({ caller, query: { limit = MOST_HEALTHS, ...query } }) =>
+    paged(
+      "endpoints",
+      { ...query, limit },
+      (asked) => endpointHealth.list(caller, asked),
+      (health) => health,
+    ),
   async listEndpointWorkers({ caller, params }) {
     const { workers, release } = await service.list(caller, params.id!);
     return { workers, summary: summaryOf(workers), endpointVersion: release };

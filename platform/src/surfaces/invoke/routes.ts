@@ -24,9 +24,9 @@ import type { Queue } from "../../ports/queue/queue.ts";
 import type { BatchService } from "../../resources/batches/service.ts";
 import type { EndpointItem, EndpointService } from "../../resources/endpoints/service.ts";
 import type { Called, Guest, PublicEndpointService } from "../../resources/public-endpoints/service.ts";
-import type { Worker } from "../../resources/workers/model.ts";
+import { healthOf, workerCounts } from "../../resources/workers/health.ts";
 import type { WorkerService } from "../../resources/workers/service.ts";
-import { readyWorkers, summaryOf } from "../../resources/workers/standing.ts";
+import { readyWorkers } from "../../resources/workers/standing.ts";
 import { ClientGone } from "../http/gone.ts";
 import { writeHead } from "../http/head.ts";
 import { JSON_TYPE, type Pipeline, searchOf } from "../http/pipeline.ts";
@@ -258,14 +258,7 @@ async function recordOf(parts: InvokeParts, shown: Shown): Promise<string | Uint
 
 async function health(parts: InvokeParts, { endpoint, guest, caller }: Asked) {
   if (guest) return guestHealth(parts, endpoint.id, caller.account);
-  const { counts, ofWorkers } = await waitFacts(parts, endpoint.id);
-  const { completed, failed, inProgress, inQueue, retried } = counts;
-  const standing = await parts.workers.standing(endpoint.id, endpoint.release);
-  return {
-    jobs: { completed, failed, inProgress, inQueue, retried },
-    workers: workerCounts(standing),
-    ...(inQueue > 0 && ofWorkers !== undefined ? shownWait(ofWorkers) : {}),
-  };
+  return healthOf(parts, endpoint);
 }
 
 /** A guest sees its own jobs, and why they wait, but nothing about the workers. */
@@ -284,11 +277,6 @@ async function metrics({ workers, staleReports }: InvokeParts, { endpoint }: Ask
     readyWorkers: readyWorkers(standing),
     staleReports: staleReports(endpoint.id),
   };
-}
-
-function workerCounts(workers: readonly Worker[]) {
-  const { idle, initializing, running, throttled, unhealthy } = summaryOf(workers);
-  return { idle, initializing, ready: readyWorkers(workers).length, running, throttled, unhealthy };
 }
 
 /** Holds a request while a job runs. If the client goes away, the wait ends at once and the job goes on. */

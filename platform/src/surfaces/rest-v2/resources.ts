@@ -78,6 +78,7 @@ import type { VolumeFileService } from "../../resources/volume-files/service.ts"
 import { networkVolumeOperations } from "../../resources/volumes/operations.ts";
 import { networkVolumeHandlers } from "../../resources/volumes/rest-v2.ts";
 import type { NetworkVolumeService } from "../../resources/volumes/service.ts";
+import type { HealthService } from "../../resources/workers/health.ts";
 import { workerOperations } from "../../resources/workers/operations.ts";
 import { workerHandlers } from "../../resources/workers/rest-v2.ts";
 import type { WorkerService } from "../../resources/workers/service.ts";
@@ -98,6 +99,7 @@ export interface RestServices extends PeopleServices, SpendingServices {
   models: ModelService;
   publicUrl: () => string;
   workers: WorkerService;
+  endpointHealth: HealthService;
   terminals: TerminalService;
   releases: ReleaseService;
   registries: RegistryService;
@@ -132,7 +134,7 @@ export function restResources(services: RestServices): Answered[] {
     answered(publicEndpointOperations, publicEndpointHandlers(services)),
     answered(hubOperations, hubHandlers(services.hub)),
     answered(modelOperations, modelHandlers(services.models)),
-    answered(workerOperations, workerHandlers(services.workers, services.logReaders)),
+    answered(workerOperations, workerHandlers(services)),
     answered(terminalOperations, terminalHandlers(services.terminals)),
     answered(releaseOperations, releaseHandlers(services.releases)),
     answered(buildOperations, buildHandlers(services.endpoints)),

@@ -1,0 +1,49 @@
+/** How endpoints with a queue are: their jobs, their workers, and why jobs wait. */
+import { shownWait } from "../../jobs/record.ts";
+import { type WaitFactParts, waitFacts } from "../../jobs/wait-facts.ts";
+import type { Caller } from "../../kernel/caller.ts";
+import type { PageAsked } from "../../ports/store/collection.ts";
+import type { EndpointService } from "../endpoints/service.ts";
+import type { Worker } from "./model.ts";
+import type { WorkerService } from "./service.ts";
+import { readyWorkers, summaryOf } from "./standing.ts";
+
+export interface HealthParts extends WaitFactParts {
+  workers: Pick<WorkerService, "standing">;
+}
+
+export async function healthOf(parts: HealthParts, { id, release }: { id: string; release: number }) {
+  const { counts, ofWorkers } = await waitFacts(parts, id);
+  const { completed, failed, inProgress, inQueue, retried } = counts;
+  const standing = await parts.workers.standing(id, release);
+  return {
+    jobs: { completed, failed, inProgress, inQueue, retried },
+    workers: workerCounts(standing),
+    ...(inQueue > 0 && ofWorkers !== undefined ? shownWait(ofWorkers) : {}),
+  };
+}
+
+export function workerCounts(workers: readonly Worker[]) {
+  const { idle, initializing, running, throttled, unhealthy } = summaryOf(workers);
+  return { idle, initializing, ready: readyWorkers(workers).length, running, throttled, unhealthy };
+}
+
+/** The health of many endpoints in one answer. */
+export class HealthService {
+  readonly #parts: HealthParts & { endpoints: Pick<EndpointService, "list"> };
+
+  constructor(parts: HealthParts & { endpoints: Pick<EndpointService, "list"> }) {
+    this.#parts = parts;
+  }
+
+  /** Of a page of the caller's endpoints, those with a queue. */
+  async list(caller: Caller, asked: PageAsked) {
+    const { items, next } = await this.#parts.endpoints.list(caller, asked);
+    const queues = items.filter(({ doc }) => doc.type !== "LOAD_BALANCER");
+    const each = queues.map(async ({ id, doc }) => ({
+      id,
+      ...(await healthOf(this.#parts, { id, release: doc.release })),
+    }));
+    return { items: await Promise.all(each), next };
+  }
+}
