@@ -55,7 +55,11 @@ async function load(walk: Walk, path: string, rate: number): Promise<Load> {
   await page.send("Page.navigate", { url: walk.at.server.url + path });
   await stay(LOAD_MS);
   const { metrics } = (await page.send("Performance.getMetrics")) as { metrics: { name: string; value: number }[] };
-  const readyMs = await page.valueOf<number>("Math.max(probe.headingAt ?? Infinity, probe.longTaskEnd)");
+  // A page that shows nothing by then counts as never ready.
+  const ready = await page.valueOf<number | null>(
+    "probe.headingAt ? Math.max(probe.headingAt, probe.longTaskEnd) : null",
+  );
+  const readyMs = ready ?? Number.POSITIVE_INFINITY;
   const bytes = await page.valueOf<number>(
     `performance.getEntriesByType("resource").filter(({ name }) => name.endsWith(".js"))
       .reduce((sum, { encodedBodySize }) => sum + encodedBodySize, 0)`,
