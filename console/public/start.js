@@ -13,6 +13,16 @@ try {
   };
   // Pages with an address of their own come before those with an id in its place.
   const page = PAGES.find(isHere);
+  // Before the questions: a browser has six connections, and a file that waited for answers would keep the page from being drawn.
+  for (const number of page?.[1] ?? []) {
+    const file = FILES[number];
+    const link = document.createElement("link");
+    link.crossOrigin = "";
+    link.href = `/${file}`;
+    if (file.endsWith(".js")) link.rel = "modulepreload";
+    else Object.assign(link, { rel: "preload", as: "style" });
+    document.head.append(link);
+  }
   const token = localStorage.getItem("millrace.page");
   if (token !== null && !/^\/(sign-in(\/provider)?|invitation)$/.test(location.pathname)) {
     const ask = (address, { accept, after } = {}) => {
@@ -41,15 +51,5 @@ try {
       });
       for (const address of ofQueue) early.set(...ask(addressOf(address), { after }));
     }
-  }
-  // After the questions, which take the server longer than a file.
-  for (const number of page?.[1] ?? []) {
-    const file = FILES[number];
-    const link = document.createElement("link");
-    link.crossOrigin = "";
-    link.href = `/${file}`;
-    if (file.endsWith(".js")) link.rel = "modulepreload";
-    else Object.assign(link, { rel: "preload", as: "style" });
-    document.head.append(link);
   }
 } catch {}

@@ -1,8 +1,10 @@
 /** Measures how small and quick the console is, and prints it: `npm run console:figures`. It takes some minutes. */
+import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import type { CDPSession, Page } from "playwright-core";
-import { realClock } from "../../platform/src/kernel/clock.ts";
+import { realClock, stay } from "../../platform/src/kernel/clock.ts";
+import { barePage } from "./bare-page.ts";
 import { type Crowd, changes, crowd, delays, ENDPOINTS, followers, JOBS, PODS, paidBy } from "./figures-world.ts";
 import { consolePlace } from "./place.ts";
 import { visit, type Walk } from "./walk.ts";
@@ -12,6 +14,8 @@ const PROBE = fileURLToPath(new URL("fixtures/page-probe.js", import.meta.url));
 const SLOWDOWN = 4;
 const ROUNDS = 7;
 const ROUNDS_OF_WORK = 3;
+/** A page is still by then, also on the slower CPU. */
+const LOAD_MS = 4000;
 /** What is asked of each page on the slower CPU. */
 const READY_MS = 1000;
 const STREAMS = 50;
@@ -33,42 +37,51 @@ const at = (values: readonly number[], part: number) =>
   values.toSorted((one, other) => one - other)[Math.min(values.length - 1, Math.floor(values.length * part))]!;
 const print = (line: string) => process.stdout.write(`${line}\n`);
 
-async function withThrottle(page: Page, rate: number): Promise<CDPSession> {
-  const session = await page.context().newCDPSession(page);
-  await session.send("Emulation.setCPUThrottlingRate", { rate });
-  return session;
+interface Load {
+  readyMs: number;
+  /** Processor time of the main thread until the page is still. */
+  workMs: number;
+  /** Of compressed JavaScript. */
+  bytes: number;
 }
 
-/** Nothing of it is in the browser's cache. */
+/** Loads a page with nothing in the browser's cache. Nothing is asked of it before it is still, since that would be work of its own. */
+async function load(walk: Walk, path: string, rate: number): Promise<Load> {
+  await using page = await barePage(walk.browser, walk.context, walk.at.server.url);
+  await page.send("Page.enable");
+  await page.send("Page.addScriptToEvaluateOnNewDocument", { source: await readFile(PROBE, "utf8") });
+  await page.send("Emulation.setCPUThrottlingRate", { rate });
+  await page.send("Performance.enable", { timeDomain: "threadTicks" });
+  await page.send("Page.navigate", { url: walk.at.server.url + path });
+  await stay(LOAD_MS);
+  const { metrics } = (await page.send("Performance.getMetrics")) as { metrics: { name: string; value: number }[] };
+  // A page that shows nothing by then counts as never ready.
+  const ready = await page.valueOf<number | null>(
+    "probe.headingAt ? Math.max(probe.headingAt, probe.longTaskEnd) : null",
+  );
+  const readyMs = ready ?? Number.POSITIVE_INFINITY;
+  const bytes = await page.valueOf<number>(
+    `performance.getEntriesByType("resource").filter(({ name }) => name.endsWith(".js"))
+      .reduce((sum, { encodedBodySize }) => sum + encodedBodySize, 0)`,
+  );
+  return { readyMs, bytes, workMs: metrics.find(({ name }) => name === "TaskDuration")!.value * 1000 };
+}
+
 async function firstLoad(walk: Walk, pages: Record<string, string>): Promise<void> {
-  // A file that is shown as it is costs what any page does.
-  const blank = at(await rounds(() => workOfLoad(walk, "/start.js")), 0.5);
   const late: string[] = [];
   for (const [name, path] of Object.entries(pages)) {
-    const ready: number[] = [];
-    let bytes = 0;
-    for (let round = 0; round < ROUNDS; round++) {
-      const page = await walk.context.newPage();
-      const session = await withThrottle(page, SLOWDOWN);
-      await session.send("Network.setCacheDisabled", { cacheDisabled: true });
-      // Nothing is asked of the page while it loads: to look for its heading runs a large script of the test's own in it.
-      await page.goto(walk.at.server.url + path);
-      await page.waitForTimeout(2500);
-      await page.locator("main h1").first().waitFor();
-      const { headingAt, longTaskEnd } = await probeOf(page);
-      ready.push(Math.max(headingAt, longTaskEnd));
-      bytes = await page.evaluate(
-        `performance.getEntriesByType("resource").filter(({ name }) => name.endsWith(".js"))
-          .reduce((sum, { encodedBodySize }) => sum + encodedBodySize, 0)`,
-      );
-      await page.close();
-    }
-    const work = at(await rounds(() => workOfLoad(walk, path)), 0.5);
+    const slow = await rounds(ROUNDS, () => load(walk, path, SLOWDOWN));
+    const usual = await rounds(ROUNDS_OF_WORK, () => load(walk, path, 1));
+    const ready = slow.map(({ readyMs }) => readyMs);
+    const work = at(
+      usual.map(({ workMs }) => workMs),
+      0.5,
+    );
     if (at(ready, 0.5) > READY_MS) late.push(name);
     print(
-      `first load of ${name}: ${Math.round(bytes / 1000)} KB of compressed JavaScript; interactive after ` +
+      `first load of ${name}: ${Math.round(slow[0]!.bytes / 1000)} KB of compressed JavaScript; interactive after ` +
         `${ms(at(ready, 0))} at best, ${ms(at(ready, 0.5))} in the middle of ${ROUNDS}, on a CPU ${SLOWDOWN}x slower; ` +
-        `work of the main thread ${ms(work)} (${ms(blank)} for an empty page), which is ${ms(work * SLOWDOWN)} there`,
+        `work of the main thread ${ms(work)}, which is ${ms(work * SLOWDOWN)} there`,
     );
   }
   print(
@@ -76,9 +89,9 @@ async function firstLoad(walk: Walk, pages: Record<string, string>): Promise<voi
   );
 }
 
-async function rounds(measure: () => Promise<number>): Promise<number[]> {
-  const values: number[] = [];
-  for (let round = 0; round < ROUNDS_OF_WORK; round++) values.push(await measure());
+async function rounds<T>(count: number, measure: () => Promise<T>): Promise<T[]> {
+  const values: T[] = [];
+  for (let round = 0; round < count; round++) values.push(await measure());
   return values;
 }
 
@@ -86,9 +99,8 @@ interface TraceEvent {
   name: string;
   pid: number;
   tid: number;
-  ts: number;
   tdur?: number;
-  args: { name?: string; data?: { documentLoaderURL?: string } };
+  args: { name?: string };
 }
 
 /** The tasks of a page's main thread meanwhile, each in ms of processor time, from the browser's own trace. Other programs do not add to them. */
@@ -98,32 +110,13 @@ async function tasksOf(walk: Walk, page: Page, run: () => Promise<void>): Promis
   });
   await run();
   const { traceEvents } = JSON.parse(String(await walk.browser.stopTracing())) as { traceEvents: TraceEvent[] };
-  // The browser's own empty page and pictures of the page begin documents too.
-  const began = traceEvents.find(
-    ({ name, args }) => name === "navigationStart" && args.data?.documentLoaderURL?.startsWith(walk.at.server.url),
-  );
   const isTask = ({ name }: TraceEvent) => name.endsWith("RunTask");
   const threads = traceEvents.filter(({ name, args }) => name === "thread_name" && args.name === "CrRendererMain");
   const tasks = threads.map((main) =>
     traceEvents.filter((event) => isTask(event) && event.pid === main.pid && event.tid === main.tid),
   );
-  const own = began
-    ? tasks.flat().filter(({ pid, ts }) => pid === began.pid && ts >= began.ts)
-    : tasks.toSorted((one, other) => other.length - one.length)[0]!;
+  const own = tasks.toSorted((one, other) => other.length - one.length)[0]!;
   return own.map(({ tdur = 0 }) => tdur / 1000);
-}
-
-/** Processor time of the main thread until the page is still, in ms. */
-async function workOfLoad(walk: Walk, path: string): Promise<number> {
-  const page = await walk.context.newPage();
-  const session = await page.context().newCDPSession(page);
-  await session.send("Network.setCacheDisabled", { cacheDisabled: true });
-  const tasks = await tasksOf(walk, page, async () => {
-    await page.goto(walk.at.server.url + path);
-    await page.waitForTimeout(2500);
-  });
-  await page.close();
-  return tasks.reduce((sum, ms) => sum + ms, 0);
 }
 
 async function layoutShift(walk: Walk, pages: Record<string, string>): Promise<void> {
