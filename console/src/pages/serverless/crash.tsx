@@ -2,7 +2,7 @@
 import type { Endpoint } from "@millrace/platform/resources/endpoints/model.ts";
 import type { Worker } from "@millrace/platform/resources/workers/model.ts";
 import { Wrench } from "lucide-react";
-import { useMemo, useState } from "react";
+import { useMemo } from "react";
 import { addressOf } from "../../api/client.ts";
 import { useLogs } from "../../api/logs.ts";
 import { useMayNot } from "../../api/me.ts";
@@ -23,20 +23,21 @@ interface CrashPanelProps {
   failed: Worker | undefined;
   reason: string | undefined;
   code: string | undefined;
+  isRepairing: boolean;
+  onRepairing: (isRepairing: boolean) => void;
 }
 
 /** What is wrong is in most cases one of these. */
 const REPAIRED = ["image", "cmd", "env"];
 
-export default function CrashPanel({ endpoint, failed, reason, code }: CrashPanelProps) {
-  const [isRepairing, setRepairing] = useState(false);
+export default function CrashPanel({ endpoint, failed, reason, code, isRepairing, onRepairing }: CrashPanelProps) {
   const mayNot = useMayNot("serverless:write");
   // The program ran if its worker was started. Otherwise there is no log to show.
   const ran = failed?.startedAt ? failed : undefined;
   return (
     <>
       <Reason text={reason ?? "Its workers do not come up."} code={code} tone="bad">
-        <Button kind="primary" size="small" icon={<Wrench />} refused={mayNot} onClick={() => setRepairing(true)}>
+        <Button kind="primary" size="small" icon={<Wrench />} refused={mayNot} onClick={() => onRepairing(true)}>
           Repair
         </Button>
         <ButtonLink size="small" to="/serverless/$id/settings" params={{ id: endpoint.id }}>
@@ -65,7 +66,7 @@ export default function CrashPanel({ endpoint, failed, reason, code }: CrashPane
       </div>
       <Dialog
         isOpen={isRepairing}
-        onClose={() => setRepairing(false)}
+        onClose={() => onRepairing(false)}
         title={`Repair ${endpoint.name}`}
         about={reason}
         isDrawer
@@ -77,7 +78,7 @@ export default function CrashPanel({ endpoint, failed, reason, code }: CrashPane
           without={["gpu", "cpu", "templateId"]}
           specials={SPECIALS}
           warning={(changed) => <ReleaseWarning changed={changed} />}
-          onSaved={() => setRepairing(false)}
+          onSaved={() => onRepairing(false)}
         />
       </Dialog>
     </>

@@ -1,6 +1,6 @@
 /** Is the endpoint healthy, and if not, why: its numbers, the reason of what waits or fails, charts, and how to call it. */
 import type { Endpoint } from "@millrace/platform/resources/endpoints/model.ts";
-import { lazy, type ReactNode, Suspense } from "react";
+import { lazy, type ReactNode, Suspense, useState } from "react";
 import { resources } from "../../api/resources.ts";
 import { ButtonLink } from "../../design/button.tsx";
 import { CodeTabs } from "../../design/code.tsx";
@@ -33,6 +33,8 @@ export function EndpointOverview() {
 
 function Overview({ endpoint }: { endpoint: Endpoint }) {
   const state = useEndpointState(endpoint);
+  // An endpoint that fails is started again and again. Meanwhile it does not fail, but what somebody types to repair it must stay.
+  const [isRepairing, setRepairing] = useState(false);
   const { health, counts, cost, status, workers } = state;
   const isQueue = endpoint.type === "QUEUE";
   const failed = workers?.find((worker) => worker.status === "UNHEALTHY");
@@ -40,8 +42,11 @@ function Overview({ endpoint }: { endpoint: Endpoint }) {
   if (!state.isSettled) return <Skeleton lines={8} />;
   return (
     <>
-      {status === "FAILING" ? (
-        <CrashPanel endpoint={endpoint} failed={failed} reason={state.reason} code={state.code} />
+      {status === "FAILING" || isRepairing ? (
+        <CrashPanel
+          {...{ endpoint, failed, reason: state.reason, code: state.code, isRepairing }}
+          onRepairing={setRepairing}
+        />
       ) : (
         <Reason text={state.reason} code={state.code}>
           <Remedies endpoint={endpoint} code={state.code} />
