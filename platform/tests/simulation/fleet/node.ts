@@ -15,7 +15,7 @@ import { FakePasswords } from "../../../src/ports/passwords/fake-passwords.ts";
 import type { Listing, Store, StoredRecord, Write } from "../../../src/ports/store/store.ts";
 import { AccountEvents } from "../../../src/resources/events/service.ts";
 import { Life } from "../life.ts";
-import { overriding } from "../overriding.ts";
+import { overriding } from "../disk.ts";
 import { Border } from "./border.ts";
 import type { SimulatedMachine } from "./machine.ts";
 import { NodeClock } from "./node-clock.ts";
