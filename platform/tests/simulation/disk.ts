@@ -15,7 +15,6 @@ import {
 import { SeededRandom } from "../../src/kernel/random.ts";
 import type { Entry, Journal } from "../../src/ports/queue/journal.ts";
 import { MemoryJournal } from "../../src/ports/queue/memory-journal.ts";
-import { overriding } from "./overriding.ts";
 
 export type DiskKind = "memory" | "sqlite";
 
@@ -37,6 +36,25 @@ export type Flush = (batch: Entry[], commit: () => Promise<Flushed>) => Promise<
 
 export function openDisk(kind: DiskKind): Disk {
   return kind === "memory" ? new MemoryDisk() : new SqliteDisk();
+}
+
+/**
+ * Calls that are not overridden go to the target. A class with private fields can be wrapped in no other way. Each method is looked up and
+ * bound once, since histories spend much of their time in such calls.
+ */
+export function overriding<T extends object>(target: T, overrides: Partial<T>): T {
+  const rest = new Proxy(target, {
+    get(_, name) {
+      const value = Reflect.get(target, name);
+      if (typeof value !== "function") return value;
+      const bound = value.bind(target);
+      Object.defineProperty(wrapped, name, { value: bound, writable: true });
+      return bound;
+    },
+    set: (_, name, value) => Reflect.set(target, name, value),
+  });
+  const wrapped = Object.create(rest, Object.getOwnPropertyDescriptors(overrides)) as T;
+  return wrapped;
 }
 
 class MemoryDisk implements Disk {

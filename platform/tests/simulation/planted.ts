@@ -3,8 +3,8 @@ import { type Job, jobLifecycle } from "../../src/ports/queue/job.ts";
 import type { Entry, Journal } from "../../src/ports/queue/journal.ts";
 import type { Claimed, JobChange, Queue } from "../../src/ports/queue/queue.ts";
 import type { Signals } from "../../src/ports/signals/signals.ts";
+import { overriding } from "./disk.ts";
 import type { MixChange } from "./mix.ts";
-import { overriding } from "./overriding.ts";
 import type { Plant } from "./world.ts";
 
 export interface PlantedBug {

@@ -11,9 +11,8 @@ import { jobLifecycle } from "../../src/ports/queue/job.ts";
 import type { Entry, Journal } from "../../src/ports/queue/journal.ts";
 import type { Claimed, Queue } from "../../src/ports/queue/queue.ts";
 import { MemorySignals } from "../../src/ports/signals/memory-signals.ts";
-import type { Opened } from "./disk.ts";
+import { type Opened, overriding } from "./disk.ts";
 import type { View } from "./history.ts";
-import { overriding } from "./overriding.ts";
 import { ProcessClock } from "./timeline.ts";
 import type { World } from "./world.ts";
 

@@ -1,7 +1,6 @@
 /** The border of a node's process: every call that leaves it takes time, may fail, and its answer waits while the process is frozen. */
 import { problem } from "../../../src/kernel/problem.ts";
 import type { Life } from "../life.ts";
-import { overriding } from "../overriding.ts";
 import type { FleetWorld } from "./world.ts";
 
 const never = () => new Promise<never>(() => undefined);
@@ -43,17 +42,27 @@ export class Border {
     names: ReadonlySet<string>,
     { canFail = false, before = (_: string) => {} } = {},
   ): T {
-    const crossing: Calls = {};
-    for (const name of names) {
-      const call = (target as Calls)[name];
-      if (!call) continue;
-      crossing[name] = (...given: never[]) =>
-        this.cross(() => {
-          before(name);
-          return call.apply(target, given) as Promise<unknown>;
-        }, canFail);
-    }
-    return overriding(target, crossing as Partial<T>);
+    const wrapped = new Map<string, unknown>();
+    const wrap = (name: string, value: (...given: never[]) => Promise<unknown>) =>
+      names.has(name)
+        ? (...given: never[]) =>
+            this.cross(() => {
+              before(name);
+              return value.apply(target, given);
+            }, canFail)
+        : value.bind(target);
+    return new Proxy(target, {
+      get: (_, name) => {
+        const value = (target as Calls)[name as string];
+        if (typeof value !== "function") return value;
+        let call = wrapped.get(name as string);
+        if (!call) {
+          call = wrap(name as string, value as never);
+          wrapped.set(name as string, call);
+        }
+        return call;
+      },
+    });
   }
 
   /** Most calls take no time, so that a history is short. Others take some, so that calls of several nodes overlap in every order. */

@@ -6,7 +6,7 @@ import { type Job, jobLifecycle } from "../../../src/ports/queue/job.ts";
 import { type Entry, fromRow } from "../../../src/ports/queue/journal.ts";
 import { MemoryJournal } from "../../../src/ports/queue/memory-journal.ts";
 import type { Queue } from "../../../src/ports/queue/queue.ts";
-import { overriding } from "../overriding.ts";
+import { overriding } from "../disk.ts";
 import type { FleetWorld } from "./world.ts";
 
 export class JobRules {

@@ -3,7 +3,7 @@ import type { EventBlock } from "../../../src/kernel/event-block.ts";
 import type { JobChange, Queue } from "../../../src/ports/queue/queue.ts";
 import type { Store, Write } from "../../../src/ports/store/store.ts";
 import type { AccountEvent } from "../../../src/resources/events/model.ts";
-import { overriding } from "../overriding.ts";
+import { overriding } from "../disk.ts";
 import type { FleetMixChange } from "./mix.ts";
 import type { SimulatedNode } from "./node.ts";
 import type { FleetPlant } from "./world.ts";
