@@ -1,4 +1,4 @@
-/** Runs many histories on all cores: `npm run simulate -- --histories 100000 --seed 1`. Stops at the first that breaks a rule. */
+/** Runs many histories on all cores: `npm run simulate -- --histories 100000 --seed 1`. Stops at the first that breaks a rule, unless told to go on. */
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
 import { Worker } from "node:worker_threads";
@@ -16,6 +16,8 @@ const { values } = parseArgs({
     seed: { type: "string" },
     slice: { type: "string", default: "1/1" },
     workers: { type: "string", default: String(availableParallelism()) },
+    /** Goes on after a history that breaks a rule. */
+    "go-on": { type: "boolean", default: false },
     trace: { type: "boolean", default: false },
   },
 });
@@ -26,7 +28,9 @@ const [slice, slices] = values.slice.split("/").map(Number) as [number, number];
 const threads = Number(values.workers);
 const isSane = [whole, seed, slice, slices, threads].every(Number.isSafeInteger) && slice >= 1 && slice <= slices;
 if (!isSane || whole < 1 || threads < 1) {
-  console.error("usage: npm run simulate -- [--histories N] [--seed S] [--slice I/N] [--workers W] [--trace]");
+  console.error(
+    "usage: npm run simulate -- [--histories N] [--seed S] [--slice I/N] [--workers W] [--go-on] [--trace]",
+  );
   process.exit(2);
 }
 const first = seed + Math.floor((whole * (slice - 1)) / slices);
@@ -56,6 +60,7 @@ async function runAll(): Promise<void> {
   let next = first;
   let done = 0;
   let ofFleets = 0;
+  const broken: number[] = [];
   const seconds = () => (realClock.monotonic() - startedAt) / 1000;
   const tell = () => {
     const rate = done / seconds();
@@ -64,17 +69,19 @@ async function runAll(): Promise<void> {
   };
   const telling = setInterval(tell, TELL_MS);
   const running = Array.from({ length: Math.min(threads, Math.ceil(count / BLOCK)) }, () => runThread());
-  const found = (await Promise.all(running)).filter((one) => one !== undefined).toSorted((a, b) => a.seed - b.seed)[0];
+  await Promise.all(running);
   clearInterval(telling);
-  if (found) {
-    console.error(`\n${found.message}\n\nRun it again: npm run simulate -- --histories 1 --trace --seed ${found.seed}`);
+  tell();
+  if (broken.length > 0) {
+    const seeds = broken.toSorted((a, b) => a - b);
+    console.error(`\nseeds that broke a rule: ${seeds.join(", ")}`);
+    console.error(`Run one again: npm run simulate -- --histories 1 --trace --seed ${seeds[0]}`);
     process.exit(1);
   }
-  tell();
   console.log(`no rule was broken in ${count} histories (${ofFleets} of fleets), in ${seconds().toFixed(0)} s`);
 
-  /** Resolves with what was found, once no seeds are left. */
-  function runThread(): Promise<{ seed: number; message: string } | undefined> {
+  /** Resolves once no seeds are left. */
+  function runThread(): Promise<void> {
     const thread = new Worker(new URL("./thread.ts", import.meta.url), { execArgv: process.execArgv });
     return new Promise((resolve, reject) => {
       const give = () => {
@@ -82,19 +89,20 @@ async function runAll(): Promise<void> {
         next = Math.min(end, next + BLOCK);
         if (from < next) return thread.postMessage({ from, to: next });
         void thread.terminate();
-        resolve(undefined);
+        resolve();
       };
       thread.on("message", (answer: { ran: number } | { seed: number; message: string }) => {
-        if ("ran" in answer) {
-          for (let one = answer.ran; one < Math.min(end, answer.ran + BLOCK); one++)
-            if (kindOf(one) === "fleet") ofFleets++;
-          done += Math.min(BLOCK, end - answer.ran);
-          return give();
+        if ("seed" in answer) {
+          broken.push(answer.seed);
+          console.error(`\n${answer.message}\n`);
+          // No new seeds are begun. The threads finish those that they have.
+          if (!values["go-on"]) next = end;
+          return;
         }
-        // No new seeds are begun. The other threads finish theirs, which are lower or nearly so.
-        next = end;
-        void thread.terminate();
-        resolve(answer);
+        for (let one = answer.ran; one < Math.min(end, answer.ran + BLOCK); one++)
+          if (kindOf(one) === "fleet") ofFleets++;
+        done += Math.min(BLOCK, end - answer.ran);
+        give();
       });
       thread.on("error", reject);
       give();

@@ -10,7 +10,7 @@ flushCompileCache();
 parentPort!.on("message", async ({ from, to }: { from: number; to: number }) => {
   for (let seed = from; seed < to; seed++) {
     const violation = await violationIn(seed);
-    if (violation) return parentPort!.postMessage({ seed, message: violation });
+    if (violation) parentPort!.postMessage({ seed, message: violation });
   }
   parentPort!.postMessage({ ran: from });
 });
