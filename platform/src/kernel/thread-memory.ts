@@ -1,3 +1,4 @@
+/** How much memory the threads beside the main one may gather before they collect their garbage. */
 import type { ResourceLimits } from "node:worker_threads";
 
 /**

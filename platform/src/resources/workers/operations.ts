@@ -11,8 +11,14 @@ const tag = "Serverless";
 /** Each costs the server as much as the read of one endpoint's. */
 export const MOST_HEALTHS = 100;
 
+const { workers, ...ofJobs } = Health.properties;
 const EndpointHealth = t.Object(
-  { id: t.String({ description: "The endpoint's id." }), ...Health.properties },
+  {
+    id: t.String({ description: "The endpoint's id." }),
+    ...ofJobs,
+    // Without the name that this shape has in the description of invocation: each name is in one description only.
+    workers: t.Object(workers.properties),
+  },
   { $id: "EndpointHealth" },
 );
 
