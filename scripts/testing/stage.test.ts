@@ -42,10 +42,11 @@ test("a program that is not there fails its stage and is named", async () => {
 test("a process that is left behind and holds the output does not keep the stage alive, and is seen", async () => {
   await using at = await setup();
   const before = surroundings();
-  expect(remainsOf(at.run, before)).toEqual([]);
   const { passed } = await shell(at.run, "setsid sleep 4711 &");
   expect(passed).toBe(true);
-  expect(remainsOf(at.run, before)).toEqual([expect.stringMatching(/^process \d+: (setsid )?sleep 4711$/)]);
+  // Another server on the machine may have made a network link meanwhile.
+  const processes = remainsOf(at.run, before).filter((remain) => remain.startsWith("process "));
+  expect(processes).toEqual([expect.stringMatching(/^process \d+: (setsid )?sleep 4711$/)]);
 });
 
 test("servers that a failed test left are told to end, and nothing else is", async () => {
