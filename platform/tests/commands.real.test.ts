@@ -30,14 +30,14 @@ describe("a command loads what it needs, and nothing of a server:", () => {
   test.each([
     [30, ["--help"]],
     [30, ["no-such-verb"]],
-    [115, ["keys", "list"]],
-    [115, ["keys", "create", "--scopes", "all"]],
-    [115, ["keys", "revoke", "nothing"]],
+    [116, ["keys", "list"]],
+    [116, ["keys", "create", "--scopes", "all"]],
+    [116, ["keys", "revoke", "nothing"]],
     [115, ["accounts", "list"]],
     [115, ["accounts", "create", "team"]],
     [115, ["prices", "list"]],
-    [117, ["worker-env", "nothing"]],
-    [99, ["serve", "--help"]],
+    [118, ["worker-env", "nothing"]],
+    [100, ["serve", "--help"]],
   ])("at most %i files for %j", async (most, args) => {
     await using folder = await temporaryFolder();
     await millrace(folder.path, "keys", "create", "--scopes", "all");
