@@ -88,7 +88,7 @@ export const groups: readonly Group[] = [
       verb("workers", "listEndpointWorkers", "echo"),
       verb("releases", "listEndpointReleases", "echo"),
       verb("health", "getEndpointHealth", "echo --json"),
-      verb("healths", "listEndpointHealth", "--json"),
+      verb("health-all", "listEndpointHealth", "--json"),
       verb("metrics", "getEndpointMetricsHistory", "echo --range 1h --json"),
       verb("delete", "deleteEndpoint", "echo --yes", { loses: "this deletes the endpoint with its jobs, for good" }),
     ],

@@ -1,6 +1,7 @@
 /** How endpoints with a queue are: their jobs, their workers, and why jobs wait. */
 import { shownWait } from "../../jobs/record.ts";
 import { type WaitFactParts, waitFacts } from "../../jobs/wait-facts.ts";
+import { eachOf } from "../../kernel/bounded.ts";
 import type { Caller } from "../../kernel/caller.ts";
 import type { PageAsked } from "../../ports/store/collection.ts";
 import type { EndpointService } from "../endpoints/service.ts";
@@ -28,6 +29,11 @@ export function workerCounts(workers: readonly Worker[]) {
   return { idle, initializing, ready: readyWorkers(workers).length, running, throttled, unhealthy };
 }
 
+/** So few are read at once that one request does not take all connections to the database. */
+const AT_ONCE = 4;
+
+type EndpointHealth = { id: string } & Awaited<ReturnType<typeof healthOf>>;
+
 /** The health of many endpoints in one answer. */
 export class HealthService {
   readonly #parts: HealthParts & { endpoints: Pick<EndpointService, "list"> };
@@ -40,10 +46,10 @@ export class HealthService {
   async list(caller: Caller, asked: PageAsked) {
     const { items, next } = await this.#parts.endpoints.list(caller, asked);
     const queues = items.filter(({ doc }) => doc.type !== "LOAD_BALANCER");
-    const each = queues.map(async ({ id, doc }) => ({
-      id,
-      ...(await healthOf(this.#parts, { id, release: doc.release })),
-    }));
-    return { items: await Promise.all(each), next };
+    const found = new Map<string, EndpointHealth>();
+    await eachOf(queues, AT_ONCE, async ({ id, doc }) => {
+      found.set(id, { id, ...(await healthOf(this.#parts, { id, release: doc.release })) });
+    });
+    return { items: queues.map(({ id }) => found.get(id)!), next };
   }
 }
