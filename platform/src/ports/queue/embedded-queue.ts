@@ -20,7 +20,7 @@ import {
   waitsAs,
   withClaim,
 } from "./decision.ts";
-import { dropJobs, REMOVED_AT_ONCE, removeRows } from "./embedded-removal.ts";
+import { dropJobs, Expiry, REMOVED_AT_ONCE, removeRows } from "./embedded-removal.ts";
 import { FittingBodies } from "./fitting.ts";
 import { dueJobs, HolderBook, type MonotonicClock } from "./holder-book.ts";
 import { isKept, isLive, type Job, type NewJob } from "./job.ts";
@@ -46,8 +46,7 @@ export class EmbeddedQueue implements Queue {
   readonly #bodies = new KeptBodies();
   /** Endpoints that are being removed. */
   readonly #removing = new Set<string>();
-  /** Results that expired by this time count as removed, even if they are still on disk. */
-  #expiredUntil = Number.NEGATIVE_INFINITY;
+  readonly #expiry: Expiry;
   #lowest = 0;
   #highest = 0;
 
@@ -56,6 +55,7 @@ export class EmbeddedQueue implements Queue {
     this.outputs = journal.outputs;
     this.#holders = new HolderBook(clock);
     this.#bindings = new Bindings(journal);
+    this.#expiry = new Expiry(journal);
     this.#lateClaims = new LateClaims(journal);
     journal.whenFailed(() => this.#reload());
     this.#load((job) => this.#holders.giveGrace(job));
@@ -173,11 +173,7 @@ export class EmbeddedQueue implements Queue {
     return dueJobs(this.#deadlines.due(now, limit), this.#holders.lapsed(), now, limit);
   };
 
-  async expire(now: number, limit: number): Promise<number> {
-    if (!this.#journal.hasExpired(now)) return 0;
-    this.#expiredUntil = Math.max(this.#expiredUntil, now);
-    return (await this.#journal.write([{ do: "expire", now, limit }]))[0] as number;
-  }
+  expire: Queue["expire"] = async (...ask) => this.#expiry.remove(...ask);
 
   async counts(endpoint: string): Promise<Counts> {
     return { ...this.#lanes.of(endpoint).counts, ...this.#journal.counters(endpoint) };
@@ -261,6 +257,10 @@ export class EmbeddedQueue implements Queue {
   #apply(change: StashedChange, decision: Decision): Outcome {
     const job = this.#live.get(change.id) ?? this.#revive(change.id, decision);
     if (!job) return { applied: false };
+    if (this.#expiry.includes(job)) {
+      decision.waits = true;
+      return { applied: false };
+    }
     if (!fits(job, change.when)) {
       if (job.pending > 0) decision.waits = true;
       else if (!isLive(job)) this.#drop(job);
@@ -286,7 +286,7 @@ export class EmbeddedQueue implements Queue {
     const row = this.#journal.find(id);
     if (!row) return undefined;
     // If it is on disk but not in memory, its removal is under way.
-    if (isLive(row) || this.#removing.has(row.endpoint) || (row.expiresAt ?? Infinity) <= this.#expiredUntil) {
+    if (isLive(row) || this.#removing.has(row.endpoint) || this.#expiry.includes(row)) {
       decision.waits = true;
       return undefined;
     }

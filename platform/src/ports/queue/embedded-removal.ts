@@ -24,3 +24,25 @@ export async function removeRows(journal: Journal, endpoint: string): Promise<vo
     [removed] = (await journal.write([{ do: "removeEndpoint", endpoint, limit: REMOVED_AT_ONCE }])) as [number];
   } while (removed >= REMOVED_AT_ONCE);
 }
+
+/** The removal of results whose time is over. */
+export class Expiry {
+  readonly #journal: Journal;
+  /** Results that expired by this time count as removed, even if they are still on disk. */
+  #until = Number.NEGATIVE_INFINITY;
+
+  constructor(journal: Journal) {
+    this.#journal = journal;
+  }
+
+  async remove(now: number, limit: number): Promise<number> {
+    if (!this.#journal.hasExpired(now)) return 0;
+    this.#until = Math.max(this.#until, now);
+    return (await this.#journal.write([{ do: "expire", now, limit }]))[0] as number;
+  }
+
+  /** Whether a removal that was asked for takes this job along. A change that is written behind it would be lost. */
+  includes({ expiresAt }: { expiresAt?: number | null }): boolean {
+    return (expiresAt ?? Number.POSITIVE_INFINITY) <= this.#until;
+  }
+}

@@ -204,4 +204,31 @@ function expiryCases(open: OpenQueue): void {
     expect(claimed.map(({ job }) => job.id)).toEqual(retried);
     for (const { job, body } of claimed) expect(body).toBe(newJob(job.id).body);
   });
+
+  test("a retry and an expiry at once leave a whole job or none, also while its result's time is shortened", async () => {
+    await using opened = await open();
+    const { queue } = opened;
+    const soon = NOW + 5;
+    const ids = numbered(20);
+    for (const id of ids) {
+      await running(queue, newJob(id));
+      await apply(queue, fail(id));
+    }
+    await running(queue, newJob("old"));
+    await apply(queue, finish("old", { set: { expiresAt: soon } }));
+    const shorten = (id: string) => ({
+      id,
+      when: { states: ["FAILED" as const] },
+      set: {},
+      lower: { expiresAt: soon },
+    });
+    const shortened = ids.map((id) => queue.apply([shorten(id)]));
+    const expiry = queue.expire(soon, 99);
+    const outcomes = await Promise.all(ids.map((id) => queue.apply([retry(id)])));
+    await Promise.all([expiry, ...shortened]);
+    const retried = ids.filter((_, i) => outcomes[i]![0]!.applied);
+    const claimed = await claim(queue, { limit: 100 });
+    expect(claimed.map(({ job }) => job.id).toSorted()).toEqual(retried);
+    for (const { job, body } of claimed) expect(body).toBe(newJob(job.id).body);
+  });
 }
