@@ -118,11 +118,16 @@ export async function streamTo(
   await piped(body, raw);
 }
 
+/** How Node says that a client hung up: in the middle of the answer, or before its beginning. */
+const HUNG_UP = new Set<string | undefined>(["ERR_STREAM_PREMATURE_CLOSE", "ERR_STREAM_UNABLE_TO_PIPE"]);
+
 async function piped(body: Readable, raw: ServerResponse): Promise<void> {
   try {
     await pipeline(body, raw);
   } catch (error) {
-    // A client that hangs up is nobody's fault.
-    if ((error as NodeJS.ErrnoException).code !== "ERR_STREAM_PREMATURE_CLOSE") throw error;
+    // That is nobody's fault.
+    if (!HUNG_UP.has((error as NodeJS.ErrnoException).code)) throw error;
+  } finally {
+    body.destroy();
   }
 }
