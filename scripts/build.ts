@@ -39,6 +39,8 @@ async function buildProgram(source: string, folder: string, as: string): Promise
     platform: "node",
     external: AS_THEY_ARE,
     plugins: [builtinsAsUsed, noPlaceOfItsOwn, requiredLate, onlyKubeConfig, filesBeside({ folder: as, programs })],
+    // A slow machine is no reason not to build.
+    checks: { bundlerTimings: false },
     // Nobody would read a warning here, so it becomes an error.
     onLog(level, { message }) {
       if (level === "warn") throw new Error(message);

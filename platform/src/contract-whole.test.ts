@@ -35,6 +35,7 @@ test("it is bundled for a browser, and runs where there is nothing but the langu
   await using build = await rolldown({
     input: join(root, "platform/src/contract.ts"),
     platform: "browser",
+    checks: { bundlerTimings: false },
     onLog(level, { message }) {
       if (level === "warn") throw new Error(message);
     },
