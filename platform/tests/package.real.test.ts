@@ -38,4 +38,5 @@ test("the installed package serves the console and runs a job of an official tem
   expect(done.json).toMatchObject({ status: "COMPLETED", output: { n: 1 } });
   await server.call("DELETE", `/v2/serverless/${endpoint.id}`, { key });
   expect(await server.end("SIGTERM")).toBe(0);
-});
+  // It installs some hundred packages, which a busy machine takes minutes for.
+}, 600_000);

@@ -173,8 +173,8 @@ test("a node that is left is alone again after a look", async () => {
   while (!(await sends()));
   await other[Symbol.asyncDispose]();
   await clock.advance(10_000);
-  while (await sends());
-  for (let i = 0; i < 3; i++) expect(await sends()).toBe(false);
+  // A busy database may take in one signal so late that it looks like silence.
+  for (let silent = 0; silent < 4; silent++) if (await sends()) silent = -1;
   await spy.end();
 });
 
