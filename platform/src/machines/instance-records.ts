@@ -313,6 +313,8 @@ export class InstanceRecords {
   }
 
   #note(id: string, item: InstanceItem | undefined): void {
+    // The answer to a commit may be late. A reading may have shown the record meanwhile, and somebody may have changed it since.
+    if (item && item.version < (this.#known.get(id)?.version ?? 0)) return;
     this.#changed();
     if (item) this.#known.set(id, item);
     else this.#known.delete(id);

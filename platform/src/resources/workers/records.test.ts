@@ -165,6 +165,21 @@ test("a reading that began before a write does not undo it", async () => {
   expect(read.toSorted((a, b) => a.id.localeCompare(b.id))).toEqual([placed, fresh]);
 });
 
+test("a late answer to a write does not undo what came after it", async () => {
+  const store = new CountedStore();
+  const { records, insert, clock } = setup(store);
+  const answer = store.holdAnswer();
+  const inserting = insert("a");
+  await idle();
+  await clock.advance(SEEN_ELSEWHERE_MS);
+  const [made] = await records.all();
+  store.answersAtOnce();
+  const placed = await records.move(made!, "place", { machine: "m1" });
+  answer();
+  await inserting;
+  expect(await records.all()).toEqual([placed]);
+});
+
 test("a worker goes with its account", async () => {
   const { store, records, clock, insert } = setup();
   await insert("a");
@@ -198,9 +213,15 @@ class CountedStore extends MemoryStore {
     return resolve;
   }
 
+  /** Commits from now on are answered at once, and those before wait still. */
+  answersAtOnce(): void {
+    this.#answer = undefined;
+  }
+
   override async commit(writes: Write[]): Promise<StoredRecord[]> {
+    const answer = this.#answer;
     const written = await super.commit(writes);
-    await this.#answer;
+    await answer;
     return written;
   }
 
