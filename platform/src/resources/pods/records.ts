@@ -1,6 +1,7 @@
 /** The records of Pods and of their instances. Changes that concern both go into one commit. */
 
 import type { Clock } from "../../kernel/clock.ts";
+import { WrongMove } from "../../kernel/lifecycle.ts";
 import { withPlacesHidden } from "../../kernel/reason.ts";
 import type { Allocator, Judge, Wish } from "../../machines/allocator.ts";
 import type { InstanceRecords } from "../../machines/instance-records.ts";
@@ -108,9 +109,20 @@ export class PodRecords {
       const instance = await this.instanceOf(pod);
       const change = await decide(pod, instance);
       if (!change) return pod;
-      if (await this.#write(pod, instance, change)) return change.remove ? pod : await this.pods.get(id);
+      const isWritten = await this.#write(pod, instance, change).catch(async (error) => {
+        if (!(error instanceof WrongMove) || (await this.#isOfOneMoment(pod, instance))) throw error;
+        return false;
+      });
+      if (isWritten) return change.remove ? pod : await this.pods.get(id);
     }
     throw new Error(`Pod ${id} could not be changed: other requests changed it at the same time`);
+  }
+
+  /** The two are read one after the other. If something changed in between, they may ask for moves that neither allows for the other. */
+  async #isOfOneMoment({ id, version }: PodItem, instance: PodInstance | undefined): Promise<boolean> {
+    this.instances.forget();
+    const now = instance && (await this.instances.find(instance.id));
+    return (await this.pods.get(id))?.version === version && now?.version === instance?.version;
   }
 
   /** Writes for the commit that creates a Pod. Its disks are metered from then on. */

@@ -34,6 +34,24 @@ test("a restart that comes while a crash is recorded restarts the Pod, and no du
   expect(world.logged.filter((line) => line.includes("the duty"))).toEqual([]);
 });
 
+test("a restart of somebody who read the Pod just before it ended, and its instance just after, is refused with the reason", async () => {
+  const { store, world, pod, caller } = await runningPod();
+  await using _ = world;
+  const { promise: isRead, resolve: read } = Promise.withResolvers<void>();
+  const get = store.get.bind(store);
+  store.get = async (kind, id) => {
+    if (kind !== "pod") return get(kind, id);
+    store.get = get;
+    const record = await get(kind, id);
+    await isRead;
+    return record;
+  };
+  const restart = world.services.pods.act(caller, pod, "restart");
+  await world.services.pods.act(caller, pod, "stop");
+  read();
+  await expect(restart).rejects.toMatchObject({ code: "wrong-state", detail: "cannot restart while EXITED" });
+});
+
 test("a Pod that is deleted while it restarts is billed until its program ended", async () => {
   const { store, world, pod, caller } = await runningPod();
   await using _ = world;
