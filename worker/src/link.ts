@@ -18,6 +18,12 @@ const LET_GO_MS = 2000;
 /** The server cannot be reached or cannot answer now. The request should be retried. */
 class Unreachable extends Error {}
 
+/**
+ * A connection that had carried an earlier request turned out to be closed. A request without a body is sent again at once on another one.
+ * One with reports is the caller's to repeat, since there may be newer ones by then.
+ */
+class Reset extends Unreachable {}
+
 interface Answer {
   status: number;
   text: string;
@@ -39,6 +45,7 @@ export class Link {
   readonly #agent: http.Agent;
   readonly #pending = new Set<Pending>();
   #released = false;
+  #closed = false;
 
   constructor({ endpointUrl, worker, key }: Station, clock: Clock) {
     this.#url = new URL(endpointUrl);
@@ -100,10 +107,21 @@ export class Link {
   }
 
   close(): void {
+    this.#closed = true;
     this.#agent.destroy();
   }
 
-  #ask(method: string, path: string, body?: string, held = false): Promise<Answer> {
+  async #ask(method: string, path: string, body?: string, held = false): Promise<Answer> {
+    for (;;) {
+      try {
+        return await this.#askOnce(method, path, body, held);
+      } catch (error) {
+        if (!(error instanceof Reset) || body || this.#closed || (held && this.#released)) throw error;
+      }
+    }
+  }
+
+  #askOnce(method: string, path: string, body: string | undefined, held: boolean): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const headers: Record<string, string | number> = { authorization: this.#authorization };
       if (body !== undefined) headers["content-length"] = Buffer.byteLength(body);
@@ -119,7 +137,9 @@ export class Link {
       const pending: Pending = { request, overdueAt, held };
       this.#pending.add(pending);
       request.once("close", () => this.#pending.delete(pending));
-      request.once("error", (error) => reject(new Unreachable(error.message, { cause: error })));
+      request.once("error", (error) =>
+        reject(new (wasKept(request, error) ? Reset : Unreachable)(error.message, { cause: error })),
+      );
       request.once("response", (response) => readAnswer(response, resolve, reject));
       if (body === undefined || body.length <= SLICE_LENGTH) request.end(body);
       else this.#sendInSlices(body, pending);
@@ -146,6 +166,9 @@ export class Link {
     else request.once("socket", (socket) => socket.destroy());
   }
 }
+
+const wasKept = ({ reusedSocket }: ClientRequest, { code }: NodeJS.ErrnoException) =>
+  reusedSocket && (code === "ECONNRESET" || code === "EPIPE");
 
 function readAnswer(
   response: IncomingMessage,
