@@ -1,10 +1,14 @@
 /** The connection to the server: the worker routes of one endpoint over connections that stay open. */
-import http, { type ClientRequest, type IncomingMessage } from "node:http";
+import type { Agent, ClientRequest, IncomingMessage } from "node:http";
 import { createRequire } from "node:module";
 import { Readable } from "node:stream";
 import type { Clock } from "./clock.ts";
 import type { Job } from "./handler.ts";
 import type { Station } from "./settings.ts";
+
+const require = createRequire(import.meta.url);
+/** An import would read everything that the module has, so Node would load `fetch` and WebSockets too: 40 ms of each start. */
+const http: typeof import("node:http") = require("node:http");
 
 /** The server holds a take for this long while there is no job. */
 const HOLD_MS = 20_000;
@@ -42,7 +46,7 @@ export class Link {
   readonly #authorization: string;
   readonly #clock: Clock;
   readonly #transport: typeof http;
-  readonly #agent: http.Agent;
+  readonly #agent: Agent;
   readonly #pending = new Set<Pending>();
   #released = false;
   #closed = false;
@@ -52,8 +56,8 @@ export class Link {
     this.#worker = encodeURIComponent(worker);
     this.#authorization = key;
     this.#clock = clock;
-    // This is not imported, because most workers run next to their server and would load all of TLS for nothing.
-    this.#transport = this.#url.protocol === "https:" ? createRequire(import.meta.url)("node:https") : http;
+    // Most workers run next to their server and would load all of TLS for nothing.
+    this.#transport = this.#url.protocol === "https:" ? require("node:https") : http;
     this.#agent = new this.#transport.Agent({ keepAlive: true, scheduling: "lifo" });
   }
 
