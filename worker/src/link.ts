@@ -1,10 +1,14 @@
 /** The connection to the server: the worker routes of one endpoint over connections that stay open. */
-import http, { type ClientRequest, type IncomingMessage } from "node:http";
+import type { Agent, ClientRequest, IncomingMessage } from "node:http";
 import { createRequire } from "node:module";
 import { Readable } from "node:stream";
 import type { Clock } from "./clock.ts";
 import type { Job } from "./handler.ts";
 import type { Station } from "./settings.ts";
+
+const require = createRequire(import.meta.url);
+/** An import would read everything that the module has, so Node would load `fetch` and WebSockets too: 40 ms of each start. */
+const http: typeof import("node:http") = require("node:http");
 
 /** The server holds a take for this long while there is no job. */
 const HOLD_MS = 20_000;
@@ -17,6 +21,12 @@ const LET_GO_MS = 2000;
 
 /** The server cannot be reached or cannot answer now. The request should be retried. */
 class Unreachable extends Error {}
+
+/**
+ * A connection that had carried an earlier request turned out to be closed. A request without a body is sent again at once on another one.
+ * One with reports is the caller's to repeat, since there may be newer ones by then.
+ */
+class Reset extends Unreachable {}
 
 interface Answer {
   status: number;
@@ -36,17 +46,18 @@ export class Link {
   readonly #authorization: string;
   readonly #clock: Clock;
   readonly #transport: typeof http;
-  readonly #agent: http.Agent;
+  readonly #agent: Agent;
   readonly #pending = new Set<Pending>();
   #released = false;
+  #closed = false;
 
   constructor({ endpointUrl, worker, key }: Station, clock: Clock) {
     this.#url = new URL(endpointUrl);
     this.#worker = encodeURIComponent(worker);
     this.#authorization = key;
     this.#clock = clock;
-    // This is not imported, because most workers run next to their server and would load all of TLS for nothing.
-    this.#transport = this.#url.protocol === "https:" ? createRequire(import.meta.url)("node:https") : http;
+    // Most workers run next to their server and would load all of TLS for nothing.
+    this.#transport = this.#url.protocol === "https:" ? require("node:https") : http;
     this.#agent = new this.#transport.Agent({ keepAlive: true, scheduling: "lifo" });
   }
 
@@ -100,10 +111,21 @@ export class Link {
   }
 
   close(): void {
+    this.#closed = true;
     this.#agent.destroy();
   }
 
-  #ask(method: string, path: string, body?: string, held = false): Promise<Answer> {
+  async #ask(method: string, path: string, body?: string, held = false): Promise<Answer> {
+    for (;;) {
+      try {
+        return await this.#askOnce(method, path, body, held);
+      } catch (error) {
+        if (!(error instanceof Reset) || body || this.#closed || (held && this.#released)) throw error;
+      }
+    }
+  }
+
+  #askOnce(method: string, path: string, body: string | undefined, held: boolean): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const headers: Record<string, string | number> = { authorization: this.#authorization };
       if (body !== undefined) headers["content-length"] = Buffer.byteLength(body);
@@ -119,7 +141,9 @@ export class Link {
       const pending: Pending = { request, overdueAt, held };
       this.#pending.add(pending);
       request.once("close", () => this.#pending.delete(pending));
-      request.once("error", (error) => reject(new Unreachable(error.message, { cause: error })));
+      request.once("error", (error) =>
+        reject(new (wasKept(request, error) ? Reset : Unreachable)(error.message, { cause: error })),
+      );
       request.once("response", (response) => readAnswer(response, resolve, reject));
       if (body === undefined || body.length <= SLICE_LENGTH) request.end(body);
       else this.#sendInSlices(body, pending);
@@ -146,6 +170,9 @@ export class Link {
     else request.once("socket", (socket) => socket.destroy());
   }
 }
+
+const wasKept = ({ reusedSocket }: ClientRequest, { code }: NodeJS.ErrnoException) =>
+  reusedSocket && (code === "ECONNRESET" || code === "EPIPE");
 
 function readAnswer(
   response: IncomingMessage,

@@ -41,6 +41,8 @@ export class Loop {
   #planned = false;
   #pauseMs = 0;
   #draining = false;
+  /** Called when a job begins. */
+  #begun = () => {};
   #finish!: () => void;
   /** Resolves when no job runs and the server has confirmed every result. */
   readonly ended = new Promise<void>((resolve) => {
@@ -165,6 +167,7 @@ export class Loop {
     this.#running.get(job.id)?.stop();
     const run = new JobRun(job, this.#runParts);
     this.#running.set(job.id, run);
+    this.#begun();
     run.begin();
   }
 
@@ -203,8 +206,11 @@ export class Loop {
     }
   }
 
+  /** Only a worker that runs jobs asks. After a thaw, the request for work must not wait for this one. */
   async #listenForStops(): Promise<void> {
-    for (let pauseMs = FIRST_PAUSE_MS; !this.#draining; ) {
+    for (let pauseMs = FIRST_PAUSE_MS; ; ) {
+      while (this.#running.size === 0) await this.#untilBegun();
+      if (this.#draining) return;
       try {
         for (const id of await this.#link.stops()) this.#running.get(id)?.stop();
         pauseMs = FIRST_PAUSE_MS;
@@ -214,6 +220,12 @@ export class Loop {
         pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs * 2);
       }
     }
+  }
+
+  #untilBegun(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#begun = resolve;
+    });
   }
 
   /** Reports that the worker is alive and which jobs it runs. If two lists in a row leave out a job, the server gives it to others. */

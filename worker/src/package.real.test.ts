@@ -31,6 +31,21 @@ test("the packed library runs a handler, brings its types and needs no other pac
   await execute("ls", ["node_modules/millrace-worker/dist/main.d.ts"], inFolder);
 });
 
+test("a worker loads none of Node's own HTTP client, which would take most of its start", async () => {
+  const main = fileURLToPath(new URL("main.ts", import.meta.url));
+  const program = `import { start } from ${JSON.stringify(main)};
+    start({ handler: () => 1, log() {} });
+    console.log(JSON.stringify(process.moduleLoadList));
+    process.exit();`;
+  const place = { MILLRACE_URL: "http://127.0.0.1:9", MILLRACE_ENDPOINT_ID: "ep", MILLRACE_WORKER_ID: "w" };
+  const { stdout } = await execute(process.execPath, ["--input-type=module", "--eval", program], {
+    env: { ...place, MILLRACE_WORKER_KEY: "key" },
+  });
+  const loaded = JSON.parse(stdout) as string[];
+  expect(loaded).toContain("NativeModule _http_client");
+  expect(loaded.filter((name) => name.includes("undici"))).toEqual([]);
+});
+
 const PACKING = fileURLToPath(new URL("../../scripts/pack-worker.sh", import.meta.url));
 
 test("the README's command packs with the pinned Node, whatever Node is found first", async () => {

@@ -25,10 +25,11 @@ export async function replacePrivately(file: string, text: string): Promise<void
   try {
     await writeDurably(draft, text);
     await rename(draft, file);
-    await syncFolder(dirname(file));
-  } finally {
+  } catch (error) {
     await rm(draft, { force: true });
+    throw error;
   }
+  await syncFolder(dirname(file));
 }
 
 /** Each write gets a name of its own. One process may write twice at once, and in containers every process has the id 1. */

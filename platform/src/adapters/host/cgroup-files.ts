@@ -70,6 +70,15 @@ export const write = (file: string, text: string) => writeFile(file, text, { fla
 /** Like `write`, at once, for limits that nobody reaches yet: these calls take microseconds, and a start waits for a dozen of them. */
 export const writeNow = (file: string, text: string) => writeFileSync(file, text, { flag: "r+" });
 
+/** Like `writeIfThere`, at once, for a thaw: a job waits for it, and three turns of the thread pool would take longer than the write. */
+export function writeNowIfThere(file: string, text: string): void {
+  try {
+    writeNow(file, text);
+  } catch (error) {
+    if (!isGone(error as NodeJS.ErrnoException)) throw error;
+  }
+}
+
 export async function makeFolder(folder: string): Promise<void> {
   try {
     mkdirSync(folder);

@@ -15,6 +15,7 @@ import {
   write,
   writeIfThere,
   writeNow,
+  writeNowIfThere,
 } from "./cgroup-files.ts";
 import { type CgroupPlace, type Cgroups, MOST_PROCESSES, numberIn, type Usage, usageFrom } from "./cgroups.ts";
 
@@ -114,7 +115,7 @@ export class CgroupsV1 implements Cgroups {
   }
 
   async thaw(id: string): Promise<void> {
-    await this.#setState(id, "THAWED");
+    writeNowIfThere(this.#file("freezer", id, "freezer.state"), "THAWED");
   }
 
   async isFrozen(id: string): Promise<boolean> {

@@ -14,6 +14,7 @@ import {
   until,
   write,
   writeIfThere,
+  writeNowIfThere,
 } from "./cgroup-files.ts";
 import { type CgroupPlace, type Cgroups, MOST_PROCESSES, numberIn, type Usage, usageFrom } from "./cgroups.ts";
 
@@ -100,7 +101,7 @@ export class CgroupsV2 implements Cgroups {
   }
 
   async thaw(id: string): Promise<void> {
-    await writeIfThere(this.#file(id, "cgroup.freeze"), "0");
+    writeNowIfThere(this.#file(id, "cgroup.freeze"), "0");
   }
 
   async isFrozen(id: string): Promise<boolean> {

@@ -255,22 +255,22 @@ export class HostCompute implements Compute {
   }
 
   async #begin(id: string, spec: InstanceSpec, given: readonly string[], before?: HostInstance): Promise<Instance> {
-    const app = await this.#appOf(spec.image, spec.account);
+    // The folder is checked beside everything that is made for the program. If it is refused, all of that is removed again.
+    const finding = this.#appOf(spec.image, spec.account);
+    floating(finding, () => {});
     checkPublish(spec.publish, this.lacks.publishing);
     await this.#launcher.check(spec);
-    const unseen = this.#launcher.unseen(spec, app, this.#isOwners(spec.account));
     const { place, group, published = [] } = await this.#places.choose(id, spec, before?.kept);
     const folder = this.#folderOf(id);
     const segment = before?.kept.segment ?? this.#places.segmentOfNext();
     const undo = before && (await folder.beginAgain());
-    const now = this.#options.clock.now();
     try {
       const cgroups = this.#cgroups?.folders(id) ?? [];
       // Memory and time that the previous run used must not be counted for this one.
       if (before) await this.#clear(id);
       const scratching = spec.kind === "worker" ? undefined : this.#scratches.place(id, folder, spec.limits.diskGb);
       const record = { segment, address: place, group, gpus: given, published };
-      const keeping = unseen.then((unseen) => folder.make(keptFrom(spec, now, { ...record, unseen }), cgroups));
+      const keeping = folder.make(keptFrom(spec, this.#options.clock.now(), record), cgroups);
       // Everything is in place before the program starts. After a crash the next server finds and removes it.
       await allDone([
         this.#cgroups?.create(id, spec.limits),
@@ -278,12 +278,13 @@ export class HostCompute implements Compute {
         place === undefined ? undefined : this.#network.published?.open(place, published),
         scratching,
         this.#groups.settle(group),
+        finding,
       ]);
       const launched = await this.#launcher.launch({
         id,
         spec,
         folder,
-        app,
+        app: await finding,
         cgroups,
         segment,
         devices: this.#gpus.filter((device) => given.includes(device.id)),
@@ -295,6 +296,7 @@ export class HostCompute implements Compute {
       });
       before?.letGo();
       const instance = this.#follow(id, folder, await keeping);
+      instance.explainedBy(this.#launcher.unseen(spec, await finding, this.#isOwners(spec.account)));
       this.#tell(instance);
       // The program runs. If this look fails, a later one makes up for it.
       await instance.follow(launched).catch(this.#failed);

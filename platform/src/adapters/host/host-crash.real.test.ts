@@ -255,6 +255,16 @@ test("an instance whose launcher was ended is found to have ended, and its progr
   await world.compute.remove(id);
 });
 
+test("a start whose folder is refused leaves nothing of what is made beside the check", async () => {
+  await using world = await openHost();
+  const id = newId();
+  for (const kind of ["pod", "worker"] as const) {
+    const refused = { ...specOf(world, []), kind, image: `host:${world.data}` };
+    await expect(world.compute.start(id, refused)).rejects.toThrow("data folder");
+    expect([await world.remains(id), await world.compute.list()]).toEqual([[], []]);
+  }
+});
+
 test("a folder that another driver left half made is removed", async () => {
   await using world = await leftWorld();
   const id = newId();

@@ -88,10 +88,15 @@ export async function findFolder(
 async function lookThrough(named: string, rules: FolderRules, ownersOwn: boolean): Promise<HostFolder> {
   const folder = await existing(named);
   refuseSystem(named, folder.path);
-  await refuseDisguised(named, folder);
-  await refuseData(named, folder, rules.data);
-  const root = await rootOf(named, folder, rules.roots);
-  await refuseClosed(named, folder, { root, ownersOwn, asAnother: rules.asAnother });
+  // A start waits for this, so what only reads a few attributes is done at once. The first refusal counts.
+  const checks = [
+    refuseDisguised(named, folder),
+    refuseData(named, folder, rules.data),
+    rootOf(named, folder, rules.roots).then((root) =>
+      refuseClosed(named, folder, { root, ownersOwn, asAnother: rules.asAnother }),
+    ),
+  ];
+  for (const check of await Promise.allSettled(checks)) if (check.status === "rejected") throw check.reason;
   const socket = await socketIn(folder.path);
   if (socket)
     throw new FolderRefused(`${named} holds a socket, ${socket}, by which a program could talk to what listens there`);
@@ -119,10 +124,10 @@ function refuseSystem(named: string, path: string): void {
 
 /** Refuses system folders under other names: mounted a second time, or as a kernel file system mounted inside the folder. */
 export async function refuseDisguised(named: string, { path, identity }: HostFolder): Promise<void> {
-  for (const root of SYSTEM_ROOTS)
-    if ((await identityAt(root)) === identity)
-      throw new FolderRefused(`${named} is the machine's own folder ${root}: name a folder of a project`);
-  const mount = await kernelMountIn(path);
+  const [identities, mount] = await Promise.all([Promise.all(SYSTEM_ROOTS.map(identityAt)), kernelMountIn(path)]);
+  const root = SYSTEM_ROOTS[identities.indexOf(identity)];
+  if (root !== undefined)
+    throw new FolderRefused(`${named} is the machine's own folder ${root}: name a folder of a project`);
   if (mount) throw new FolderRefused(`${named} shows ${mount}: name a folder of a project`);
 }
 

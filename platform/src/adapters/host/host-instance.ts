@@ -76,6 +76,8 @@ export class HostInstance {
   readonly #turn = new OneAtATime();
   /** Whether the server has stopped following the instance. */
   #gone = false;
+  /** Settles when it is known whether the sandbox hides the program. */
+  #explained: Promise<void> = Promise.resolve();
   /** Why the platform ends it for good. */
   #verdict: string | undefined;
 
@@ -107,6 +109,18 @@ export class HostInstance {
     this.#watch();
     if (await this.#parts.cgroups?.isFrozen(this.id)) this.#state = "frozen";
     await this.look();
+  }
+
+  /** Takes note of why the sandbox will not find the program. That is looked for beside the start, since few programs need it. */
+  explainedBy(unseen: Promise<string | undefined>): void {
+    this.#explained = this.#explain(unseen).catch(this.#parts.failed);
+  }
+
+  async #explain(unseen: Promise<string | undefined>): Promise<void> {
+    const reason = await unseen;
+    if (reason === undefined || this.#gone) return;
+    this.kept.unseen = reason;
+    await this.folder.keep(this.kept);
   }
 
   #watch(): void {
@@ -152,6 +166,7 @@ export class HostInstance {
       exit.cause = "out-of-memory";
       await this.folder.keepReason(exit.reason, exit.cause);
     }
+    if (NOT_FOUND.includes(exit.code ?? 0)) await this.#explained;
     if (NOT_FOUND.includes(exit.code ?? 0) && exit.reason === undefined && this.kept.unseen !== undefined) {
       exit.reason = this.kept.unseen;
       await this.folder.keepReason(exit.reason);
@@ -334,6 +349,7 @@ export class HostInstance {
     await this.kill();
     this.letGo();
     while (this.#launcher && (await isAlive(this.#launcher))) await sleep(this.#parts.clock, LOOK_AGAIN_MS);
+    await this.#explained;
   }
 
   /** Stops following the instance, which goes on. */

@@ -30,7 +30,7 @@ export interface KeptInstance {
   address?: number;
   /** The machine's ports that are forwarded to the instance. */
   published?: readonly Published[];
-  /** Why the sandbox will not find the instance's program. */
+  /** Why the sandbox will not find the instance's program. It is added after the start, since no start waits for it. */
   unseen?: string;
 }
 
@@ -38,13 +38,12 @@ interface Given {
   segment: number;
   address?: number | undefined;
   group?: GroupPlace | undefined;
-  unseen?: string | undefined;
 }
 
 export const keptFrom = (
   spec: InstanceSpec,
   startedAt: number,
-  { segment, address, group, gpus, published = [], unseen }: Pick<KeptInstance, "gpus" | "published"> & Given,
+  { segment, address, group, gpus, published = [] }: Pick<KeptInstance, "gpus" | "published"> & Given,
 ): KeptInstance => ({
   kind: spec.kind,
   account: spec.account,
@@ -59,7 +58,6 @@ export const keptFrom = (
   ...(spec.mounts && { volumes: spec.mounts.map(({ volume }) => volume) }),
   ...(address !== undefined && { address }),
   ...(published.length > 0 && { published }),
-  ...(unseen !== undefined && { unseen }),
 });
 
 /** `launch.sh`, `keep.sh` and `watchdog.sh` know these names too. */
@@ -122,11 +120,16 @@ export class InstanceFolder {
   async make(kept: KeptInstance, cgroups: readonly string[]): Promise<KeptInstance> {
     await mkdir(this.path, { recursive: true, mode: 0o700 });
     await Promise.all([
-      replacePrivately(this.file(KEPT), JSON.stringify(kept)),
+      this.keep(kept),
       writeFile(this.file(CGROUPS), cgroups.map((folder) => `${folder}\n`).join("")),
       ...(kept.kind === "worker" ? [writeFile(this.file(WORKER), "")] : []),
     ]);
     return kept;
+  }
+
+  /** Replaces the record of an instance that is there. */
+  async keep(kept: KeptInstance): Promise<void> {
+    await replacePrivately(this.file(KEPT), JSON.stringify(kept));
   }
 
   /** Whether the instance's disk is a folder here. An instance that began with a folder keeps it. */

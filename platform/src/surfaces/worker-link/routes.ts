@@ -187,7 +187,7 @@ async function exchange(parts: WorkerLinkParts, asked: Asked): Promise<Reply> {
   const limit = numberIn(search.get("take"), { least: 0, most: MOST_TAKEN, standard: 1 });
   const waitMs = numberIn(search.get("wait"), { least: 0, most: LONGEST_HOLD_MS, standard: HOLD_TAKE_MS });
   const handed = limit === 0 ? [] : await claim(parts, asked, { limit, waitMs, withAttempt: true });
-  if (handed.length === 0) return sendNothing(parts, call, reply);
+  if (handed.length === 0) return reply.code(204).send();
   const texts = handed.map(({ text }) => text);
   return sendJobs(parts, call, handed, reply.type(NDJSON_TYPE), joined(texts, ["", "\n", "\n"]));
 }
@@ -281,7 +281,7 @@ async function sendJobs(
   return reply.send(text);
 }
 
-/** A frozen worker reads this after its thaw. It must ask again on another connection, since this one may be dead by then. */
+/** A frozen worker reads this after its thaw and must ask again on another connection. Our library's exchanges keep theirs. */
 function sendNothing({ desk }: WorkerLinkParts, call: WorkerCall, reply: Reply): Reply {
   if (desk.withheld.isFrozen(call)) reply.header("Connection", "close");
   return reply.code(204).send();

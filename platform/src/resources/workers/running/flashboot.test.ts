@@ -70,9 +70,12 @@ describe("an idle worker", () => {
     const [worker] = world.running();
     const held = worker!.ask("GET job-take");
     const stop = worker!.ask("GET job-stop");
+    const exchange = worker!.ask("POST job-exchange", { query: "&take=1&wait=20000" });
     await world.pass(3);
     for (const { status, headers } of await Promise.all([held, stop]))
       expect([status, headers.get("connection")]).toEqual([204, "close"]);
+    // Only our own library sends this. It asks again on the same connection.
+    expect((await exchange).headers.get("connection")).toBe("keep-alive");
   });
 });
 

@@ -7,7 +7,7 @@ import type { WorkerCall, WorkerDesk } from "../../../jobs/worker-desk.ts";
 import type { WorkerEvents, WorkerNews } from "../../../jobs/worker-events.ts";
 import { type Duty, every } from "../../../kernel/background.ts";
 import type { Bell } from "../../../kernel/bell.ts";
-import type { Clock } from "../../../kernel/clock.ts";
+import { type Clock, soon } from "../../../kernel/clock.ts";
 import { type Failed, named } from "../../../kernel/failed.ts";
 import { floating } from "../../../kernel/floating.ts";
 import type { Log } from "../../../kernel/log.ts";
@@ -134,8 +134,9 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
     this.#background(this.#ticking?.soon());
   }
 
+  /** The worker's request comes first: it may have asked for a job that waits. */
   heard({ worker }: WorkerCall): void {
-    this.#background(this.#parts.trade.answered(workerOf(worker)));
+    soon(() => this.#background(this.#parts.trade.answered(workerOf(worker))));
   }
 
   unfit({ worker }: WorkerCall, reason: Reason): void {
