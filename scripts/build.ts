@@ -7,7 +7,14 @@ import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
 import { inGroups, joined } from "./build/join.ts";
 import { licencesOf } from "./build/licences.ts";
-import { builtinsAsUsed, filesBeside, noPlaceOfItsOwn, onlyKubeConfig, requiredLate } from "./build/plugins.ts";
+import {
+  builtinsAsUsed,
+  filesBeside,
+  noPlaceOfItsOwn,
+  noSubprocesses,
+  onlyKubeConfig,
+  requiredLate,
+} from "./build/plugins.ts";
 import { PROGRAMS } from "./build/programs.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -38,7 +45,14 @@ async function buildProgram(source: string, folder: string, as: string): Promise
     input: source,
     platform: "node",
     external: AS_THEY_ARE,
-    plugins: [builtinsAsUsed, noPlaceOfItsOwn, requiredLate, onlyKubeConfig, filesBeside({ folder: as, programs })],
+    plugins: [
+      noSubprocesses,
+      builtinsAsUsed,
+      noPlaceOfItsOwn,
+      requiredLate,
+      onlyKubeConfig,
+      filesBeside({ folder: as, programs }),
+    ],
     // A slow machine is no reason not to build.
     checks: { bundlerTimings: false },
     // Nobody would read a warning here, so it becomes an error.

@@ -9,13 +9,20 @@ import { VERSION } from "./version.ts";
 // The launcher sets this for itself. Programs started from here must not inherit it.
 delete process.env.NODE_COMPILE_CACHE;
 
-const { env, stdin, stdout, stderr } = process;
+const { env, stdout } = process;
 // The reader is gone, as with `head`: nothing more is wanted.
 stdout.on("error", () => process.exit(EXIT.unread));
 let stop: AbortController | undefined;
 
 const shell: Shell = {
-  ...{ env, stdin, stdout, stderr, clock: realClock },
+  ...{ env, stdout, clock: realClock },
+  // Node opens these streams when they are first asked for, and most verbs need neither.
+  get stdin() {
+    return process.stdin;
+  },
+  get stderr() {
+    return process.stderr;
+  },
   interrupted() {
     if (!stop) {
       const stopping = new AbortController();

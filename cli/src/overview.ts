@@ -1,8 +1,4 @@
 /** Everything of an account that runs, in one reading: Pods, endpoints with their queues, and workers. */
-import { jobOperations } from "@millrace/platform/jobs/operations.ts";
-import { endpointOperations } from "@millrace/platform/resources/endpoints/operations.ts";
-import { podOperations } from "@millrace/platform/resources/pods/operations.ts";
-import { workerOperations } from "@millrace/platform/resources/workers/operations.ts";
 import type { ApiClient, Called } from "./api.ts";
 import { Refusal } from "./failure.ts";
 import { listed } from "./names.ts";
@@ -52,13 +48,21 @@ export interface Overview {
   endpoints: readonly EndpointView[];
 }
 
+/** Written out, and compared with the operations by a test: loading their schemas would take as long as the requests themselves. */
+export const asked = {
+  listPods: { method: "GET", path: "/v2/pods" },
+  listEndpoints: { method: "GET", path: "/v2/serverless" },
+  listEndpointWorkers: { method: "GET", path: "/v2/serverless/{id}/workers" },
+  getEndpointHealth: { method: "GET", path: "/v2/{endpoint_id}/health" },
+} satisfies Record<string, Called>;
+
 /** A key sees what it may see: what it may not is left out. */
 export async function overviewOf(api: ApiClient): Promise<Overview> {
   const [pods, endpoints] = await Promise.all([
-    seen(async () => (await listed(api, podOperations.listPods)).pods as Pod[]),
-    seen(async () => (await listed(api, endpointOperations.listEndpoints)).endpoints as Endpoint[]),
+    seen(async () => (await listed(api, asked.listPods)).pods as Pod[]),
+    seen(async () => (await listed(api, asked.listEndpoints)).endpoints as Endpoint[]),
   ]);
-  if (!pods && !endpoints) await api.call(podOperations.listPods);
+  if (!pods && !endpoints) await api.call(asked.listPods);
   return { pods: pods ?? [], endpoints: await Promise.all((endpoints ?? []).map((one) => endpointView(api, one))) };
 }
 
@@ -71,13 +75,12 @@ interface Endpoint {
 
 async function endpointView(api: ApiClient, { id, name, type, workers: { max } }: Endpoint): Promise<EndpointView> {
   const [listing, health] = await Promise.all([
-    seen(() => api.call(workerOperations.listEndpointWorkers, { params: { id } })),
+    seen(() => api.call(asked.listEndpointWorkers, { params: { id } })),
     // The paths of a load-balancing endpoint are its application's: asking it would start a worker and wait for it.
-    type === "QUEUE"
-      ? seen(() => api.call(jobOperations.getEndpointHealth as Called, { params: { endpoint_id: id } }))
-      : undefined,
+    type === "QUEUE" ? seen(() => api.call(asked.getEndpointHealth, { params: { endpoint_id: id } })) : undefined,
   ]);
-  return { id, name, type, max, health: health as Health | undefined, workers: (listing?.workers ?? []) as Worker[] };
+  const { workers = [] } = (listing ?? {}) as { workers?: readonly Worker[] };
+  return { id, name, type, max, health: health as Health | undefined, workers };
 }
 
 /** Something may be deleted between two requests. */

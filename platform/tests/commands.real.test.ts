@@ -51,7 +51,7 @@ describe("a command loads what it needs, and nothing of a server:", () => {
 test.each([
   [60, ["secrets", "list"]],
   [70, ["pods", "list"]],
-  [75, ["ps"]],
+  [30, ["ps"]],
 ])("a verb over the API loads at most %i files for %j, and nothing of a server", async (most, args) => {
   await using folder = await temporaryFolder();
   const key = join(folder.path, "key");

@@ -5,16 +5,17 @@ const { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } = 
 const { getCompileCacheDir } = require("node:module");
 const { join } = require("node:path");
 const { constants, Script } = require("node:vm");
-const { isMainThread } = require("node:worker_threads");
 
 /** Each command runs other functions, so each has files of its own. */
-const verb = isMainThread && /^[a-z-]{1,20}$/.test(process.argv[2] ?? "") ? `-${process.argv[2]}` : "";
+const verb = /^[a-z-]{1,20}$/.test(process.argv[2] ?? "") ? `-${process.argv[2]}` : "";
 
 /** `digests` has the program's name and, if it has a second file for later, that one's name, each with the digest of its code. */
 module.exports = (digests, require) => {
   const [first, late] = Object.entries(digests);
+  // Node would say which thread this is, but commands would wait for milliseconds until it has loaded what else belongs to threads.
+  const isThread = first[0].endsWith("-thread");
   const scripts = [];
-  const open = (file) => file && partsOf(...file, scripts);
+  const open = (file) => file && partsOf(...file, isThread ? "" : verb, scripts);
   const parts = [open(first)];
   const find = (name) => {
     const part = parts.find((known) => name in known);
@@ -22,17 +23,17 @@ module.exports = (digests, require) => {
     parts.push(open(late));
     return find(name);
   };
-  if (isMainThread) keepOnce(scripts);
+  if (!isThread) keepOnce(scripts);
   evaluate(find, `./${first[0]}.cjs`, require);
-  if (!isMainThread) keep(scripts);
+  if (isThread) keep(scripts);
 };
 
 /** The functions in a file of code. If it was compiled anew, it is added to `scripts`. */
-function partsOf(name, digest, scripts) {
+function partsOf(name, digest, command, scripts) {
   const filename = join(__dirname, `${name}-code.cjs`);
   // Node has made this folder. Its name depends on the version of the engine and on the user.
   const folder = getCompileCacheDir();
-  const kept = folder && join(folder, `${name}-${digest}${verb}`);
+  const kept = folder && join(folder, `${name}-${digest}${command}`);
   const cachedData = kept && readIfThere(kept);
   const script = new Script(readFileSync(filename, "latin1"), {
     filename,

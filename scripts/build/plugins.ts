@@ -77,6 +77,19 @@ export const onlyKubeConfig: Plugin = {
   },
 };
 
+const COMMANDER = /\/node_modules\/commander\/lib\/command\.js$/;
+const SUBPROCESSES = "import childProcess from 'node:child_process';\n";
+
+/** Commander needs `node:child_process` for commands that are programs of their own. We have none, and loading it takes milliseconds. */
+export const noSubprocesses: Plugin = {
+  name: "no-subprocesses",
+  transform(code, id) {
+    if (!COMMANDER.test(id)) return;
+    if (!code.includes(SUBPROCESSES)) throw new Error(`${id} imports node:child_process in another way than before`);
+    return code.replace(SUBPROCESSES, "").replaceAll(/\bchildProcess\.(?=spawn\()/g, `${NODES}("node:child_process").`);
+  },
+};
+
 const IMPORT =
   /^import (?!type )(?:(?<whole>[\w$]+)(?:, )?)?(?:\* as (?<all>[\w$]+)|\{(?<some>[^}]*)\})? from ["'](?<module>node:[\w/]+)["'];?$/gm;
 
@@ -86,10 +99,25 @@ export const builtinsAsUsed: Plugin = {
   transform: (code) =>
     code.replace(IMPORT, (...given) => {
       const { whole, all, some, module } = given.at(-1) as Record<string, string | undefined>;
+      if (some !== undefined && module === FILES) return askedForLate(valuesIn(some));
       const names = [whole, all, some && `{ ${valuesIn(some)} }`].filter(Boolean);
       return names.map((name) => `const ${name} = ${NODES}("${module}");`).join(" ");
     }),
 };
+
+const FILES = "node:fs/promises";
+
+/** Loading these takes 2 ms, so they are loaded at the first call. All of them are functions, but for `constants`. */
+const askedForLate = (values: string) =>
+  values
+    .split(", ")
+    .map((value) => value.split(": "))
+    .map(([name, own = name]) =>
+      name === "constants"
+        ? `const ${own} = ${NODES}("${FILES}").${name};`
+        : `function ${own}(...given) { return ${NODES}("${FILES}").${name}(...given); }`,
+    )
+    .join(" ");
 
 /** The imported values as they are written in a declaration. Types exist only for the compiler. */
 const valuesIn = (imported: string) =>

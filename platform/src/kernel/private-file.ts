@@ -1,13 +1,17 @@
 /** Files that only their owner may read. They are safely on disk before anyone relies on them. */
-import { link, open, readFile, rename, rm } from "node:fs/promises";
+import { readFile } from "node:fs";
+import { link, open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
-import { realRandom } from "./random.ts";
+import { promisify } from "node:util";
 
-export const readPrivate = (file: string) => readFile(file, "utf8");
+// The command line reads such files at each start. This way it need not load `node:fs/promises`, which takes longer than reading.
+const read = promisify(readFile);
+
+export const readPrivate = (file: string): Promise<string> => read(file, "utf8");
 
 /** Creates the file with mode 0600, whole or not at all. If it exists, it stays unchanged: of two processes, the first wins. */
 export async function keepPrivately(file: string, text: string): Promise<void> {
-  const draft = draftOf(file);
+  const draft = await draftOf(file);
   try {
     await writeDurably(draft, text);
     await link(draft, file);
@@ -21,7 +25,7 @@ export async function keepPrivately(file: string, text: string): Promise<void> {
 
 /** Replaces the file in one step: a reader sees the old text or the new one, never a mix. */
 export async function replacePrivately(file: string, text: string): Promise<void> {
-  const draft = draftOf(file);
+  const draft = await draftOf(file);
   try {
     await writeDurably(draft, text);
     await rename(draft, file);
@@ -33,7 +37,9 @@ export async function replacePrivately(file: string, text: string): Promise<void
 }
 
 /** Each write gets a name of its own. One process may write twice at once, and in containers every process has the id 1. */
-function draftOf(file: string): string {
+async function draftOf(file: string): Promise<string> {
+  // Commands of a few milliseconds read such files and write none. Node's cryptography, which random bytes need, takes as long to load.
+  const { realRandom } = await import("./random.ts");
   return `${file}.${Buffer.from(realRandom.bytes(9)).toString("base64url")}.new`;
 }
 

@@ -8,7 +8,7 @@ import type { PodStatus } from "./lifecycle.ts";
 import type { KeptPod, LastPlace } from "./model.ts";
 import { portsOf } from "./ports.ts";
 import type { PodItem } from "./records.ts";
-import type { PodView, PodViews } from "./view.ts";
+import type { BriefView, PodViews } from "./view.ts";
 
 export type DesiredStatus = "RUNNING" | "EXITED" | "TERMINATED";
 
@@ -125,13 +125,13 @@ export const oncePerPod = <T>(make: (item: PodItem, flat: FlatPod) => T) =>
 type FlatChanges = Pick<FlatPod, "lastStatusChange" | "costPerHr" | "adjustedCostPerHr" | "uptimeSeconds" | "runtime">;
 
 export function flatChanges(item: PodItem, views: PodViews): FlatChanges {
-  const view = views.of(item);
+  const view = views.brief(item);
   return {
     lastStatusChange: lastChange(item.doc, flatRecord(item).changedAt, view.statusReason),
     costPerHr: view.cost,
     adjustedCostPerHr: usd(view.cost + views.storageCost(item)),
-    uptimeSeconds: view.runtime?.uptime ?? 0,
-    runtime: view.runtime && runtimeOf(item, view.runtime),
+    uptimeSeconds: view.use?.uptime ?? 0,
+    runtime: view.use && runtimeOf(item, view.use),
   };
 }
 
@@ -179,11 +179,11 @@ function lastChange({ status, reason: kept }: KeptPod, at: string, reason: strin
     : `Exited by Millrace: ${at}${why}`;
 }
 
-function runtimeOf({ doc }: PodItem, runtime: NonNullable<PodView["runtime"]>): FlatRuntime {
+function runtimeOf({ doc }: PodItem, use: NonNullable<BriefView["use"]>): FlatRuntime {
   return {
-    uptimeInSeconds: runtime.uptime,
-    container: { cpuPercent: runtime.cpu.util, memoryPercent: runtime.memory.util },
-    gpus: runtime.gpus.map(({ util, memoryUtil }, i) => ({
+    uptimeInSeconds: use.uptime,
+    container: { cpuPercent: use.cpu.util, memoryPercent: use.memory.util },
+    gpus: use.gpus.map(({ util, memoryUtil }, i) => ({
       id: String(i),
       gpuUtilPercent: util,
       memoryUtilPercent: memoryUtil,

@@ -72,9 +72,20 @@ function termsFrom({ registry, ...plain }: UpdateBody): PodTerms {
 }
 
 export function shownPod(item: PodItem, views: PodViews): Pod {
-  const view = views.of(item);
-  const globalNetworking = shownNetwork(item.id, item.doc, view.status);
-  return { ...shownRecord(item), ...view, globalNetworking };
+  const { status, statusReason, statusReasonCode, actions, cost, ssh, runtime } = views.of(item);
+  const globalNetworking = shownNetwork(item.id, item.doc, status);
+  // Named one by one: a second spread took a tenth longer.
+  return {
+    ...shownRecord(item),
+    status,
+    statusReason,
+    statusReasonCode,
+    actions,
+    cost,
+    ssh,
+    runtime,
+    globalNetworking,
+  };
 }
 
 /** Placeholders that keep the order of fields. Their values are filled in at every read. */

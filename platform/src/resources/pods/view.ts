@@ -72,6 +72,11 @@ export interface PodView {
   } | null;
 }
 
+/** The part of the view that the older surfaces show too. */
+export interface BriefView extends Pick<PodView, "status" | "statusReason" | "statusReasonCode" | "cost"> {
+  use: Omit<NonNullable<PodView["runtime"]>, "ports"> | null;
+}
+
 const NANO = 1e9;
 
 // These are cached per record, because lists show many Pods and most records have not changed.
@@ -109,6 +114,17 @@ export class PodViews {
 
   of(pod: PodItem): PodView {
     const { doc } = pod;
+    const { status, statusReason, statusReasonCode, cost, use } = this.brief(pod);
+    return {
+      ...{ status, statusReason, statusReasonCode, cost },
+      actions: podActionsOf(doc),
+      ssh: { proxy: this.#sshProxy(pod), direct: status === "RUNNING" ? sshOf(doc) : null },
+      runtime: use && { ...use, ports: portsOf(doc).map((port) => this.#port(pod, port)) },
+    };
+  }
+
+  brief(pod: PodItem): BriefView {
+    const { doc } = pod;
     const silence = this.#silenceOf(pod);
     const status = silence && CLAIMS.includes(doc.status) ? "STARTING" : doc.status;
     const known = silence ? waitsFor(doc, silence) : status === "RUNNING" ? null : this.#reason(doc);
@@ -117,18 +133,17 @@ export class PodViews {
       status,
       statusReason: reason?.text ?? (status === "RUNNING" ? null : ""),
       statusReasonCode: reason?.code ?? null,
-      actions: podActionsOf(doc),
       cost: silence ? 0 : costsOf(pod).compute,
-      ssh: { proxy: this.#sshProxy(pod), direct: status === "RUNNING" ? sshOf(doc) : null },
-      runtime: status === "RUNNING" ? this.#runtime(pod) : null,
+      use: status === "RUNNING" ? this.#use(doc) : null,
     };
   }
 
   /** The silent machine that the Pod is on, or where an instance of it has not been ended. */
   #silenceOf({ id, doc }: PodItem): Reason | undefined {
     const { silentSince = () => undefined, instances } = this.#parts;
-    const machines = doc.machines.filter((machine) => silentSince(machine) !== undefined);
-    if (machines.length === 0) return undefined;
+    const isSilent = (machine: string) => silentSince(machine) !== undefined;
+    if (!doc.machines.some(isSilent)) return undefined;
+    const machines = doc.machines.filter(isSilent);
     const own = doc.instance === null ? undefined : doc.last?.machine;
     const left = instances?.rememberedOf(id).map((item) => item.doc.machine) ?? [];
     const machine = machines.find((one) => one === own || left.includes(one));
@@ -147,16 +162,14 @@ export class PodViews {
     return at && doc.last ? sshEndpoint(at.host, at.port, loginOf(pod)) : null;
   }
 
-  #runtime(pod: PodItem): PodView["runtime"] {
+  #use({ startedAt, instance }: KeptPod): BriefView["use"] {
     const { clock, figuresOf } = this.#parts;
-    const { startedAt, instance } = pod.doc;
     const figures = instance === null ? undefined : figuresOf?.(instance);
     return {
       uptime: Math.max(0, Math.floor((clock.now() - (startedAt ?? clock.now())) / 1000)),
       gpus: figures?.gpus ?? [],
       cpu: { util: figures?.cpu ?? 0 },
       memory: { util: figures?.memory ?? 0 },
-      ports: portsOf(pod.doc).map((port) => this.#port(pod, port)),
     };
   }
 

@@ -2,8 +2,13 @@
 import {
   type FieldNode,
   type FragmentDefinitionNode,
+  GraphQLBoolean,
+  GraphQLFloat,
+  GraphQLInt,
   type GraphQLObjectType,
   type GraphQLOutputType,
+  GraphQLString,
+  getNullableType,
   isLeafType,
   isListType,
   isNonNullType,
@@ -58,7 +63,10 @@ function completeObject(set: SelectionSetNode, type: GraphQLObjectType, fragment
     context.fields += count;
     context.fieldsInTurn += count;
     const completed = { ...last };
-    for (const { shown, name, complete } of fields) completed[shown] = complete((value as Row)[name], context);
+    for (const { shown, name, asItIs, complete } of fields) {
+      const found = (value as Row)[name];
+      completed[shown] = isA(asItIs, found) ? found : complete(found, context);
+    }
     last = completed;
     return completed;
   };
@@ -68,8 +76,24 @@ interface Completion {
   /** The name in the answer. */
   shown: string;
   name: string;
+  /** Values of this type are shown as they are. */
+  asItIs: Shown;
   complete: Complete;
 }
+
+type Shown = "string" | "boolean" | "number" | undefined;
+
+/** Most values need no conversion, and asking the type for one takes longer than everything else that is done for a field. */
+const shownAsTheyAre = new Map<unknown, Shown>([
+  [GraphQLString, "string"],
+  [GraphQLBoolean, "boolean"],
+  [GraphQLInt, "number"],
+  [GraphQLFloat, "number"],
+]);
+
+/** Among numbers, only those that every type of numbers has: whole ones with 32 bits. */
+const isA = (type: Shown, value: unknown): boolean =>
+  typeof value === type && (type !== "number" || ((value as number) | 0) === value);
 
 function completions(set: SelectionSetNode, type: GraphQLObjectType, fragments: Fragments): Iterable<Completion> {
   const found = new Map<string, Completion>();
@@ -92,10 +116,11 @@ function completions(set: SelectionSetNode, type: GraphQLObjectType, fragments: 
 
 function completionOf(node: FieldNode, owner: GraphQLObjectType, fragments: Fragments): Omit<Completion, "shown"> {
   const name = node.name.value;
-  if (name === "__typename") return { name, complete: () => owner.name };
+  if (name === "__typename") return { name, asItIs: undefined, complete: () => owner.name };
   const field = owner.getFields()[name];
   if (!field || !isPlainField(field)) throw new NotPlain();
-  return { name, complete: completeAs(field.type, node, fragments) };
+  const asItIs = shownAsTheyAre.get(getNullableType(field.type));
+  return { name, asItIs, complete: completeAs(field.type, node, fragments) };
 }
 
 function completeAs(type: GraphQLOutputType, node: FieldNode, fragments: Fragments): Complete {

@@ -17,7 +17,10 @@ export function podRow(item: PodItem, views: PodViews): PodRow {
   const { row, costPerHr } = lastingRow(views)(item);
   const changes = flatChanges(item, views);
   // What the machine costs is a part of the row too.
-  return costPerHr === changes.costPerHr ? { ...row, ...changes } : rowOf(item, flatPod(item, views));
+  if (costPerHr !== changes.costPerHr) return rowOf(item, flatPod(item, views));
+  const { lastStatusChange, adjustedCostPerHr, uptimeSeconds, runtime } = changes;
+  // Named one by one: a second spread took a tenth longer.
+  return { ...row, lastStatusChange, adjustedCostPerHr, uptimeSeconds, runtime };
 }
 
 const lastingRow = oncePerPod((item, flat) => ({ row: rowOf(item, flat), costPerHr: flat.costPerHr }));
