@@ -24,7 +24,7 @@ try {
     document.head.append(link);
   }
   const token = localStorage.getItem("millrace.page");
-  if (token !== null && !/^\/(sign-in(\/provider)?|invitation)$/.test(location.pathname)) {
+  if (token !== null && !/^\/(sign-in(\/provider)?|invitation)\/?$/.test(location.pathname)) {
     const ask = (address, { accept, after } = {}) => {
       const stop = new AbortController();
       const headers = { "X-Millrace-Page": token, ...(accept && { Accept: accept }) };

@@ -79,6 +79,8 @@ test("what may be a worker's is asked as soon as the endpoint is known to have a
 
 test("nothing is asked for anybody who is not signed in, and an unknown address loads nothing early", () => {
   expect(started("/pods", { isSignedIn: false }).asked).toEqual([]);
+  for (const path of ["/sign-in", "/sign-in/", "/sign-in/provider/", "/invitation/"])
+    expect(started(path).asked).toEqual([]);
   expect(started("/nowhere")).toEqual({ loaded: [], asked: ["/v2/account/events", "/v2/account/me"] });
 });
 

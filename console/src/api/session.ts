@@ -11,9 +11,16 @@ export function pageToken(): string | null {
   return localStorage.getItem(KEPT_AS);
 }
 
-export function keepPageToken(token: string | null): void {
+function keepPageToken(token: string | null): void {
   if (token === null) localStorage.removeItem(KEPT_AS);
   else localStorage.setItem(KEPT_AS, token);
+}
+
+/** Keeps the session of somebody who signs in. Returns whether the page must be loaded anew, as it may have answers for somebody else. */
+export function beginSession(token: string): boolean {
+  const hadSession = pageToken() !== null;
+  keepPageToken(token);
+  return hadSession;
 }
 
 /** What a request of this page carries. The cookie goes along by itself. */
@@ -54,5 +61,13 @@ export function followOtherTabs(): void {
     if (key !== KEPT_AS || location.pathname === "/sign-in") return;
     if (newValue === null) leave("other-tab");
     else if (oldValue !== null) location.reload();
+  });
+  // A page that the browser kept and shows again was told of nothing meanwhile, and still has the answers of whoever was signed in then.
+  let signedIn = pageToken();
+  addEventListener("pagehide", () => {
+    signedIn = pageToken();
+  });
+  addEventListener("pageshow", ({ persisted }) => {
+    if (persisted && pageToken() !== signedIn) location.reload();
   });
 }

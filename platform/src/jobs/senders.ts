@@ -1,7 +1,9 @@
 /** Decides who may send one more webhook now, so that one account's slow targets do not block the webhooks of others. */
 
-/** All accounts together send at most this many webhooks at once. */
+/** Accounts share this many senders. */
 const SENDERS = 64;
+/** An account that sends nothing gets a sender also when those are taken, until all accounts together send this many webhooks at once. */
+const MOST_SENDERS = 256;
 /** A target that answers quickly is sent more at once, up to this many. */
 const MOST_OF_A_TARGET = 16;
 const QUICK_MS = 1000;
@@ -25,11 +27,12 @@ export class Senders {
 
   /**
    * How many more messages an account may send now. An account may use as many senders as stay free for others: one account alone gets half
-   * of them, two get a third each. So the next account always finds a free sender.
+   * of them, a second one half of the rest. So the next account finds a free sender, and one that sends nothing finds one even then.
    */
   roomOf(account: string): number {
-    const free = SENDERS - this.#sending;
-    return Math.max(0, Math.ceil((free - this.sendingOf(account)) / 2));
+    const own = this.sendingOf(account);
+    const least = own === 0 && this.#sending < MOST_SENDERS ? 1 : 0;
+    return Math.max(least, Math.ceil((SENDERS - this.#sending - own) / 2));
   }
 
   sendingOf(account: string): number {

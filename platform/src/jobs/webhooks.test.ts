@@ -68,12 +68,13 @@ function setup({ secret, mine, giveUpHours, silent }: Options = {}) {
     webhooks,
     /** Resolves once this many messages were sent. */
     sentInAll: (count: number) => new Promise<void>((resolve) => watches.push({ count, resolve })),
-    submit: (endpoint = "ep", hook = HOOK, body = '{"input":{"a":1}}') =>
+    submit: (endpoint = "ep", hook = HOOK, { body = '{"input":{"a":1}}', caller = "" } = {}) =>
       engine.submit({
         endpoint: { id: endpoint, executionTimeoutMs: 60_000 },
         terms: { ...terms, webhooks: [hook] },
         body,
         mode: "run",
+        ...(caller !== "" && { by: { account: caller } }),
       }),
     async finish(body: string, endpoint = "ep") {
       const call = { endpoint, worker: "w1" };
@@ -97,7 +98,7 @@ test("a completed and a failed job are both told of, with the input", async () =
 
 test("the input is told of as it came, the last one where it is given twice", async () => {
   const world = setup();
-  const { id } = await world.submit("ep", HOOK, '{"input":{}, "é":"€", "input": {"n":1.00, "x":1e400} }');
+  const { id } = await world.submit("ep", HOOK, { body: '{"input":{}, "é":"€", "input": {"n":1.00, "x":1e400} }' });
   await world.finish('{"output":1}');
   await world.clock.advance(1000);
   expect(world.sent[0]!.body).toBe(`{"id":"${id}","status":"COMPLETED","input":{"n":1.00, "x":1e400}}`);
@@ -125,8 +126,14 @@ describe("beside targets that are silent", () => {
   const silent = /silent/;
   const hostsOf = (world: ReturnType<typeof setup>) => world.sent.map(({ url }) => new URL(url).host);
 
-  async function ended(world: ReturnType<typeof setup>, count: number, hook: (n: number) => string, endpoint?: string) {
-    for (let n = 0; n < count; n++) await world.submit(endpoint, hook(n));
+  async function ended(
+    world: ReturnType<typeof setup>,
+    count: number,
+    hook: (n: number) => string,
+    endpoint?: string,
+    caller?: string,
+  ) {
+    for (let n = 0; n < count; n++) await world.submit(endpoint, hook(n), { caller });
     for (let n = 0; n < count; n++) await world.finish('{"output":1}', endpoint);
     await idle();
   }
@@ -150,6 +157,77 @@ describe("beside targets that are silent", () => {
     await ended(world, 40, (n) => `https://silent${n}.example.org`, "second-1");
     await ended(world, 1, () => HOOK, "witness-1");
     expect(hostsOf(world).at(-1)).toBe("example.org");
+  });
+
+  test("a caller of a public endpoint with thousands of messages delays neither another caller nor the endpoint's own account", async () => {
+    const world = setup({ silent });
+    await ended(world, 2000, (n) => `https://silent${n % 100}.example.org/${n}`, "shared-1", "hostile");
+    expect(world.sent).toHaveLength(32);
+    await ended(world, 1, () => HOOK, "shared-1", "quick");
+    expect(world.sent.slice(32).map(({ url }) => url)).toEqual([HOOK]);
+    await ended(world, 1, () => HOOK, "shared-1");
+    expect(world.sent.slice(33).map(({ url }) => url)).toEqual([HOOK]);
+  });
+
+  test("callers with the same target do not wait for each other's messages to it", async () => {
+    const world = setup({ silent });
+    const hook = (n: number) => `https://silent.example.org/${n}`;
+    await ended(world, 200, hook, "shared-1", "hostile");
+    expect(world.sent).toHaveLength(1);
+    await ended(world, 1, () => "https://silent.example.org/quick", "shared-1", "quick");
+    expect(world.sent.slice(1).map(({ url }) => url)).toEqual(["https://silent.example.org/quick"]);
+  });
+
+  test("an account's own endpoints and those that it calls have their turns together", async () => {
+    const world = setup({ silent });
+    await ended(world, 100, (n) => `https://silent${n}.example.org`, "hostile-1");
+    await ended(world, 100, (n) => `https://silent${n + 100}.example.org`, "shared-1", "hostile");
+    expect(world.sent).toHaveLength(32);
+  });
+
+  test("a hundred accounts with many silent targets delay nobody who sends nothing", async () => {
+    const world = setup({ silent });
+    for (let n = 0; n < 100; n++)
+      await ended(world, 40, (target) => `https://silent${target}.example.org`, "shared-1", `hostile${n}`);
+    await ended(world, 1, () => HOOK, "shared-1", "quick");
+    expect(hostsOf(world).at(-1)).toBe("example.org");
+  });
+
+  test("more callers than one look searches are all found, look by look", async () => {
+    const world = setup({ mine: async () => looks });
+    let looks = false;
+    for (let n = 0; n < 1200; n++) await world.submit("shared-1", HOOK, { caller: `c${n}` });
+    for (let n = 0; n < 1200; n++) await world.finish('{"output":1}', "shared-1");
+    await idle();
+    looks = true;
+    await world.clock.advance(1000);
+    await idle();
+    expect(world.sent).toHaveLength(1000);
+    await world.clock.advance(1000);
+    await idle();
+    expect(world.sent).toHaveLength(1200);
+  });
+
+  test("a message is found at once after a thousand callers had theirs", async () => {
+    const world = setup();
+    for (let n = 0; n < 1000; n++) await ended(world, 1, () => HOOK, "shared-1", `c${n}`);
+    await world.clock.advance(1000);
+    await idle();
+    world.sent.length = 0;
+    await ended(world, 1, () => "https://quick.example.org", "shared-1", "quick");
+    expect(hostsOf(world)).toEqual(["quick.example.org"]);
+  });
+
+  test("an account with a thousand targets that are not due delays nobody", async () => {
+    const world = setup();
+    for (let n = 0; n < 1000; n++) world.answers.push(500);
+    await ended(world, 1000, (n) => `https://failing${n}.example.org`, "shared-1", "hostile");
+    await world.clock.advance(1000);
+    await idle();
+    expect(world.sent).toHaveLength(1000);
+    world.sent.length = 0;
+    await ended(world, 1, () => HOOK, "shared-1", "quick");
+    expect(hostsOf(world)).toEqual(["example.org"]);
   });
 
   test("a target that answers quickly is sent more and more at once, until it does not", async () => {
@@ -260,6 +338,18 @@ test("a long message is counted for its account while it is being sent", async (
   for (const refuse of world.refusals) refuse();
   await idle();
   expect(world.memory.held).toBe(0);
+});
+
+test("a long message is counted for the account that called a public endpoint, and not for the endpoint's own", async () => {
+  const world = setup({ silent: /example/ });
+  await world.submit("shared-1", HOOK, { caller: "caller" });
+  await world.finish(JSON.stringify({ output: "x".repeat(MIB) }), "shared-1");
+  await idle();
+  // An account that holds much may take little more.
+  expect(() => world.memory.takeAtOnce("caller", 98 * MIB)).toThrow("of this account");
+  expect(() => world.memory.takeAtOnce("shared", 98 * MIB)[Symbol.dispose]()).not.toThrow();
+  for (const refuse of world.refusals) refuse();
+  await idle();
 });
 
 test("a long message for which there is no room is put off, as often as it takes, and then sent", async () => {

@@ -1,8 +1,8 @@
-/** Sends the webhooks in the outbox, with at most three tries for each target. Accounts and targets take turns. */
+/** Sends the webhooks in the outbox, with at most three tries for each target. Accounts that submitted jobs, and targets, take turns. */
 
 import { type Duty, every } from "../kernel/background.ts";
 import type { BodyMemory } from "../kernel/body-memory.ts";
-import type { Clock } from "../kernel/clock.ts";
+import { type Clock, turn } from "../kernel/clock.ts";
 import { type Failed, named } from "../kernel/failed.ts";
 import { floating } from "../kernel/floating.ts";
 import type { Log } from "../kernel/log.ts";
@@ -11,7 +11,7 @@ import { Remembered } from "../kernel/remembered.ts";
 import { handedTraceparent } from "../kernel/traceparent.ts";
 import type { Tracing } from "../kernel/tracing.ts";
 import { type Delivery, type Job, jobLifecycle } from "../ports/queue/job.ts";
-import type { Outgoing, Queue, Reading } from "../ports/queue/queue.ts";
+import type { Outgoing, Queue, Reading, Teller } from "../ports/queue/queue.ts";
 import type { Signals } from "../ports/signals/signals.ts";
 import { type FindInput, inputBytes } from "./input.ts";
 import { OutboxRounds, type Turn } from "./outbox-rounds.ts";
@@ -30,8 +30,10 @@ const TICK_MS = 1000;
 const WEBHOOKS = "send webhooks";
 /** An account's turn is over after this many messages. */
 const A_TURN = 4;
-/** A look ends after this many turns, because the duty's owner and the endpoints with messages must be checked again. */
+/** A look ends after this many turns, because the duty's owner and the tellers with messages must be checked again. */
 const TURNS_IN_A_LOOK = 32;
+/** So many pages of targets are read in a second although none of their targets is due. A page takes SQLite half a millisecond. */
+const VAIN_PAGES = 32;
 const ACCOUNT_MS = 3_600_000;
 const TRIES = 3;
 const RETRY_AFTER_MS = 10_000;
@@ -43,8 +45,10 @@ const SENDING_MS = 30_000;
  */
 const GIVE_UP_HOURS = 24;
 const HOUR_MS = 3_600_000;
-/** If more endpoints than this have messages, only the regular looks search for further ones. */
-const MANY_ENDPOINTS = 100;
+/** If more tellers than this have messages, only the regular looks search for further ones. */
+const MANY_TELLERS = 100;
+/** A look searches among this many tellers, and the next look goes on after them. Ten thousand would take SQLite a tenth of a second. */
+const TELLERS_IN_A_LOOK = 1000;
 /** The original input is included if it is at most this long. */
 const INPUT_BYTES = MIB;
 /** This is well before the message is due again. */
@@ -89,7 +93,12 @@ export class Webhooks implements AsyncDisposable {
   /** A signal said that there are messages, and no look has found out yet whose they are. */
   #heard = false;
   #listedAt = Number.NEGATIVE_INFINITY;
-  #listed = 0;
+  #hasMany = false;
+  #wokenAt = Number.NEGATIVE_INFINITY;
+  /** How many pages of targets were read since then of which none was due. */
+  #vainPages = 0;
+  /** Where the next look goes on to search for tellers. */
+  #nextTellers: Teller | undefined;
 
   constructor(parts: WebhookParts) {
     this.#parts = parts;
@@ -107,12 +116,29 @@ export class Webhooks implements AsyncDisposable {
 
   /** Sends the messages that are due. Each is postponed before it is sent, so two senders never send the same one at once. */
   async tick(now: number): Promise<void> {
+    this.#wake();
     if (this.#heard || this.#parts.clock.monotonic() - this.#listedAt >= TICK_MS) await this.#list(now);
     for (let turns = 0; turns < TURNS_IN_A_LOOK; turns++) {
       const account = this.#next();
       if (account === undefined) return;
       await this.#sendSome(this.#rounds.take(account), now);
     }
+    // Without this, one who has a message would wait for the next regular look behind many who turn out to have none.
+    floating(this.#lookAgain(), named(this.#parts.failed, WEBHOOKS));
+  }
+
+  /** Anything else that waits for the event loop has its turn before. */
+  async #lookAgain(): Promise<void> {
+    await turn();
+    if (this.#isMine) await this.#ticking.soon();
+  }
+
+  #wake(): void {
+    const now = this.#parts.clock.monotonic();
+    if (now - this.#wokenAt < TICK_MS) return;
+    this.#wokenAt = now;
+    this.#vainPages = 0;
+    this.#rounds.wake();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -123,7 +149,7 @@ export class Webhooks implements AsyncDisposable {
 
   /** Other nodes ignore the signal: the node that has the duty hears it too. */
   #hear(): void {
-    if (!this.#isMine || this.#listed > MANY_ENDPOINTS) return;
+    if (!this.#isMine || this.#hasMany) return;
     this.#heard = true;
     floating(this.#ticking.soon(), named(this.#parts.failed, WEBHOOKS));
   }
@@ -131,12 +157,15 @@ export class Webhooks implements AsyncDisposable {
   async #list(now: number): Promise<void> {
     this.#heard = false;
     this.#listedAt = this.#parts.clock.monotonic();
-    const endpoints = await this.#parts.queue.tellers(now);
-    this.#listed = endpoints.length;
-    for (const endpoint of endpoints) this.#rounds.add(await this.#accountOf(endpoint), endpoint);
+    const page = { limit: TELLERS_IN_A_LOOK, after: this.#nextTellers };
+    const { tellers, next } = await this.#parts.queue.tellers({ now, ...page });
+    this.#nextTellers = next;
+    this.#hasMany = next !== undefined || tellers.length > MANY_TELLERS;
+    for (const teller of tellers) this.#rounds.add(await this.#accountOf(teller), teller);
   }
 
-  async #accountOf(endpoint: string): Promise<string> {
+  async #accountOf({ endpoint, caller }: Teller): Promise<string> {
+    if (caller !== "") return caller;
     const known = this.#accounts.get(endpoint);
     if (known !== undefined) return known;
     const account = (await this.#parts.accountOf(endpoint)) ?? endpoint;
@@ -154,15 +183,16 @@ export class Webhooks implements AsyncDisposable {
     );
   }
 
-  async #sendSome(turn: Turn, now: number): Promise<void> {
-    const { account, endpoint, after } = turn;
+  async #sendSome(whose: Turn, now: number): Promise<void> {
+    const { account, teller, after } = whose;
     const limit = Math.min(A_TURN, this.#senders.roomOf(account));
     const except = this.#senders.busyTargets(account);
-    const { messages, next } = await this.#parts.queue.outgoing({ endpoint, now, limit, after, except });
-    // A page that did not start at the first target may have missed targets before it, and this page's targets may have more messages.
-    if (messages.length > 0 || next !== undefined || after !== undefined) this.#rounds.putBack(turn, next);
+    const { messages, next } = await this.#parts.queue.outgoing({ ...teller, now, limit, after, except });
+    const hasSome = messages.length > 0;
+    if (!hasSome && next !== undefined) this.#vainPages++;
+    this.#rounds.putBack(whose, { hasSome, next, rests: !hasSome && this.#vainPages > VAIN_PAGES });
     for (const message of messages) this.#senders.began(account, message.target);
-    await Promise.all(messages.map((message) => this.#begin(message, turn, now)));
+    await Promise.all(messages.map((message) => this.#begin(message, whose, now)));
   }
 
   async #begin(message: Outgoing, turn: Turn, now: number): Promise<void> {
@@ -186,9 +216,9 @@ export class Webhooks implements AsyncDisposable {
     this.#sending.add(sending);
   }
 
-  /** The endpoint may have more messages for this target, and its account may have some for others. */
-  #goOn({ account, endpoint }: Turn): void {
-    this.#rounds.add(account, endpoint);
+  /** The teller may have more messages for this target, and its account may have some for others. */
+  #goOn({ account, teller }: Turn): void {
+    this.#rounds.add(account, teller);
     if (this.#isMine) floating(this.#ticking.soon(), named(this.#parts.failed, WEBHOOKS));
   }
 

@@ -5,7 +5,7 @@ import { type ReactNode, useEffect } from "react";
 import type { Answer } from "../../api/client.ts";
 import { keyOf } from "../../api/queries.ts";
 import type { Refusal } from "../../api/refusal.ts";
-import { keepPageToken } from "../../api/session.ts";
+import { beginSession } from "../../api/session.ts";
 import { Code } from "../../design/code.tsx";
 import { TextField } from "../../design/field.tsx";
 import { Refused, Skeleton } from "../../design/layout.tsx";
@@ -106,10 +106,13 @@ export function useEnter(next?: string | null): (signedIn: Answer<"signIn">) => 
   const cache = useQueryClient();
   const router = useRouter();
   return ({ pageToken, me }) => {
-    keepPageToken(pageToken);
+    const wanted = nextOf(next ?? new URLSearchParams(location.search).get("next"), location.origin);
+    if (beginSession(pageToken)) {
+      location.replace(wanted);
+      return;
+    }
     cache.clear();
     cache.setQueryData(keyOf("getMe", {}), me);
-    const wanted = next ?? new URLSearchParams(location.search).get("next");
-    router.history.replace(nextOf(wanted, location.origin));
+    router.history.replace(wanted);
   };
 }

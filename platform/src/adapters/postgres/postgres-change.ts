@@ -131,7 +131,7 @@ function textOf(shape: Shape, given: readonly Given[]): string {
   const slot = `$${FIRST_GIVEN + given.length}::integer`;
   const counted = countsOf(shape, slot);
   const charged = charge ? `, jobs.caller, jobs.fare, ${CHARGED.map(({ name }) => name).join(", ")}` : "";
-  const returned = `${COLUMNS}, jobs.low${webhook ? ", jobs.webhooks, jobs.ended_at" : ""}${charged}`;
+  const returned = `${COLUMNS}, jobs.low${webhook ? ", jobs.webhooks, jobs.ended_at, jobs.caller AS teller" : ""}${charged}`;
   const update = `UPDATE jobs SET ${assignments(shape, given).join(", ")} FROM`;
   return `
     WITH ${

@@ -100,6 +100,14 @@ export const migrations = [
   `CREATE TABLE job_key_charges (
      key text COLLATE "C", hour bigint, slot integer, amount bigint NOT NULL, PRIMARY KEY (key, hour, slot)
    ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);`,
+  // Callers of one endpoint do not wait for each other's messages. Jobs without a caller have an empty one, and so have messages that a
+  // node of an earlier release writes: they are sent in the turns of the endpoint's own account, as before.
+  `ALTER TABLE outbox ADD COLUMN caller text COLLATE "C" NOT NULL DEFAULT '';
+   UPDATE outbox SET caller = jobs.caller FROM jobs WHERE jobs.id = outbox.job AND jobs.caller IS NOT NULL;
+   DROP INDEX outbox_of_endpoint;
+   DROP INDEX outbox_of_target;
+   CREATE INDEX outbox_of_caller ON outbox (endpoint, caller, due_at);
+   CREATE INDEX outbox_of_target ON outbox (endpoint, caller, target, due_at);`,
 ];
 
 /**

@@ -15,7 +15,9 @@ import {
   newJob,
   numbered,
   type OpenedQueue,
+  outgoing,
   running,
+  tellers,
 } from "../../ports/queue/conformance-jobs.ts";
 import { queueConformance } from "../../ports/queue/queue.conformance.ts";
 import { openPool, query } from "./pool.ts";
@@ -49,6 +51,35 @@ async function elapse(url: string, ms: number): Promise<void> {
 }
 
 queueConformance("PostgresQueue", openPostgres);
+
+test("messages of an earlier format, and of a node of an earlier release beside this one, are sent", async () => {
+  await using database = await freshDatabase();
+  const admin = openPool(database.url, { connections: 1 });
+  const webhooks = ["https://example.org/hook"];
+  {
+    await using queue = await PostgresQueue.open(database.url, { random: realRandom });
+    await running(queue, newJob("own", { webhooks }));
+    await running(queue, newJob("called", { webhooks, caller: "someone" }));
+    await apply(queue, ...["own", "called"].map((id) => finish(id, { also: { webhook: true } })));
+    await queue.enqueue([newJob("late", { webhooks, caller: "someone" })]);
+  }
+  for (const step of [
+    "ALTER TABLE outbox DROP COLUMN caller",
+    "CREATE INDEX outbox_of_endpoint ON outbox (endpoint, due_at)",
+    "CREATE INDEX outbox_of_target ON outbox (endpoint, target, due_at)",
+    "UPDATE schema_versions SET version = version - 1 WHERE component = 'queue'",
+  ])
+    await query(admin, step);
+  await using queue = await PostgresQueue.open(database.url, { random: realRandom });
+  expect(await tellers(queue, NOW)).toEqual([ENDPOINT, `${ENDPOINT} someone`]);
+  expect(await outgoing(queue, NOW, { caller: "someone" })).toMatchObject([{ job: "called", url: webhooks[0] }]);
+  await queue.settle("own", webhooks[0]!, "done");
+  const columns = "job, url, endpoint, target, tries, due_at";
+  const values = ["late", webhooks[0], ENDPOINT, "https://example.org", 0, NOW];
+  await query(admin, `INSERT INTO outbox (${columns}) VALUES ($1, $2, $3, $4, $5, $6)`, values);
+  expect(await outgoing(queue, NOW)).toMatchObject([{ job: "late", caller: "" }]);
+  await admin.end();
+});
 
 test("what a node that is gone left staged is removed after an hour, and what is being staged is not", async () => {
   await using database = await freshDatabase();

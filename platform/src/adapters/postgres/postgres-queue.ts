@@ -30,6 +30,8 @@ import type {
   Part,
   Queue,
   Reading,
+  TellersAsk,
+  TellersPage,
 } from "../../ports/queue/queue.ts";
 import { Batcher, Lane, regroup } from "./batcher.ts";
 import type { Patience } from "./connection.ts";
@@ -279,8 +281,8 @@ export class PostgresQueue implements Queue {
     return demand(this.#sql, most);
   }
 
-  tellers(now: number): Promise<string[]> {
-    return tellers(this.#sql, now);
+  tellers(ask: TellersAsk): Promise<TellersPage> {
+    return tellers(this.#sql, ask);
   }
 
   outgoing(ask: OutgoingAsk): Promise<OutgoingPage> {

@@ -57,6 +57,13 @@ const migrations = [
   `CREATE TABLE key_charges (
      key TEXT NOT NULL, hour INTEGER NOT NULL, amount INTEGER NOT NULL, PRIMARY KEY (key, hour)
    ) WITHOUT ROWID;`,
+  // Callers of one endpoint do not wait for each other's messages. Jobs without a caller have an empty one.
+  `ALTER TABLE outbox ADD COLUMN caller TEXT NOT NULL DEFAULT '';
+   UPDATE outbox SET caller = coalesce((SELECT json_extract(doc, '$.caller') FROM jobs WHERE jobs.id = outbox.job), '');
+   DROP INDEX outbox_of_endpoint;
+   DROP INDEX outbox_of_target;
+   CREATE INDEX outbox_of_caller ON outbox (endpoint, caller, due_at);
+   CREATE INDEX outbox_of_target ON outbox (endpoint, caller, target, due_at);`,
 ];
 
 /** The caller removes these files, to which nothing refers any more, after the commit. */
@@ -97,9 +104,9 @@ function writeEntry(db: DatabaseSync, entry: Entry, freed: string[]): unknown {
       sql(db, "DELETE FROM bindings WHERE holder = ?").run(entry.holder);
       return undefined;
     case "message": {
-      const { job, url, endpoint, tries, dueAt, target } = entry.message;
-      const row = [job, url, endpoint, tries, dueAt, target];
-      return sql(db, "INSERT OR REPLACE INTO outbox VALUES (?, ?, ?, ?, ?, ?)").run(...row).changes;
+      const { job, url, endpoint, tries, dueAt, target, caller } = entry.message;
+      const row = [job, url, endpoint, tries, dueAt, target, caller];
+      return sql(db, "INSERT OR REPLACE INTO outbox VALUES (?, ?, ?, ?, ?, ?, ?)").run(...row).changes;
     }
     case "settle":
       return settle(db, entry);

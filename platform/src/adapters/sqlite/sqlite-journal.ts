@@ -7,7 +7,7 @@ import { anyDisk, type Disk } from "../../ports/disk.ts";
 import { fittingChunks } from "../../ports/queue/fitting.ts";
 import { jobLifecycle, type Payload } from "../../ports/queue/job.ts";
 import type { Binding, Entry, JobRow, Journal, Stashed, StoredBody, Written } from "../../ports/queue/journal.ts";
-import { pageOf, TARGETS_IN_A_PAGE } from "../../ports/queue/outgoing.ts";
+import { pageOf, TARGETS_IN_A_PAGE, tellersPageOf } from "../../ports/queue/outgoing.ts";
 import type {
   ChargeFilter,
   Charges,
@@ -20,6 +20,9 @@ import type {
   OutgoingAsk,
   OutgoingPage,
   Part,
+  Teller,
+  TellersAsk,
+  TellersPage,
 } from "../../ports/queue/queue.ts";
 import { PayloadFiles } from "./payload-files.ts";
 import type { Results } from "./queue-program.ts";
@@ -253,29 +256,33 @@ export class SqliteJournal implements Journal {
     return readCharges(this.#reader, filter);
   }
 
-  /** Steps from endpoint to endpoint along the index, however many messages each has. */
-  tellers(now: number): string[] {
-    const next = this.#sql("SELECT endpoint FROM outbox WHERE endpoint > ? ORDER BY endpoint LIMIT 1");
-    const due = this.#sql("SELECT 1 FROM outbox WHERE endpoint = ? AND due_at <= ? LIMIT 1");
-    const found: string[] = [];
-    for (let last = ""; ; ) {
-      const row = next.get(last) as { endpoint: string } | undefined;
-      if (!row) return found;
-      last = row.endpoint;
-      if (due.get(last, now)) found.push(last);
+  /** Steps from teller to teller along the index, however many messages each has. */
+  tellers({ now, limit, after }: TellersAsk): TellersPage {
+    const next = this.#sql(
+      "SELECT endpoint, caller FROM outbox WHERE (endpoint, caller) > (?, ?) ORDER BY endpoint, caller LIMIT 1",
+    );
+    const due = this.#sql("SELECT 1 FROM outbox WHERE endpoint = ? AND caller = ? AND due_at <= ? LIMIT 1");
+    const seen: (Teller & { isDue: boolean })[] = [];
+    let { endpoint, caller } = after ?? { endpoint: "", caller: "" };
+    while (seen.length < limit) {
+      const row = next.get(endpoint, caller) as unknown as Teller | undefined;
+      if (!row) break;
+      ({ endpoint, caller } = row);
+      seen.push({ endpoint, caller, isDue: due.get(endpoint, caller, now) !== undefined });
     }
+    return tellersPageOf(seen, limit);
   }
 
   /** Steps from target to target in the same way. */
   outgoing(ask: OutgoingAsk): OutgoingPage {
     const next = this.#sql(
-      `SELECT job, url, endpoint, target, tries, due_at AS dueAt FROM outbox
-       WHERE endpoint = ? AND target > ? ORDER BY target, due_at LIMIT 1`,
+      `SELECT job, url, endpoint, caller, target, tries, due_at AS dueAt FROM outbox
+       WHERE endpoint = ? AND caller = ? AND target > ? ORDER BY target, due_at LIMIT 1`,
     );
     const heads: Outgoing[] = [];
     let after = ask.after ?? "";
     while (heads.length < TARGETS_IN_A_PAGE) {
-      const head = next.get(ask.endpoint, after) as unknown as Outgoing | undefined;
+      const head = next.get(ask.endpoint, ask.caller, after) as unknown as Outgoing | undefined;
       if (!head) break;
       heads.push(head);
       after = head.target;

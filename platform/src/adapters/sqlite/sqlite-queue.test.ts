@@ -2,12 +2,24 @@
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import { FakeClock } from "../../kernel/clock.ts";
 import { realRandom } from "../../kernel/random.ts";
 import { applyConformance } from "../../ports/queue/apply.conformance.ts";
 import { History, printedSeed } from "../../ports/queue/conformance-history.ts";
-import { apply, finish, NOW, newJob, type OpenedQueue, policy, running } from "../../ports/queue/conformance-jobs.ts";
+import {
+  apply,
+  ENDPOINT,
+  finish,
+  NOW,
+  newJob,
+  type OpenedQueue,
+  outgoing,
+  policy,
+  running,
+  tellers,
+} from "../../ports/queue/conformance-jobs.ts";
 import { queueConformance } from "../../ports/queue/queue.conformance.ts";
 import { restartConformance } from "../../ports/queue/restart.conformance.ts";
 import { SqliteQueue } from "./sqlite-queue.ts";
@@ -18,10 +30,12 @@ async function openSqlite(writing: "near" | "inThread") {
   let queue = await SqliteQueue.open(folder, { clock, random: realRandom, writing });
   return {
     queue,
+    file: join(folder, "queue.db"),
     payloads: join(folder, "payloads"),
     elapse: (ms: number) => clock.advance(ms),
-    async reopen() {
+    async reopen(between = () => {}) {
       await queue[Symbol.asyncDispose]();
+      between();
       queue = await SqliteQueue.open(folder, { clock, random: realRandom, writing });
       return queue;
     },
@@ -30,7 +44,7 @@ async function openSqlite(writing: "near" | "inThread") {
       await queue[Symbol.asyncDispose]();
       await rm(folder, { recursive: true });
     },
-  } satisfies OpenedQueue & { payloads: string };
+  } satisfies OpenedQueue & { file: string; payloads: string };
 }
 
 queueConformance("SqliteQueue", () => openSqlite("near"));
@@ -63,6 +77,23 @@ test("files of outputs are there as long as a job has them, and what a crash lef
   expect(await files()).toEqual([kept]);
   await again.expire(NOW + policy.retentionMs, 10);
   expect(await files()).toEqual([]);
+});
+
+test("messages in a file of an earlier format are sent in the turns of their jobs' callers", async () => {
+  await using opened = await openSqlite("near");
+  const webhooks = ["https://example.org/hook"];
+  await running(opened.queue, newJob("own", { webhooks }));
+  await running(opened.queue, newJob("called", { webhooks, caller: "someone" }));
+  await apply(opened.queue, ...["own", "called"].map((id) => finish(id, { also: { webhook: true } })));
+  const again = await opened.reopen(() => {
+    using db = new DatabaseSync(opened.file);
+    const { user_version: format } = db.prepare("PRAGMA user_version").get() as { user_version: number };
+    db.exec(`DROP INDEX outbox_of_caller; DROP INDEX outbox_of_target; ALTER TABLE outbox DROP COLUMN caller;
+      CREATE INDEX outbox_of_endpoint ON outbox (endpoint, due_at);
+      CREATE INDEX outbox_of_target ON outbox (endpoint, target, due_at); PRAGMA user_version = ${format - 1}`);
+  });
+  expect(await tellers(again, NOW)).toEqual([ENDPOINT, `${ENDPOINT} someone`]);
+  expect(await outgoing(again, NOW, { caller: "someone" })).toMatchObject([{ job: "called", url: webhooks[0] }]);
 });
 
 test.for(["near", "inThread"] as const)(

@@ -58,9 +58,15 @@ export async function claimIds(queue: Queue, ask: Partial<Ask> = {}): Promise<st
   return (await claim(queue, { limit: 1_000_000, ...ask })).map(({ job }) => job.id);
 }
 
-/** Returns the due messages of the suite's endpoint, one for each target. */
+/** Returns the due messages of the suite's endpoint's jobs without a caller, one for each target. */
 export async function outgoing(queue: Queue, now: number, ask: Partial<OutgoingAsk> = {}): Promise<Outgoing[]> {
-  return (await queue.outgoing({ endpoint: ENDPOINT, now, limit: 99, except: [], ...ask })).messages;
+  return (await queue.outgoing({ endpoint: ENDPOINT, caller: "", now, limit: 99, except: [], ...ask })).messages;
+}
+
+/** Returns who has due messages: the endpoint, followed by the caller if there is one. */
+export async function tellers(queue: Queue, now: number): Promise<string[]> {
+  const page = await queue.tellers({ now, limit: 1000 });
+  return page.tellers.map(({ endpoint, caller }) => (caller === "" ? endpoint : `${endpoint} ${caller}`));
 }
 
 /** Enqueues one job and claims it. */

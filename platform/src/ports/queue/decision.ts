@@ -75,8 +75,9 @@ function outputOf({ set, clear }: StashedChange): string | null | undefined {
   return set.large?.key ?? (clear?.includes("large") ? null : undefined);
 }
 
-function messageOf({ id, endpoint, endedAt }: LiveJob, url: string): Entry {
-  return { do: "message", message: { job: id, endpoint, url, target: targetOf(url), tries: 0, dueAt: endedAt ?? 0 } };
+function messageOf({ id, endpoint, caller = "", endedAt }: LiveJob, url: string): Entry {
+  const message = { job: id, endpoint, caller, url, target: targetOf(url), tries: 0, dueAt: endedAt ?? 0 };
+  return { do: "message", message };
 }
 
 /** Returns a job as a change left it that is durable now, with the claim that came after that change and was shown already. */

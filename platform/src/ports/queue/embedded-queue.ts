@@ -184,7 +184,7 @@ export class EmbeddedQueue implements Queue {
   chargedByKey: Queue["chargedByKey"] = async (...asked) => this.#journal.chargedByKey(...asked);
   charges: Queue["charges"] = async (filter) => this.#journal.charges(filter);
   demand: Queue["demand"] = async (most) => this.#lanes.demand(most);
-  tellers: Queue["tellers"] = async (now) => this.#journal.tellers(now);
+  tellers: Queue["tellers"] = async (ask) => this.#journal.tellers(ask);
   outgoing: Queue["outgoing"] = async (ask) => this.#journal.outgoing(ask);
 
   settle: Queue["settle"] = async (...[job, url, next]) =>

@@ -15,6 +15,8 @@ import type {
   OutgoingPage,
   Part,
   Reading,
+  TellersAsk,
+  TellersPage,
 } from "./queue.ts";
 
 /** A job as it is stored: searchable values are fields, and everything else is in the document. */
@@ -118,7 +120,7 @@ export interface Journal {
   charges(filter: ChargeFilter): Charges[];
   chargedByKey(key: string, fromHour: number): number;
   bindings(): Binding[];
-  tellers(now: number): string[];
+  tellers(ask: TellersAsk): TellersPage;
   outgoing(ask: OutgoingAsk): OutgoingPage;
   /** Whether an `expire` entry would find anything, so that a quiet queue writes nothing. */
   hasExpired(now: number): boolean;

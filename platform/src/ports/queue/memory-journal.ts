@@ -12,7 +12,7 @@ import {
   type StoredBody,
   type Written,
 } from "./journal.ts";
-import { pageOf, TARGETS_IN_A_PAGE } from "./outgoing.ts";
+import { pageOf, TARGETS_IN_A_PAGE, tellersPageOf } from "./outgoing.ts";
 import type {
   ChargeFilter,
   Charges,
@@ -26,6 +26,9 @@ import type {
   OutgoingAsk,
   OutgoingPage,
   Part,
+  Teller,
+  TellersAsk,
+  TellersPage,
 } from "./queue.ts";
 
 interface Kept {
@@ -175,16 +178,21 @@ export class MemoryJournal implements Journal {
       .sort(byHour);
   }
 
-  tellers(now: number): string[] {
-    const due = [...this.#outgoing.values()].filter(({ dueAt }) => dueAt <= now);
-    return [...new Set(due.map(({ endpoint }) => endpoint))].sort();
+  tellers({ now, limit, after }: TellersAsk): TellersPage {
+    const seen = new Map<string, Teller & { isDue: boolean }>();
+    for (const { endpoint, caller, dueAt } of this.#outgoing.values()) {
+      if (after && compareTellers({ endpoint, caller }, after) <= 0) continue;
+      const name = JSON.stringify([endpoint, caller]);
+      seen.set(name, { endpoint, caller, isDue: dueAt <= now || seen.get(name)?.isDue === true });
+    }
+    return tellersPageOf([...seen.values()].sort(compareTellers).slice(0, limit), limit);
   }
 
   outgoing(ask: OutgoingAsk): OutgoingPage {
     const heads = new Map<string, Outgoing>();
     for (const message of this.#outgoing.values()) {
-      const { endpoint, target, dueAt } = message;
-      if (endpoint !== ask.endpoint || target <= (ask.after ?? "")) continue;
+      const { endpoint, caller, target, dueAt } = message;
+      if (endpoint !== ask.endpoint || caller !== ask.caller || target <= (ask.after ?? "")) continue;
       if (dueAt < (heads.get(target)?.dueAt ?? Number.POSITIVE_INFINITY)) heads.set(target, message);
     }
     const byTarget = [...heads.values()].sort((a, b) => (a.target < b.target ? -1 : 1));
@@ -313,6 +321,11 @@ export class MemoryJournal implements Journal {
 
 async function* inPieces(whole: Uint8Array): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < whole.length; at += PIECE_BYTES) yield whole.subarray(at, at + PIECE_BYTES);
+}
+
+function compareTellers(one: Teller, other: Teller): number {
+  const [a, b] = one.endpoint === other.endpoint ? [one.caller, other.caller] : [one.endpoint, other.endpoint];
+  return a < b ? -1 : Number(a > b);
 }
 
 function isAfter(chunk: Chunk, after: { attempt: number; sequence: number }): boolean {

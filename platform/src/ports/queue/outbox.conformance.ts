@@ -18,15 +18,25 @@ import {
   outgoing,
   retry,
   running,
+  tellers,
 } from "./conformance-jobs.ts";
-import type { Queue } from "./queue.ts";
+import type { NewJob } from "./job.ts";
+import type { Queue, Teller } from "./queue.ts";
 
 const ONE = "https://one.example.org";
 const TWO = "https://two.example.org";
 
+const NOBODYS: Teller = { endpoint: ENDPOINT, caller: "" };
+
 /** Makes ended jobs, each with a message. */
-async function told(queue: Queue, ids: string[], webhook: (id: string) => string, endpoint = ENDPOINT): Promise<void> {
-  await queue.enqueue(ids.map((id) => newJob(id, { endpoint, webhooks: [webhook(id)] })));
+async function told(
+  queue: Queue,
+  ids: string[],
+  webhook: (id: string) => string,
+  { endpoint = ENDPOINT, caller }: Partial<Pick<NewJob, "endpoint" | "caller">> = {},
+): Promise<void> {
+  const whose = caller === undefined ? { endpoint } : { endpoint, caller };
+  await queue.enqueue(ids.map((id) => newJob(id, { ...whose, webhooks: [webhook(id)] })));
   await claim(queue, { endpoint, limit: ids.length });
   await queue.apply(ids.map((id) => finish(id, { also: { webhook: true }, set: { endedAt: NOW } })));
 }
@@ -92,7 +102,7 @@ export function outboxConformance(open: OpenQueue): void {
     ]);
     expect(await outgoing(opened.queue, NOW + 4)).toEqual([]);
     expect(await outgoing(opened.queue, NOW + 5)).toEqual(
-      [ONE, TWO].map((url) => ({ job: "j1", endpoint: ENDPOINT, url, target: url, tries: 0, dueAt: NOW + 5 })),
+      [ONE, TWO].map((url) => ({ job: "j1", ...NOBODYS, url, target: url, tries: 0, dueAt: NOW + 5 })),
     );
   });
 
@@ -108,8 +118,8 @@ export function outboxConformance(open: OpenQueue): void {
       await apply(queue, finish(id, { also: { webhook: true }, set: { endedAt: NOW + after } }));
     }
     const due = async (now: number) => (await outgoing(queue, now)).map(({ job }) => job);
-    expect([await due(NOW), await queue.tellers(NOW)]).toEqual([[], []]);
-    expect([await due(NOW + 3), await queue.tellers(NOW + 1)]).toEqual([["b"], [ENDPOINT]]);
+    expect([await due(NOW), await tellers(queue, NOW)]).toEqual([[], []]);
+    expect([await due(NOW + 3), await tellers(queue, NOW + 1)]).toEqual([["b"], [ENDPOINT]]);
     await queue.settle("b", `${ONE}/b`, { tries: 1, dueAt: NOW + 100 });
     expect(await due(NOW + 3)).toEqual(["c"]);
     await queue.settle("c", `${ONE}/c`, "done");
@@ -117,7 +127,7 @@ export function outboxConformance(open: OpenQueue): void {
     await queue.settle("nobody", ONE, "done");
     expect(await due(NOW + 99)).toEqual(["a"]);
     await queue.settle("a", `${ONE}/a`, "done");
-    expect(await queue.tellers(NOW + 99)).toEqual([]);
+    expect(await tellers(queue, NOW + 99)).toEqual([]);
     expect(await outgoing(queue, NOW + 100)).toMatchObject([{ job: "b", tries: 1, dueAt: NOW + 100 }]);
   });
 
@@ -126,13 +136,45 @@ export function outboxConformance(open: OpenQueue): void {
     const { queue } = opened;
     await told(queue, numbered(300, "many"), (id) => `${ONE}/${id}`);
     await told(queue, ["one"], () => `${TWO}:8080/path?query`);
-    await told(queue, ["other"], () => ONE, "other");
-    expect(await queue.tellers(NOW)).toEqual([ENDPOINT, "other"]);
+    await told(queue, ["other"], () => ONE, { endpoint: "other" });
+    expect(await tellers(queue, NOW)).toEqual([ENDPOINT, "other"]);
     const first = await outgoing(queue, NOW);
     expect(first.map(({ target }) => target)).toEqual([ONE, `${TWO}:8080`]);
     expect(await outgoing(queue, NOW, { except: [ONE] })).toMatchObject([{ job: "one" }]);
     expect(await outgoing(queue, NOW, { after: ONE })).toMatchObject([{ job: "one" }]);
     expect(await outgoing(queue, NOW, { endpoint: "other" })).toMatchObject([{ job: "other" }]);
+  });
+
+  test("however much one caller of an endpoint has to tell, it hides no other caller, not even at the same target", async () => {
+    await using opened = await open();
+    const { queue } = opened;
+    await told(queue, numbered(300, "many"), (id) => `${ONE}/${id}`, { caller: "hostile" });
+    await told(queue, ["quick"], () => `${ONE}/quick`, { caller: "quick" });
+    await told(queue, ["own"], () => `${ONE}/own`);
+    expect(await tellers(queue, NOW)).toEqual([ENDPOINT, `${ENDPOINT} hostile`, `${ENDPOINT} quick`]);
+    const first = async (caller: string) => (await outgoing(queue, NOW, { caller })).map(({ job }) => job);
+    expect([await first("quick"), await first(""), await first("nobody")]).toEqual([["quick"], ["own"], []]);
+    expect(await outgoing(queue, NOW, { caller: "hostile" })).toMatchObject([{ target: ONE, caller: "hostile" }]);
+    await queue.settle("quick", `${ONE}/quick`, "done");
+    await queue.settle("own", `${ONE}/own`, { tries: 1, dueAt: NOW + 1 });
+    expect(await tellers(queue, NOW)).toEqual([`${ENDPOINT} hostile`]);
+  });
+
+  test("callers are read in pages, those with nothing due passed over, and none is read twice", async () => {
+    await using opened = await open();
+    const { queue } = opened;
+    for (const endpoint of ["a", "b"])
+      for (const caller of numbered(7, "c"))
+        await told(queue, [`${endpoint}${caller}`], () => ONE, { endpoint, caller });
+    for (const job of ["ac1", "ac2", "ac3", "bc6"]) await queue.settle(job, ONE, { tries: 1, dueAt: NOW + 1 });
+    const pages: string[][] = [];
+    let after: Teller | undefined;
+    do {
+      const page = await queue.tellers({ now: NOW, limit: 3, after });
+      pages.push(page.tellers.map(({ endpoint, caller }) => endpoint + caller));
+      after = page.next;
+    } while (after !== undefined && pages.length < 9);
+    expect(pages).toEqual([["ac0"], ["ac4", "ac5"], ["ac6", "bc0", "bc1"], ["bc2", "bc3", "bc4"], ["bc5"]]);
   });
 
   test("many targets are read in pages, those that are not due passed over", async () => {
@@ -145,7 +187,7 @@ export function outboxConformance(open: OpenQueue): void {
     const seen: string[] = [];
     let after: string | undefined;
     do {
-      const page = await queue.outgoing({ endpoint: ENDPOINT, now: NOW, limit: 60, after, except: [targets[1]!] });
+      const page = await queue.outgoing({ ...NOBODYS, now: NOW, limit: 60, after, except: [targets[1]!] });
       expect(page.messages.length).toBeLessThanOrEqual(60);
       seen.push(...page.messages.map(({ job }) => job));
       after = page.next;

@@ -154,9 +154,30 @@ export interface ChargeFilter {
   to: number;
 }
 
-export interface Outgoing {
-  job: string;
+/** The messages of one caller's jobs on one endpoint. They wait for nobody else's. */
+export interface Teller {
   endpoint: string;
+  /** Empty for jobs without a caller. */
+  caller: string;
+}
+
+export interface TellersAsk {
+  now: number;
+  /** How many tellers are looked at, whether they have due messages or not. */
+  limit: number;
+  /** The teller with which the last page ended. */
+  after?: Teller | undefined;
+}
+
+export interface TellersPage {
+  /** Those that have due messages, sorted by endpoint and caller. */
+  tellers: Teller[];
+  /** Where the next page begins; absent when there are no more. */
+  next?: Teller;
+}
+
+export interface Outgoing extends Teller {
+  job: string;
   url: string;
   /** Where the URL leads. Messages of one target wait for each other, and only those do. */
   target: string;
@@ -165,12 +186,11 @@ export interface Outgoing {
   dueAt: number;
 }
 
-export interface OutgoingAsk {
-  endpoint: string;
+export interface OutgoingAsk extends Teller {
   now: number;
   limit: number;
   /** The target with which the last page ended. */
-  after?: string;
+  after?: string | undefined;
   /** Targets to skip. */
   except: readonly string[];
 }
@@ -227,9 +247,9 @@ export interface Holders {
 
 /** Messages about ended jobs, which are written together with the end. */
 export interface Outbox {
-  /** Returns the endpoints that have due messages. However many one endpoint has, the others are listed too. */
-  tellers(now: number): Promise<string[]>;
-  /** Returns the first message of each target of an endpoint if it is due, sorted by target. */
+  /** Returns one page of those that have due messages. However many messages one has, the others are listed too. */
+  tellers(ask: TellersAsk): Promise<TellersPage>;
+  /** Returns the first message of each target of a teller if it is due, sorted by target. */
   outgoing(ask: OutgoingAsk): Promise<OutgoingPage>;
   /** Removes a message, or postpones it. */
   settle(job: string, url: string, next: { tries: number; dueAt: number } | "done"): Promise<void>;

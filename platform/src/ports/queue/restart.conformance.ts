@@ -115,7 +115,7 @@ export function restartConformance(open: OpenQueue): void {
     const large = `"${"ü".repeat(200_000)}"`;
     const webhooks = ["https://example.org"];
     const idempotency = { key: "k", digest: "d" };
-    await running(queue, newJob("j1", { body: large, webhooks, idempotency }));
+    await running(queue, newJob("j1", { body: large, webhooks, idempotency, caller: "someone" }));
     await queue.append("w1", [{ id: "j1", attempt: 1, sequence: 1, text: "1" }]);
     const also = { webhook: true, count: { completed: 1 } };
     await apply(queue, finish("j1", { result: Buffer.from(large), progress: "1", also }));
@@ -123,7 +123,7 @@ export function restartConformance(open: OpenQueue): void {
     await queue.purge(ENDPOINT, NOW + 5);
     await queue.enqueue([newJob("waits")]);
     const before = await reading(queue, "j1");
-    const messages = await outgoing(queue, NOW);
+    const messages = await outgoing(queue, NOW, { caller: "someone" });
 
     const again = await opened.reopen();
     const after = await reading(again, "j1");
@@ -134,7 +134,7 @@ export function restartConformance(open: OpenQueue): void {
     expect(known).toEqual({ known: true, job: before.job, digest: "d" });
     expect(await again.counts(ENDPOINT)).toMatchObject({ completed: 1, inQueue: 1, inProgress: 0 });
     expect(messages).toHaveLength(1);
-    expect(await outgoing(again, NOW)).toEqual(messages);
+    expect(await outgoing(again, NOW, { caller: "someone" })).toEqual(messages);
     expect(await again.read("purged", NOW)).toBe("purged");
   });
 

@@ -3,6 +3,7 @@ import { shownWait } from "../../jobs/record.ts";
 import { type WaitFactParts, waitFacts } from "../../jobs/wait-facts.ts";
 import { eachOf } from "../../kernel/bounded.ts";
 import type { Caller } from "../../kernel/caller.ts";
+import { turn } from "../../kernel/clock.ts";
 import type { PageAsked } from "../../ports/store/collection.ts";
 import type { EndpointService } from "../endpoints/service.ts";
 import type { Worker } from "./model.ts";
@@ -47,8 +48,10 @@ export class HealthService {
     const { items, next } = await this.#parts.endpoints.list(caller, asked);
     const queues = items.filter(({ doc }) => doc.type !== "LOAD_BALANCER");
     const found = new Map<string, EndpointHealth>();
+    // Everything may come from memory at once. A hundred endpoints with many workers must not keep other requests from their turns.
     await eachOf(queues, AT_ONCE, async ({ id, doc }) => {
       found.set(id, { id, ...(await healthOf(this.#parts, { id, release: doc.release })) });
+      await turn();
     });
     return { items: queues.map(({ id }) => found.get(id)!), next };
   }
