@@ -36,7 +36,9 @@ function useEach<Answer>(name: OperationName, ids: readonly string[], read: Read
 export function useOverview() {
   const pods = useRead("listPods", {});
   const endpoints = useRead("listEndpoints", {});
-  const shown = endpoints.data?.endpoints.filter(({ type }) => type !== "LOAD_BALANCER").slice(0, MOST_ENDPOINTS) ?? [];
+  const queues = endpoints.data?.endpoints.filter(({ type }) => type !== "LOAD_BALANCER") ?? [];
+  const shown = queues.slice(0, MOST_ENDPOINTS);
+  const others = queues.length - shown.length;
   const { data: health, isSettled: isHealthKnown } = useEach<EndpointHealth>(
     "getEndpointHealth",
     shown.map(({ id }) => id),
@@ -55,5 +57,5 @@ export function useOverview() {
   );
   /** All was read that says what needs attention, or could not be read. */
   const isSettled = endpoints.data !== undefined && isHealthKnown && areJobsKnown;
-  return { pods, endpoints, shown, health, failed, isSettled };
+  return { pods, endpoints, shown, others, health, failed, isSettled };
 }
