@@ -16,7 +16,7 @@ const OF_PAGES = /console\/src\/pages\/([^/]+)\//;
 
 /** Small parts of most pages, and the tables of states. The overview needs none of the controls. */
 const SMALL =
-  /console\/src\/(api\/curl|parts\/time-range|design\/(reason|code|segments))|@tanstack\/.*useQueries|icons\/circle-check\.|platform\/src\/(.*lifecycle|ports\/queue\/job|kernel\/problem)\.ts/;
+  /console\/src\/(api\/(curl|healths|turns)|parts\/time-range|design\/(reason|code|segments))|@tanstack\/.*useQueries|icons\/circle-check\.|platform\/src\/(.*lifecycle|ports\/queue\/job|kernel\/problem)\.ts/;
 
 /** Few files: each costs a browser about a millisecond, and without these groups a list has forty. Pages and large parts stay apart. */
 const GROUPS: CodeSplittingGroup[] = [

@@ -25,9 +25,9 @@ export const missingBrowser =
     ? "Chromium is not installed: apt-get install chromium (npm run test:all does it as root)"
     : undefined;
 
-export const startBrowser = (): Promise<Browser> =>
+export const startBrowser = (...more: string[]): Promise<Browser> =>
   // The browser visits nothing but the server under test, and root has no sandbox of Chromium's.
-  chromium.launch({ executablePath: program!, args: ["--no-sandbox"] });
+  chromium.launch({ executablePath: program!, args: ["--no-sandbox", ...more] });
 
 /** What went wrong in a page that no assertion looks at: exceptions, and requests that the security policy stopped. */
 export class Troubles {

@@ -1,5 +1,5 @@
 /** Puts what the first view of a page reads into the cache before it is drawn, so that it is drawn once and not piece by piece. */
-import type { QueryClient } from "@tanstack/react-query";
+import { notifyManager, type QueryClient } from "@tanstack/react-query";
 import { type Answer, callAny } from "./client.ts";
 import { FIRST_READS, type FirstRead } from "./first-reads.ts";
 import { keyOf } from "./queries.ts";
@@ -44,6 +44,8 @@ async function readInto(cache: QueryClient, read: FirstRead, id = ""): Promise<u
 
 /** As if each endpoint had been asked for its own: a list asks for no more of those in sight, and events keep each fresh by itself. */
 function keepEach(cache: QueryClient, answer: Answer<"listEndpointHealth"> | undefined): void {
-  for (const { id, ...health } of answer?.endpoints ?? [])
-    cache.setQueryData(keyOf("getEndpointHealth", { params: { endpoint_id: id } }), health);
+  notifyManager.batch(() => {
+    for (const { id, ...health } of answer?.endpoints ?? [])
+      cache.setQueryData(keyOf("getEndpointHealth", { params: { endpoint_id: id } }), health);
+  });
 }

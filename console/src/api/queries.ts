@@ -9,7 +9,6 @@ import {
 } from "@tanstack/react-query";
 import { type Answer, type AnyAsk, type Ask, call, callAny, type OperationName } from "./client.ts";
 import { Refusal } from "./refusal.ts";
-import { inTurn } from "./turns.ts";
 
 export const cache = new QueryClient({
   defaultOptions: {
@@ -30,21 +29,18 @@ type Options<Name extends OperationName> = Pick<
 > & {
   /** Shows the last answer while the next page or filter loads. */
   keep?: boolean;
-  /** For what each row of a list asks: few are under way at once. */
-  inTurn?: boolean;
+  /** Where it is read in another way than by a call of its own. */
+  read?: (context: { client: QueryClient; signal: AbortSignal }) => Promise<unknown>;
 };
 
 export function useRead<Name extends OperationName>(
   name: Name,
   ask: Ask<Name>,
-  { keep, inTurn: isInTurn, ...options }: Options<Name> = {},
+  { keep, read, ...options }: Options<Name> = {},
 ) {
   return useQuery<Answer<Name>, Refusal>({
     queryKey: keyOf(name, ask),
-    queryFn: ({ signal }) => {
-      const read = () => call(name, ask, signal);
-      return isInTurn ? inTurn(read) : read();
-    },
+    queryFn: (context) => (read ? (read(context) as Promise<Answer<Name>>) : call(name, ask, context.signal)),
     ...(keep && { placeholderData: keepPreviousData }),
     ...options,
   });

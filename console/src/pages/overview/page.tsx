@@ -2,7 +2,7 @@
 import { lazy, Suspense, useMemo } from "react";
 import { curlOf } from "../../api/curl.ts";
 import { useRead } from "../../api/queries.ts";
-import { Money, moneyText } from "../../design/facts.tsx";
+import { countText, Money, moneyText } from "../../design/facts.tsx";
 import { Loaded, Page, Panel, Skeleton } from "../../design/layout.tsx";
 import { Reason } from "../../design/reason.tsx";
 import { type History, sinceFirst, timesOf } from "../../parts/history.ts";
@@ -12,13 +12,15 @@ import { Concerns, FailedJobs } from "./concerns.tsx";
 import { FirstSteps } from "./first-steps.tsx";
 import css from "./overview.module.css";
 import { useOverview } from "./reads.ts";
-import { counted, endpointConcerns, latestOf, podConcerns, sumOf, verdictOf } from "./standing.ts";
+import { counted, endpointConcerns, latestOf, otherConcern, podConcerns, sumOf, verdictOf } from "./standing.ts";
 import { Tile } from "./tile.tsx";
 
 const Chart = lazy(() => import("../../design/chart.tsx"));
 
 export function Overview() {
-  const { pods, endpoints, shown, health, failed, isSettled } = useOverview();
+  const { pods, endpoints, shown, others, health, failed, ...overview } = useOverview();
+  const { series, isPending } = useLastHour();
+  const isSettled = overview.isSettled && (others === 0 || !isPending);
   const read = { ...(pods.error ? pods : endpoints), data: pods.data && endpoints.data };
   const curl = curlOf("getAccountMetricsHistory", { query: { range: "1h" } });
   return (
@@ -36,16 +38,19 @@ export function Overview() {
             </Page>
           );
         }
+        const known = sumOf(health.map((one) => one?.jobs.inQueue ?? 0));
+        const waiting = otherConcern(others, latestOf(series?.jobsInQueue) ?? 0, known);
         const concerns = [
           ...podConcerns(allPods),
           ...shown.flatMap((endpoint, index) => endpointConcerns(endpoint, health[index])),
+          ...(isSettled ? waiting : []),
         ].toSorted((one, other) => Number(other.tone === "bad") - Number(one.tone === "bad"));
         return (
           <Page title="Overview" about={<Verdict concerns={concerns} failed={failed.length} />} curl={curl}>
             <Figures
               podsRunning={allPods.filter(({ status }) => status === "RUNNING").length}
               endpoints={allEndpoints.length}
-              inQueue={sumOf(health.map((one) => one?.jobs.inQueue ?? 0))}
+              inQueue={others > 0 ? Math.max(known, latestOf(series?.jobsInQueue) ?? 0) : known}
               workers={sumOf(health.map((one) => (one ? one.workers.running + one.workers.idle : 0)))}
               waitingPods={concerns.filter(({ kind, tone }) => kind === "Pod" && tone === "wait").length}
             />
@@ -78,6 +83,12 @@ function Verdict({ concerns, failed }: { concerns: Parameters<typeof verdictOf>[
   );
 }
 
+function useLastHour() {
+  const ask = { query: { range: "1h" } } as const;
+  const { data, isPending } = useRead("getAccountMetricsHistory", ask, { refetchInterval: AGAIN_MS["1h"] });
+  return { series: data?.series as Record<string, (number | null)[]> | undefined, isPending };
+}
+
 interface FiguresProps {
   podsRunning: number;
   endpoints: number;
@@ -87,18 +98,13 @@ interface FiguresProps {
 }
 
 function Figures({ podsRunning, endpoints, inQueue, workers, waitingPods }: FiguresProps) {
-  const { data: hour } = useRead(
-    "getAccountMetricsHistory",
-    { query: { range: "1h" } },
-    { refetchInterval: AGAIN_MS["1h"] },
-  );
+  const { series } = useLastHour();
   const { data: today } = useRead(
     "listBilling",
     { query: { bucketSize: "day", lastN: 1 } },
     { refetchInterval: 60_000 },
   );
   const { data: account } = useRead("getAccount", {});
-  const series = hour?.series as Record<string, (number | null)[]> | undefined;
   const failed = sumOf(series?.jobsFailed);
   return (
     <div className={css.tiles}>
@@ -118,7 +124,7 @@ function Figures({ podsRunning, endpoints, inQueue, workers, waitingPods }: Figu
         title="Waits"
         to="/serverless"
         tone={inQueue + waitingPods > 0 ? "wait" : undefined}
-        value={inQueue + waitingPods}
+        value={countText(inQueue + waitingPods)}
         about={`${counted(inQueue, "job", "jobs")}, ${counted(waitingPods, "Pod", "Pods")}`}
       />
       <Tile

@@ -1,14 +1,15 @@
 /** What the overview reads: endpoints with their health, Pods, and jobs that failed in the last hour. */
-import { useQueries } from "@tanstack/react-query";
+import { type QueryClient, useQueries } from "@tanstack/react-query";
 import { type Ask, call, type OperationName } from "../../api/client.ts";
 import { FIRST_HEALTHS } from "../../api/first-reads.ts";
+import { readHealth } from "../../api/healths.ts";
 import { keyOf, useRead } from "../../api/queries.ts";
 import { inTurn } from "../../api/turns.ts";
 import { type EndpointHealth, failedSince, type ListedJob } from "./standing.ts";
 
 /** As many as are read together. Whoever has more of them finds the rest in their list. */
 const MOST_ENDPOINTS = FIRST_HEALTHS;
-const MOST_FAILED = 5;
+const FAILED = { status: "FAILED,TIMED_OUT", limit: 5 };
 const HOUR_MS = 3_600_000;
 /** Events say when something changed; time passes without one. */
 const AGAIN_MS = 60_000;
@@ -16,12 +17,13 @@ const AGAIN_MS = 60_000;
 const asked = (endpoint: string, query?: object) =>
   ({ params: { endpoint_id: endpoint }, ...(query && { query }) }) as unknown as Ask<OperationName>;
 
-function useEach<Answer>(name: OperationName, ids: readonly string[], query?: object) {
+type ReadEach = (id: string, context: { client: QueryClient; signal: AbortSignal }) => Promise<unknown>;
+
+function useEach<Answer>(name: OperationName, ids: readonly string[], read: ReadEach, query?: object) {
   return useQueries({
     queries: ids.map((id) => ({
       queryKey: keyOf(name, asked(id, query)),
-      queryFn: ({ signal }: { signal: AbortSignal }) =>
-        inTurn(() => call(name, asked(id, query), signal) as Promise<unknown>),
+      queryFn: (context: Parameters<ReadEach>[1]) => read(id, context),
       refetchInterval: AGAIN_MS,
     })),
     combine: (answers) => ({
@@ -34,16 +36,20 @@ function useEach<Answer>(name: OperationName, ids: readonly string[], query?: ob
 export function useOverview() {
   const pods = useRead("listPods", {});
   const endpoints = useRead("listEndpoints", {});
-  const shown = endpoints.data?.endpoints.filter(({ type }) => type !== "LOAD_BALANCER").slice(0, MOST_ENDPOINTS) ?? [];
+  const queues = endpoints.data?.endpoints.filter(({ type }) => type !== "LOAD_BALANCER") ?? [];
+  const shown = queues.slice(0, MOST_ENDPOINTS);
+  const others = queues.length - shown.length;
   const { data: health, isSettled: isHealthKnown } = useEach<EndpointHealth>(
     "getEndpointHealth",
     shown.map(({ id }) => id),
+    readHealth,
   );
   const failing = shown.filter((_, index) => (health[index]?.jobs.failed ?? 0) > 0);
   const { data: jobs, isSettled: areJobsKnown } = useEach<{ requests: ListedJob[] }>(
     "listJobs",
     failing.map(({ id }) => id),
-    { status: "FAILED,TIMED_OUT", limit: MOST_FAILED },
+    (id, { signal }) => inTurn(() => call("listJobs", asked(id, FAILED) as Ask<"listJobs">, signal)),
+    FAILED,
   );
   const since = Date.now() - HOUR_MS;
   const failed = failing.flatMap((endpoint, index) =>
@@ -51,5 +57,5 @@ export function useOverview() {
   );
   /** All was read that says what needs attention, or could not be read. */
   const isSettled = endpoints.data !== undefined && isHealthKnown && areJobsKnown;
-  return { pods, endpoints, shown, health, failed, isSettled };
+  return { pods, endpoints, shown, others, health, failed, isSettled };
 }

@@ -1,6 +1,6 @@
 /** The overview says what is wrong in the words of whoever looks, and that all is fine only when it is. */
 import { expect, test } from "vitest";
-import { endpointConcerns, failedSince, latestOf, podConcerns, sumOf, verdictOf } from "./standing.ts";
+import { endpointConcerns, failedSince, latestOf, otherConcern, podConcerns, sumOf, verdictOf } from "./standing.ts";
 
 const health = (inQueue: number, unhealthy = 0, waitReason?: string) =>
   ({
@@ -70,4 +70,13 @@ test("what is not known is left out of figures", () => {
   expect(latestOf([1, 2, null])).toBe(2);
   expect(latestOf([null])).toBeUndefined();
   expect(sumOf([1, null, 2])).toBe(3);
+});
+
+test("jobs that wait on endpoints whose health is not read are said, and only those", () => {
+  const waiting = otherConcern(175, 10_002, 2);
+  expect(waiting).toMatchObject([{ tone: "wait", to: "/serverless" }]);
+  expect(verdictOf(waiting, 0, null)).toBe("Endpoint among 175 others: 10,000 jobs wait.");
+  expect(otherConcern(175, 2, 2)).toEqual([]);
+  // All healths are known then, and the history, which is some seconds old, knows no better.
+  expect(otherConcern(0, 3, 2)).toEqual([]);
 });

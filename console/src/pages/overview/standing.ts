@@ -3,6 +3,7 @@ import type { Health, JobList } from "@millrace/platform/jobs/model.ts";
 import type { Static } from "@millrace/platform/kernel/schema.ts";
 import type { Endpoint } from "@millrace/platform/resources/endpoints/model.ts";
 import type { Pod } from "@millrace/platform/resources/pods/model.ts";
+import { countText } from "../../design/facts.tsx";
 
 export type EndpointHealth = Static<typeof Health>;
 export type ListedJob = Static<typeof JobList>["requests"][number];
@@ -43,7 +44,7 @@ export function podConcerns(pods: readonly SomePod[]): Concern[] {
   });
 }
 
-export const counted = (count: number, one: string, many: string) => `${count} ${count === 1 ? one : many}`;
+export const counted = (count: number, one: string, many: string) => `${countText(count)} ${count === 1 ? one : many}`;
 
 /** Reasons that do not pass by waiting. */
 const BROKEN = new Set(["crash-loop", "spend-limit", "operator-spend-limit", "key-spend-limit", "no-credit"]);
@@ -67,6 +68,23 @@ export function endpointConcerns(endpoint: SomeEndpoint, health: EndpointHealth 
     {
       ...{ ...common, key: `${endpoint.id} waiting`, tone, to: `/serverless/${endpoint.id}/jobs` },
       what: counted(jobs.inQueue, "job waits", "jobs wait"),
+    },
+  ];
+}
+
+/** Jobs that wait on endpoints whose health is not read: all that wait, without those that are known. */
+export function otherConcern(others: number, inQueue: number, known: number): Concern[] {
+  if (others === 0 || inQueue <= known) return [];
+  return [
+    {
+      ...{
+        key: "others",
+        tone: "wait",
+        kind: "Endpoint",
+        name: `among ${countText(others)} others`,
+        to: "/serverless",
+      },
+      ...{ what: counted(inQueue - known, "job waits", "jobs wait"), reason: undefined, code: undefined },
     },
   ];
 }

@@ -7,7 +7,7 @@ import { curlOf } from "../../api/curl.ts";
 import { useMayNot } from "../../api/me.ts";
 import { useRead } from "../../api/queries.ts";
 import { Button } from "../../design/button.tsx";
-import { Id, Money, Status } from "../../design/facts.tsx";
+import { countText, Id, Money, Status } from "../../design/facts.tsx";
 import { Loaded, Page } from "../../design/layout.tsx";
 import { Menu } from "../../design/menu.tsx";
 import { TabLinks } from "../../design/tabs.tsx";
@@ -70,7 +70,7 @@ function About({ endpoint }: { endpoint: Endpoint }) {
       <span>{compute}</span>
       {health && (
         <span className="numbers">
-          {health.jobs.inQueue} queued, {health.jobs.inProgress} in progress
+          {countText(health.jobs.inQueue)} queued, {countText(health.jobs.inProgress)} in progress
         </span>
       )}
       <span className="numbers">

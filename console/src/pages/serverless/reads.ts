@@ -1,6 +1,7 @@
 /** What the pages of endpoints read, and how often. */
 import type { Endpoint } from "@millrace/platform/resources/endpoints/model.ts";
 import type { Worker } from "@millrace/platform/resources/workers/model.ts";
+import { readHealth } from "../../api/healths.ts";
 import { useRead } from "../../api/queries.ts";
 import { chosenTypes } from "../../parts/compute.ts";
 import { computeText, costNow, countsOf, type EndpointHealth, stateOf } from "./state.ts";
@@ -16,7 +17,7 @@ function useHealth({ id, type }: Pick<Endpoint, "id" | "type">) {
     { params: { endpoint_id: id } },
     {
       enabled: type === "QUEUE",
-      inTurn: true,
+      read: (context) => readHealth(id, context),
       refetchInterval: ({ state }) => {
         const health = state.data as EndpointHealth | undefined;
         return health?.waitReason ? WAITING_MS : false;
