@@ -75,7 +75,7 @@ test("what is not known is left out of figures", () => {
 test("jobs that wait on endpoints whose health is not read are said, and only those", () => {
   const waiting = otherConcern(175, 10_002, 2);
   expect(waiting).toMatchObject([{ tone: "wait", to: "/serverless" }]);
-  expect(verdictOf(waiting, 0, null)).toBe("Endpoint among 175 others: 10,000 jobs wait.");
+  expect(verdictOf(waiting, 0, null)).toBe("175 older endpoints: 10,000 jobs wait.");
   expect(otherConcern(175, 2, 2)).toEqual([]);
   // All healths are known then, and the history, which is some seconds old, knows no better.
   expect(otherConcern(0, 3, 2)).toEqual([]);

@@ -77,13 +77,7 @@ export function otherConcern(others: number, inQueue: number, known: number): Co
   if (others === 0 || inQueue <= known) return [];
   return [
     {
-      ...{
-        key: "others",
-        tone: "wait",
-        kind: "Endpoint",
-        name: `among ${countText(others)} others`,
-        to: "/serverless",
-      },
+      ...{ key: "others", tone: "wait", kind: `${countText(others)} older`, name: "endpoints", to: "/serverless" },
       ...{ what: counted(inQueue - known, "job waits", "jobs wait"), reason: undefined, code: undefined },
     },
   ];
