@@ -107,6 +107,11 @@ export class InstanceRecords {
     return this.rememberedOf(owner);
   }
 
+  /** Whether an owner has an instance now, also one that another node recorded a moment ago. */
+  async isOwned(owner: string): Promise<boolean> {
+    return (await this.#instances.list({ key: { name: "owner", value: owner }, limit: 1 })).length > 0;
+  }
+
   /** All instances of this revision, as far as they are cached. */
   remembered(): InstanceItem[] {
     return [...this.#known.values()];

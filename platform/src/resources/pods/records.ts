@@ -2,7 +2,7 @@
 
 import type { Clock } from "../../kernel/clock.ts";
 import { WrongMove } from "../../kernel/lifecycle.ts";
-import { withPlacesHidden } from "../../kernel/reason.ts";
+import { because, withPlacesHidden } from "../../kernel/reason.ts";
 import type { Allocator, Judge, Wish } from "../../machines/allocator.ts";
 import type { InstanceRecords } from "../../machines/instance-records.ts";
 import type { NoRoom, Place } from "../../machines/place.ts";
@@ -148,13 +148,18 @@ export class PodRecords {
       judge: Judge;
     },
   ): Promise<PodInstance | NoRoom | undefined> {
+    let isEnding = false;
     const moving = async ([place]: readonly Place[]) => {
       const pod = await this.pods.get(id);
       // Somebody else stopped, ended or placed the Pod meanwhile.
       if (!pod || !podLifecycle.can(pod.doc.status, move) || pod.doc.instance !== null) return undefined;
+      // Asked after the Pod was read: an instance that it had before is there until its program has ended.
+      isEnding = await this.instances.isOwned(id);
+      if (isEnding) return undefined;
       return this.#patching(pod, { move, set: set(pod, place!) });
     };
     const placed = await allocator.allocate([wish], moving, judge);
+    if (isEnding) return { reason: because("still-ending") };
     return Array.isArray(placed) ? placed[0] : placed;
   }
 

@@ -245,13 +245,14 @@ export class PodService {
     refuseMember(pod);
     podLifecycle.assert(pod.doc.status, "start");
     await this.#parts.spending.assert(pod.account, caller.key, pod.doc.createdBy);
-    // The Pod's previous instance still has its place. The Pod gets it again as soon as that instance has ended.
-    if ((await this.#parts.podRecords.instancesOf(id)).length > 0)
-      return (await this.act(caller, id, "start", { ...how, waits: true }))!;
     const placed = await this.#parts.placer?.place(pod, { set: { crashes: null, ...gpusFor(pod.doc, how) } });
-    if (!placed || "reason" in placed) throw noRoom(placed?.reason ?? because("changed-meanwhile"));
-    this.#tell(placed);
-    return this.own(caller, id);
+    if (placed && !("reason" in placed)) {
+      this.#tell(placed);
+      return this.own(caller, id);
+    }
+    // The Pod's previous instance still has its place. The Pod gets it again as soon as that instance has ended.
+    if (placed?.reason.code === "still-ending") return (await this.act(caller, id, "start", { ...how, waits: true }))!;
+    throw noRoom(placed?.reason ?? because("changed-meanwhile"));
   }
 
   /** Callers no longer see the Pod. The node of its machine ends its program and removes what it stored. */

@@ -2,6 +2,8 @@
 import { expect, test } from "vitest";
 import { CPU_POD, GPU_POD, type PodWorld, setupPods, TWO_GPUS } from "../../../tests/pod-world.ts";
 import type { Caller } from "../../kernel/caller.ts";
+import { instances } from "../../machines/instances.ts";
+import { Collection } from "../../ports/store/collection.ts";
 import { flatPod } from "./flat-view.ts";
 import { PodViews } from "./view.ts";
 
@@ -49,6 +51,27 @@ test("where its previous program is still ending, it has that room again as soon
   await world.pass(12);
   expect((await world.pod(id)).status).toBe("RUNNING");
 });
+
+test.each(["at once", "when there is room"])(
+  "a start %s waits for the previous program also where another node recorded its instance a moment ago",
+  async (when) => {
+    await using world = await setupPods({ machine: TWO_GPUS });
+    const id = await stopped(world, GPU_POD);
+    await world.create(GPU_POD);
+    const [instance] = await world.services.podRecords.allInstances();
+    const { account, createdAt, doc } = instance!;
+    // The records in memory are not read again for a second.
+    const previous = { account, createdAt, doc: { ...doc, owner: id, machine: "another", state: "ENDING" as never } };
+    const records = new Collection(world.store, instances);
+    const { version } = await records.insert({ id: `${id}-previous`, ...previous });
+    await (when === "at once" ? atOnce(world, id) : world.act(id, "start"));
+    expect(await world.pod(id)).toMatchObject({ status: "PROVISIONING", statusReasonCode: "still-ending" });
+    expect(world.running()).toHaveLength(1);
+    await world.store.commit([records.removing(`${id}-previous`, version)]);
+    await world.pass(3);
+    expect((await world.pod(id)).status).toBe("RUNNING");
+  },
+);
 
 test("two starts at once are one", async () => {
   await using world = await setupPods({ machine: TWO_GPUS });
