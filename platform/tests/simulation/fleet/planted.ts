@@ -77,11 +77,12 @@ export const plantedFleetBugs: PlantedFleetBug[] = [
   },
   {
     name: "a Pod is placed while its last program still ends",
-    shows: /has two programs|when it did not run|cannot restart from ENDING/,
+    shows: /has two programs|when it did not run/,
     mix: { ...onlyPods, nodes: 2, deeds: { createPod: 3, actOnPod: 8 }, calls: { slow: 0.4, slowMs: 400 } },
     plant: {
       node: ({ services: { podRecords } }) => {
         podRecords.instancesOf = async () => [];
+        podRecords.instances.isOwned = async () => false;
       },
     },
   },
