@@ -1,5 +1,6 @@
 /** The writer's thread: owns the writing connection and answers one message at a time. */
 import { parentPort, workerData } from "node:worker_threads";
+import { SmallHeap } from "../../kernel/collector.ts";
 import { program as queue } from "./queue-program.ts";
 import { program as store } from "./store-program.ts";
 import { BatchRunner, type Command, converted, type Program, type ProgramName } from "./writer.ts";
@@ -11,6 +12,7 @@ const program: Program = { queue, store }[name];
 const { wire } = program;
 const runner = new BatchRunner(file, program);
 const port = parentPort!;
+const heap = new SmallHeap();
 
 port.on("message", (message: Message) => {
   if ("batch" in message) port.postMessage(runner.run(wire ? converted(message.batch, wire.unpack) : message.batch));
@@ -19,5 +21,6 @@ port.on("message", (message: Message) => {
     runner.close();
     port.close();
   }
+  heap.tidy();
 });
 port.postMessage("ready");
