@@ -238,6 +238,23 @@ test("a node that begins later tells of its changes from its first moment on", a
   await follower.disconnect();
 });
 
+test("what a reader listed is told as removed, although every signal of the other node was lost", async () => {
+  await using nodes = await setupPodNodes();
+  const { first, second } = nodes;
+  const other = await follow(second);
+  first.signals.emit = () => {};
+  const brief = await secret(first, "brief");
+  const reader = await follow(second);
+  expect(reader.fold.has(`secrets/${brief}`)).toBe(true);
+  await first.call("DELETE", `${SECRETS}/${brief}`);
+  await pass(first, 12_000);
+  await pass(first);
+  for (const follower of [reader, other]) {
+    expect(follower.fold).toEqual(await readLists(second));
+    await follower.disconnect();
+  }
+});
+
 test("of events that nobody fetched in time the oldest go, by number and by size", () => {
   const backlog = new Backlog();
   for (let n = 0; n < 12_500; n++) backlog.add({ type: "changed", resource: "secrets", id: `s${n}`, version: 1 });

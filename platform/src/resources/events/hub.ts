@@ -2,7 +2,7 @@
 import type { Clock, Timer } from "../../kernel/clock.ts";
 import type { Counts, Queue } from "../../ports/queue/queue.ts";
 import type { Signals } from "../../ports/signals/signals.ts";
-import type { Store } from "../../ports/store/store.ts";
+import type { Store, StoredRecord } from "../../ports/store/store.ts";
 import type { Written } from "../../ports/store/watched-store.ts";
 import { Backlog } from "./backlog.ts";
 import { type Shown, type Streamed, streamed, streamedByKind } from "./kinds.ts";
@@ -75,6 +75,16 @@ export class Hub {
     }
     if (how === "insert") this.#gone.delete(key);
     if (this.#gone.has(key) || (this.#known.get(key)?.version ?? 0) >= shown.version) return;
+    this.#learn(key, shown);
+  }
+
+  /** Somebody has listed this record through this node, and must hear of its removal even if no signal told of the record. */
+  listed(kind: Streamed, record: StoredRecord): void {
+    const key = keyOf(kind, record.id);
+    if (this.#isOver || this.#gone.has(key) || (this.#known.get(key)?.version ?? 0) >= record.version) return;
+    const shown = kind.show(record);
+    if (!shown) return;
+    this.#touched?.add(key);
     this.#learn(key, shown);
   }
 

@@ -12,6 +12,7 @@ import type { Random } from "../../kernel/random.ts";
 import { pause } from "../../kernel/wait.ts";
 import type { Queue } from "../../ports/queue/queue.ts";
 import type { Signals } from "../../ports/signals/signals.ts";
+import type { StoredRecord } from "../../ports/store/store.ts";
 import type { WatchedStore, Written } from "../../ports/store/watched-store.ts";
 import { Hub } from "./hub.ts";
 import { streamed, streamedByKind } from "./kinds.ts";
@@ -63,6 +64,7 @@ export class AccountEvents implements AsyncDisposable {
   #watchedUntil = Number.NEGATIVE_INFINITY;
   #isTelling = false;
   #unwatch: (() => void) | undefined;
+  #unwatchLists: (() => void) | undefined;
 
   constructor(parts: EventParts) {
     this.#parts = parts;
@@ -94,6 +96,7 @@ export class AccountEvents implements AsyncDisposable {
     for (const stop of this.#stopWatching) stop();
     for (const [account, followed] of this.#followed) this.#end(account, followed);
     this.#unwatch?.();
+    this.#unwatchLists?.();
     await this.#looking[Symbol.asyncDispose]();
   }
 
@@ -150,7 +153,7 @@ export class AccountEvents implements AsyncDisposable {
   #begin(account: string): Followed {
     const { watched, signals, random, alone, failed } = this.#parts;
     const background = (work: Promise<void>) => floating(work, named(failed, DUTY));
-    const hub = new Hub(account, { ...this.#parts, store: watched, background });
+    const hub = new Hub(account, { ...this.#parts, store: watched.unwatched, background });
     const hints = alone
       ? []
       : streamed.flatMap((kind) => [
@@ -165,7 +168,7 @@ export class AccountEvents implements AsyncDisposable {
     const blocks = new SharedBlocks(hub.backlog, epoch);
     const followed = { hub, epoch, blocks, readers: 0, allowance: new Allowance(OF_ACCOUNT), stop };
     this.#followed.set(account, followed);
-    this.#watchCommits();
+    this.#watch();
     if (!alone) signals.emit("events:watched");
     return followed;
   }
@@ -181,22 +184,27 @@ export class AccountEvents implements AsyncDisposable {
     followed.leaving?.cancel();
     followed.stop();
     if (this.#followed.get(account) === followed) this.#followed.delete(account);
-    this.#watchCommits();
+    this.#watch();
   }
 
-  /** Commits are watched only while somebody follows an account, here or on another node. */
-  #watchCommits(): void {
+  /** Commits are watched only while somebody follows an account, here or on another node, and lists only while somebody does here. */
+  #watch(): void {
     const isNeeded = this.#followed.size > 0 || this.#parts.clock.monotonic() < this.#watchedUntil;
     if (isNeeded) this.#unwatch ??= this.#parts.watched.watch((written) => this.#written(written));
     else {
       this.#unwatch?.();
       this.#unwatch = undefined;
     }
+    if (this.#followed.size > 0) this.#unwatchLists ??= this.#parts.watched.watchLists((list) => this.#listed(list));
+    else {
+      this.#unwatchLists?.();
+      this.#unwatchLists = undefined;
+    }
   }
 
   #heardOfWatchers(): void {
     this.#watchedUntil = this.#parts.clock.monotonic() + WATCHED_MS;
-    this.#watchCommits();
+    this.#watch();
   }
 
   #written(written: readonly Written[]): void {
@@ -207,6 +215,12 @@ export class AccountEvents implements AsyncDisposable {
       this.#followed.get(account)?.hub.told(one);
       if (isTold) this.#tell(account, kind, one.how);
     }
+  }
+
+  #listed(records: readonly StoredRecord[]): void {
+    const kind = records[0] && streamedByKind.get(records[0].kind);
+    if (!kind) return;
+    for (const record of records) this.#followed.get(record.account)?.hub.listed(kind, record);
   }
 
   /** Tells other nodes only: while `#isTelling` is set, this node ignores the signal, since its own hubs already know. */
@@ -220,7 +234,7 @@ export class AccountEvents implements AsyncDisposable {
   }
 
   async #look(): Promise<void> {
-    this.#watchCommits();
+    this.#watch();
     if (this.#followed.size > 0 && !this.#parts.alone) this.#parts.signals.emit("events:watched");
     for (const { hub } of [...this.#followed.values()]) await hub.lookAtAll();
   }

@@ -53,7 +53,6 @@ export class SimulatedNode {
   isLeaving = false;
   /** Since when the process runs without a pause. */
   awakeSince: number;
-  #store!: Store;
   readonly #drivers: FakeCompute[] = [];
 
   private constructor(world: FleetWorld, seat: Seat) {
@@ -95,7 +94,6 @@ export class SimulatedNode {
     const clock = new NodeClock(this.life, watch);
     const border = new Border(world, this.life);
     const store = this.#storeThrough(border);
-    this.#store = store;
     const queue = border.around(world.queue, QUEUE_CALLS, { canFail: true });
     const log = this.#log();
     const failed = (error: unknown, duty: string) => log.error({ err: error, duty }, `the duty "${duty}" failed`);
@@ -139,7 +137,7 @@ export class SimulatedNode {
   }
 
   read(listing: Listing): Promise<StoredRecord[]> {
-    return this.#store.list(listing);
+    return this.services.watched.list(listing);
   }
 
   /** None of its timers, calls or answers happen any more. */
