@@ -9,9 +9,11 @@ import type { WorkerEvents } from "../src/jobs/worker-events.ts";
 import { FakeClock } from "../src/kernel/clock.ts";
 import { SeededRandom } from "../src/kernel/random.ts";
 import { EmbeddedQueue } from "../src/ports/queue/embedded-queue.ts";
+import type { Queue } from "../src/ports/queue/queue.ts";
 import { MemorySignals } from "../src/ports/signals/memory-signals.ts";
 import { idle } from "./idle.ts";
 import { openDisk } from "./simulation/disk.ts";
+import { withStandbys } from "./standby-queue.ts";
 
 export const worker = (name: string) => ({ endpoint: "ep", worker: holderName("ep", name) });
 
@@ -37,7 +39,14 @@ export function submission(
   };
 }
 
-export async function jobWorld({ events, warmUps }: { events?: WorkerEvents; warmUps?: WarmUps } = {}) {
+interface Options {
+  events?: WorkerEvents;
+  warmUps?: WarmUps;
+  /** The queue begins jobs as they are inserted, for workers that wait. */
+  beginsAtOnce?: boolean;
+}
+
+export async function jobWorld({ events, warmUps, beginsAtOnce = false }: Options = {}) {
   const clock = new FakeClock();
   const waiting: (() => void)[] = [];
   let isHeld = false;
@@ -48,7 +57,8 @@ export async function jobWorld({ events, warmUps }: { events?: WorkerEvents; war
   const signals = new MemorySignals();
   /** Starts a server on what the disk has. */
   const start = () => {
-    const queue = new EmbeddedQueue(journal, clock);
+    const embedded = new EmbeddedQueue(journal, clock);
+    const queue: Queue = beginsAtOnce ? withStandbys(embedded) : embedded;
     const parts = { queue, signals, clock, random: new SeededRandom(1), failed: () => undefined };
     const engine = new Engine(parts);
     /** One more desk on the same queue, as on another node. */
@@ -57,6 +67,7 @@ export async function jobWorld({ events, warmUps }: { events?: WorkerEvents; war
   };
   return {
     clock,
+    signals,
     start,
     ...start(),
     /** From now on flushes wait for `flush`. */

@@ -1,10 +1,11 @@
-/** Claims of workers: how many jobs a worker gets, and of which callers. */
+/** Claims of workers: how many jobs a worker gets, and of which callers. Jobs may also begin for a worker while it waits. */
 import type { Clock } from "../kernel/clock.ts";
 import type { Ask, Claimed, Queue } from "../ports/queue/queue.ts";
 import type { OwnWorkers } from "./own-workers.ts";
 import { TAKEN_BYTES } from "./payload-limits.ts";
 import { fairShare, type Pollers } from "./pollers.ts";
 import { isWithheld, type Session } from "./sessions.ts";
+import { Standby } from "./standby.ts";
 import type { Taking, WorkerCall } from "./worker-events.ts";
 
 interface Parts {
@@ -17,6 +18,13 @@ interface Parts {
 }
 
 type Look = Pick<Taking, "limit" | "admit"> & { drained: () => void };
+
+interface Stand extends Pick<Taking, "limit"> {
+  /** Whether the worker's request still waits. */
+  isOpen(): boolean;
+  /** Called when jobs have begun for it. */
+  came(): void;
+}
 
 export class Claims {
   readonly #parts: Parts;
@@ -38,11 +46,37 @@ export class Claims {
     session.claims.add(asked);
     try {
       const claimed = await asked;
-      if (claimed.length > 0) session.activeAt = ask.now;
-      for (const { job } of claimed) session.begun.set(job.id, { job, nextChunk: 1 });
+      noteBegun(session, claimed, ask.now);
       return claimed;
     } finally {
       session.claims.delete(asked);
     }
   }
+
+  /**
+   * From now on jobs may begin for this worker as they are submitted, where the queue does that. What depends on the worker or on callers is
+   * left to claims.
+   */
+  standBy(call: WorkerCall, session: Session, { limit, isOpen, came }: Stand): Standby | undefined {
+    const { queue, clock, isShared, own } = this.#parts;
+    const { endpoint, worker: holder } = call;
+    if (!queue.standBy || !session.isWarm || isShared(endpoint) || own.isFor(endpoint)) return undefined;
+    return new Standby({
+      standBy: (begin) =>
+        queue.standBy!({
+          ...{ endpoint, holder, limit, begin, now: () => clock.now() },
+          isOpen: () => !isWithheld(session) && isOpen(),
+        }),
+      session,
+      came: (claimed) => {
+        noteBegun(session, claimed, clock.now());
+        came();
+      },
+    });
+  }
+}
+
+function noteBegun(session: Session, claimed: readonly Claimed[], now: number): void {
+  if (claimed.length > 0) session.activeAt = now;
+  for (const { job } of claimed) session.begun.set(job.id, { job, nextChunk: 1 });
 }

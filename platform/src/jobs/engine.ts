@@ -9,7 +9,7 @@ import { isProblem, type Problem, problem } from "../kernel/problem.ts";
 import type { Random } from "../kernel/random.ts";
 import type { Tracing } from "../kernel/tracing.ts";
 import { type Fare, type Job, jobLifecycle, type NewJob, type Payload } from "../ports/queue/job.ts";
-import type { Counts, Due, Outcome, Part, Queue, Reading } from "../ports/queue/queue.ts";
+import type { Counts, Due, JobChange, Outcome, Part, Queue, Reading } from "../ports/queue/queue.ts";
 import type { Signals } from "../ports/signals/signals.ts";
 import { DEFAULT_TTL_MS } from "./model.ts";
 import { type CancelledBy, cancelling, retrying, settling, shortening } from "./moves.ts";
@@ -110,21 +110,21 @@ export class Engine implements AsyncDisposable {
     const now = this.#clock.now();
     const id = given ?? this.newId(submission.mode, now);
     const [enqueued] = await this.#queue.enqueue([newJob(submission, id, now, this.retention)]);
-    const { known, digest, job: accepted } = enqueued!;
+    const { known, digest, job: accepted, hasBegun } = enqueued!;
     if (known && digest !== submission.idempotency?.digest) {
       throw problem("conflicting", "this Idempotency-Key was already used with a different request body");
     }
-    if (!known) this.#queued(submission.endpoint.id, 1);
+    if (!known) this.#queued(submission.endpoint.id, 1, !hasBegun);
     return accepted;
   }
 
   /** Submits many jobs of one endpoint in their order. Jobs already submitted under the same key are unchanged. */
   async submitAll(endpoint: EndpointTerms, submissions: readonly (Submission & { id: string })[]): Promise<void> {
     const now = this.#clock.now();
-    const enqueued = await this.#queue.enqueue(
-      submissions.map((submission) => newJob(submission, submission.id, now, this.retention)),
-    );
-    this.#queued(endpoint.id, enqueued.filter(({ known }) => !known).length);
+    const jobs = submissions.map((submission) => newJob(submission, submission.id, now, this.retention));
+    const enqueued = await this.#queue.enqueue(jobs);
+    const accepted = enqueued.filter(({ known }) => !known);
+    this.#queued(endpoint.id, accepted.length, !accepted.every(({ hasBegun }) => hasBegun));
   }
 
   /**
@@ -205,9 +205,8 @@ export class Engine implements AsyncDisposable {
   /** Cancels many jobs at once. Jobs that have started meanwhile continue. */
   async cancelWaiting(jobs: readonly Job[]): Promise<void> {
     const now = this.#clock.now();
-    const outcomes = await this.#queue.apply(
-      jobs.map((job) => ({ ...cancelling(job, now), when: { states: ["IN_QUEUE"] } })),
-    );
+    const when: JobChange["when"] = { states: ["IN_QUEUE"] };
+    const outcomes = await this.#queue.apply(jobs.map((job) => ({ ...cancelling(job, now), when })));
     for (const outcome of outcomes) this.#told(outcome);
   }
 
@@ -260,9 +259,8 @@ export class Engine implements AsyncDisposable {
   async settleDue(due: Due[]): Promise<void> {
     if (due.length === 0) return;
     const now = this.#clock.now();
-    const streamed = await Promise.all(
-      due.map(({ job, why }) => (why === "holder" ? undefined : streamedSoFar(this.#queue, job))),
-    );
+    const read = ({ job, why }: Due) => (why === "holder" ? undefined : streamedSoFar(this.#queue, job));
+    const streamed = await Promise.all(due.map(read));
     const outcomes = await this.#queue.apply(due.map((one, i) => settling(one, now, streamed[i])));
     for (const [i, outcome] of outcomes.entries()) {
       this.#told(outcome);
@@ -277,8 +275,10 @@ export class Engine implements AsyncDisposable {
     await this.waiters[Symbol.asyncDispose]();
   }
 
-  #queued(endpoint: string, jobs: number): void {
+  #queued(endpoint: string, jobs: number, someWait: boolean): void {
     this.#tally?.submitted(jobs);
+    // Jobs that began at once need nobody any more.
+    if (!someWait) return;
     // The fleet is asked before a waiting worker is called for this job. Afterwards nobody could tell whether one had been waiting.
     this.#wanted(endpoint);
     this.#signals.emit(`work:${endpoint}`);

@@ -17,8 +17,12 @@ const EMPTY_FOR_MS = 250;
 
 /** A place in the waiting line. A worker takes it before it looks for work, so that work which arrives in between still wakes it. */
 export interface PollerPlace extends Disposable {
-  /** Resolves to true if there may be work, and to false if the time is up or the worker is gone. */
+  /** Resolves to true if there may be work, and to false if the time is up, the worker is gone or the wait was stopped. */
   woken(untilMs: number, gone: Gone): Promise<boolean>;
+  /** Whether this place waits and was not called. */
+  isWaiting(): boolean;
+  /** Stops the wait, since the worker got work in another way. Calls from now on are for the next in line. */
+  stop(): void;
   /** This worker cannot take the work that it was called for, so the next one in line is called. */
   passOn(): void;
   /**
@@ -33,6 +37,7 @@ export interface PollerPlace extends Disposable {
 interface Waiting {
   worker: string;
   wake: (() => void) | undefined;
+  stop: (() => void) | undefined;
   called: boolean;
   /** The worker was released for good and must not look for work. */
   released: boolean;
@@ -80,11 +85,20 @@ export class Pollers {
   join(endpoint: string, worker: string): PollerPlace {
     const line = this.#line(endpoint);
     const clock = this.#clock;
-    const place: Waiting = { worker, wake: undefined, called: this.#closed, released: false, hasLooked: false };
+    const place: Waiting = {
+      worker,
+      wake: undefined,
+      stop: undefined,
+      called: this.#closed,
+      released: false,
+      hasLooked: false,
+    };
     line.waiting.add(place);
     line.places.set(worker, (line.places.get(worker) ?? 0) + 1);
     return {
       woken: (untilMs, gone) => this.#woken(place, untilMs, gone),
+      isWaiting: () => place.wake !== undefined,
+      stop: () => place.stop?.(),
       passOn: () => this.#wake(endpoint, 1, place),
       isPointless: () => {
         const isFirst = !place.hasLooked;
@@ -146,10 +160,12 @@ export class Pollers {
     const ms = this.#signals.reliable ? leftMs : Math.min(leftMs, LOOK_EVERY_MS);
     const over = () => {
       place.wake = undefined;
+      place.stop = undefined;
     };
     // When the short interval ends, the worker looks once more. When the whole time is up, the wait ends.
     const { ended, end } = wait({ clock: this.#clock, ms, gone, late: ms < leftMs, left: false, over });
     place.wake = () => end(this.#answered(place));
+    place.stop = () => end(false);
     return ended;
   }
 

@@ -14,12 +14,13 @@ import { Overruns } from "./overruns.ts";
 import { type Apartness, nobodyIsApart, OwnWorkers } from "./own-workers.ts";
 import { Pollers } from "./pollers.ts";
 import type { Report } from "./report.ts";
-import { type Begun, isStuck, isWithheld, listsAreTrusted, omittedTwice, type Session, Sessions } from "./sessions.ts";
-import { LOST_AFTER_MS, OpenQuestion } from "./silence.ts";
+import { type Begun, isStuck, listsAreTrusted, omittedTwice, type Session, Sessions } from "./sessions.ts";
+import { LOST_AFTER_MS } from "./silence.ts";
 import { StopCalls } from "./stop-calls.ts";
 import { streamedTokens } from "./streamed-tokens.ts";
+import { holdOf, Takes } from "./takes.ts";
 import type { Waiters } from "./waiters.ts";
-import { beginWarmUp, nobodyWarmsUp, noticeWarmUp, reportWarmUp, type WarmUps, warmUpId } from "./warm-up.ts";
+import { nobodyWarmsUp, noticeWarmUp, reportWarmUp, type WarmUps, warmUpId } from "./warm-up.ts";
 import { Withheld } from "./withheld.ts";
 import { nobodyKeepsWorkers, type Taking, type WorkerCall, type WorkerEvents } from "./worker-events.ts";
 
@@ -39,9 +40,6 @@ export interface Streamed {
   chunks: readonly string[];
   numbered?: { attempt: number; sequence: number };
 }
-
-/** A drained worker asks again as soon as it is answered, so it is held for a while. It is about to end, so it must not wait long. */
-const DRAINED_HOLD_MS = 1000;
 
 /** Jobs that this node does not remember are read from disk. After this many, other work gets its turn. */
 const LOOKED_FOR_AT_ONCE = 50;
@@ -63,7 +61,7 @@ export class WorkerDesk {
   readonly #events: WorkerEvents;
   readonly #warmUps: WarmUps;
   readonly #own: OwnWorkers;
-  readonly #claims: Claims;
+  readonly #takes: Takes;
 
   constructor(parts: EngineParts & { waiters: Waiters; events?: WorkerEvents; warmUps?: WarmUps; apart?: Apartness }) {
     this.#queue = parts.queue;
@@ -79,42 +77,18 @@ export class WorkerDesk {
     this.#warmUps = parts.warmUps ?? nobodyWarmsUp;
     this.#own = new OwnWorkers({ ...parts, ...(parts.apart ?? nobodyIsApart), events: this.#events });
     const isShared = parts.isShared ?? (() => false);
-    this.#claims = new Claims({ ...parts, isShared, pollers: this.#pollers, own: this.#own });
+    this.#takes = new Takes({
+      ...{ clock: parts.clock, pollers: this.#pollers, own: this.#own, warmUps: this.#warmUps },
+      claims: new Claims({ ...parts, isShared, pollers: this.#pollers, own: this.#own }),
+      heard: (call) => this.#heard(call),
+      renew: (call) => this.#renew(call),
+      handBack: (call, jobs) => this.handBack(call, jobs),
+    });
   }
 
   /** Returns up to `limit` jobs and waits up to `waitMs` for the first. If the worker is gone by then, the job loses no attempt. */
-  async take(call: WorkerCall, { limit, waitMs, gone, admit }: Taking): Promise<Claimed[]> {
-    const session = this.#heard(call);
-    const { round } = session;
-    const untilMs = this.#clock.monotonic() + holdOf(session, waitMs);
-    using place = this.#pollers.join(call.endpoint, call.worker);
-    using open = new OpenQuestion(this.#clock, () => this.#renew(call));
-    do {
-      if (gone.aborted || this.#pollers.closed || session.round !== round) break;
-      if (isWithheld(session)) {
-        place.passOn();
-        continue;
-      }
-      const first = session.isWarm ? undefined : await beginWarmUp(this.#warmUps, call, session, this.#clock.now());
-      if (first === "wait") {
-        place.passOn();
-        continue;
-      }
-      if (!first && place.isPointless()) continue;
-      const claimed = first ? [first] : await this.#claims.of(call, session, { limit, admit, drained: place.look() });
-      if (claimed.length === 0) {
-        // The worker may have been called for a job that it must not have. Then another worker is called.
-        if (session.listed.size > 0 || this.#own.isFor(call.endpoint)) place.passOn();
-        continue;
-      }
-      // The worker may have waited for longer than a silent worker counts as alive.
-      this.#heard(call);
-      if (!gone.aborted && session.round === round) return claimed;
-      const jobs = claimed.map(({ job }) => job);
-      await this.handBack(call, jobs);
-    } while (await open.during(place.woken(untilMs, gone)));
-    if (!gone.aborted && session.round === round) this.#heard(call);
-    return [];
+  take(call: WorkerCall, taking: Taking): Promise<Claimed[]> {
+    return this.#takes.take(call, taking);
   }
 
   /** Returns jobs that never reached the worker. */
@@ -392,5 +366,3 @@ export class WorkerDesk {
     return typeof reading === "object" && reading.job.endpoint === endpoint ? reading.job : undefined;
   }
 }
-
-const holdOf = ({ drained }: Session, waitMs: number) => (drained ? Math.min(waitMs, DRAINED_HOLD_MS) : waitMs);

@@ -30,6 +30,8 @@ export interface Mix {
   flushMs: number;
   /** The chance that reading a job's parts takes a while, in which the job may change. */
   slowReads: number;
+  /** Whether the queue begins jobs as they are inserted, for workers that wait. */
+  beginsAtOnce: boolean;
 }
 
 /** Every run has its own selection of faults. With all of them at once, most would hide each other. */
@@ -76,6 +78,7 @@ export function mixOf(random: SeededRandom): Mix {
     messages: { lost: sometimes(0.05), doubled: sometimes(0.1), late: sometimes(0.1) },
     flushMs: random.pick([2, 20, 200]),
     slowReads: sometimes(0.4),
+    beginsAtOnce: random.chance(0.5),
   };
 }
 

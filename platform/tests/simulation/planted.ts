@@ -1,7 +1,9 @@
 /** Bugs planted into the server from outside, one at a time, each with a mix that makes it likely to show. */
-import { type Job, jobLifecycle } from "../../src/ports/queue/job.ts";
+import { waitingJob } from "../../src/ports/queue/decision.ts";
+import { type Job, jobLifecycle, type NewJob } from "../../src/ports/queue/job.ts";
 import type { Entry, Journal } from "../../src/ports/queue/journal.ts";
 import type { Claimed, JobChange, Queue } from "../../src/ports/queue/queue.ts";
+import { begunAtOnce, Standbys } from "../../src/ports/queue/standbys.ts";
 import type { Signals } from "../../src/ports/signals/signals.ts";
 import { overriding } from "./disk.ts";
 import type { MixChange } from "./mix.ts";
@@ -92,6 +94,7 @@ export const plantedBugs: PlantedBug[] = [
     },
   },
   { name: "a job is handed out before it is on the disk", mix: crashes, plant: handingOutEarly() },
+  { name: "a job begins for a worker before it is on the disk", mix: crashes, plant: { queue: beginningEarly } },
   {
     name: "a retried job keeps its old output",
     isSeen: true,
@@ -261,6 +264,21 @@ function purgingRunning(journal: Journal): Journal {
             : entry,
         ),
       );
+    },
+  });
+}
+
+/** Workers that stand by are told of a job as soon as it is on its way to the disk. */
+function beginningEarly(queue: Queue): Queue {
+  const standbys = new Standbys();
+  return overriding(queue, {
+    standBy: (ask) => standbys.add(ask),
+    enqueue(jobs) {
+      for (const beginning of standbys.deal(jobs)) {
+        const begun = (job: NewJob) => begunAtOnce(waitingJob(job, job.endpoint, job.policy), beginning);
+        beginning.settle(beginning.jobs.map((job) => ({ job: begun(job), body: job.body })));
+      }
+      return queue.enqueue(jobs);
     },
   });
 }

@@ -11,6 +11,7 @@ import { jobLifecycle } from "../../src/ports/queue/job.ts";
 import type { Entry, Journal } from "../../src/ports/queue/journal.ts";
 import type { Claimed, Queue } from "../../src/ports/queue/queue.ts";
 import { MemorySignals } from "../../src/ports/signals/memory-signals.ts";
+import { withStandbys } from "../standby-queue.ts";
 import { type Opened, overriding } from "./disk.ts";
 import type { View } from "./history.ts";
 import { ProcessClock } from "./timeline.ts";
@@ -39,6 +40,8 @@ export class Server {
   readonly #waits = new Set<string>();
   /** Slow reads of the parts of jobs. */
   readonly #reading = new Set<{ id: string }>();
+  /** Workers for which jobs are about to begin. */
+  readonly #begins = new Set<{ worker: string }>();
   /** The jobs that each worker reports as its own. */
   readonly #listed = new Map<string, Set<string>>();
   #opened: Opened | undefined;
@@ -59,7 +62,8 @@ export class Server {
     server.#opened = await world.disk.open((batch, commit) => server.#flush(batch, commit));
     const journal = server.#recorded(server.#opened.journal);
     const embedded = new EmbeddedQueue(plant.journal?.(journal) ?? journal, server.#clock);
-    const queue = server.#watched(embedded);
+    const watched = server.#watched(embedded);
+    const queue = world.mix.beginsAtOnce ? server.#beginning(withStandbys(watched)) : watched;
     server.#queue = plant.queue?.(queue) ?? queue;
     const signals = new MemorySignals();
     const failed = (error: unknown, duty: string) => {
@@ -94,7 +98,7 @@ export class Server {
   checkWaiting(): void {
     const { ledger, record } = this.#world;
     for (const { call, gone, before } of this.#takes) {
-      if (gone.aborted || before) continue;
+      if (gone.aborted || before || this.#isGivenOne(call.worker)) continue;
       const job = ledger.waiting(call.endpoint, this.#listed.get(call.worker));
       if (job) record.broken(`waits in the queue while ${call.worker} waits for work`, job.id);
     }
@@ -282,6 +286,11 @@ export class Server {
     this.#reading.delete(reading);
   }
 
+  #isGivenOne(worker: string): boolean {
+    for (const begins of this.#begins) if (begins.worker === worker) return true;
+    return false;
+  }
+
   #isRead(id: string): boolean {
     for (const reading of this.#reading) if (reading.id === id) return true;
     return false;
@@ -297,6 +306,21 @@ export class Server {
         }
         return claimed;
       },
+    });
+  }
+
+  #beginning(queue: Queue): Queue {
+    return overriding(queue, {
+      standBy: (ask) =>
+        queue.standBy!({
+          ...ask,
+          begin: (jobs) => {
+            const begins = { worker: ask.holder };
+            this.#begins.add(begins);
+            ask.begin(jobs);
+            void jobs.then(() => this.#begins.delete(begins));
+          },
+        }),
     });
   }
 

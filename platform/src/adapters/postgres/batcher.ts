@@ -36,12 +36,14 @@ export class Lane {
 export class Batcher<Item, Answer> {
   readonly #run: (items: Item[]) => Promise<Answer[]>;
   readonly #lane: Lane;
+  readonly #ready: (() => Promise<void>) | undefined;
   #waiting: Waiting<Item, Answer>[] = [];
   #sending: Promise<void> | undefined;
 
-  /** `run` answers the items of one batch, in their order. */
-  constructor(run: (items: Item[]) => Promise<Answer[]>, lane = new Lane()) {
+  /** `run` answers the items of one batch, in their order. When the batch's turn has come, it gathers items until it is `ready`. */
+  constructor(run: (items: Item[]) => Promise<Answer[]>, lane = new Lane(), ready?: () => Promise<void>) {
     this.#run = run;
+    this.#ready = ready;
     this.#lane = lane;
     lane.join((error) => {
       for (const { reject } of this.#waiting.splice(0)) reject(error);
@@ -64,7 +66,10 @@ export class Batcher<Item, Answer> {
     // The first question waits for the end of this turn, so that everything asked in the same turn shares its round trip.
     await Promise.resolve();
     while (this.#waiting.length > 0) {
-      await this.#lane.next(() => this.#answer(this.#waiting.splice(0, LARGEST_BATCH)));
+      await this.#lane.next(async () => {
+        await this.#ready?.();
+        await this.#answer(this.#waiting.splice(0, LARGEST_BATCH));
+      });
     }
     this.#sending = undefined;
   }

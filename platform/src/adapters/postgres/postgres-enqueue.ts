@@ -3,6 +3,7 @@ import { storable } from "../../kernel/storable.ts";
 import { waitingJob } from "../../ports/queue/decision.ts";
 import type { Job, NewJob } from "../../ports/queue/job.ts";
 import type { Enqueued } from "../../ports/queue/queue.ts";
+import type { Beginning } from "../../ports/queue/standbys.ts";
 import { bigintArray, textArray } from "./arrays.ts";
 import type { Sql, Statement } from "./pool.ts";
 import { ADD_COUNTS, COLUMNS, type JobRow, policyColumns, rowsOf, rowsParameter, toJob } from "./postgres-jobs.ts";
@@ -18,15 +19,54 @@ const INSERT_PLAIN: Statement = {
     WITH counted AS (
       INSERT INTO job_counters
       SELECT endpoint, $1::integer, sum(jobs), coalesce(sum(jobs) FILTER (WHERE low), 0), 0, 0, 0, 0
-      FROM unnest($2::text[], $3::boolean[], $4::bigint[]) AS terms (endpoint, low, jobs) GROUP BY endpoint ORDER BY endpoint
+      FROM unnest($2::text[], $3::boolean[], $12::bigint[]) AS terms (endpoint, low, jobs) GROUP BY endpoint ORDER BY endpoint
       ${ADD_COUNTS}
     )
     INSERT INTO jobs (id, endpoint, state, low, position, created_at, ttl_at, queued_at,
                       ttl_ms, execution_ms, retention_ms, error_retries, body)
     SELECT id, ($2::text[])[t], 'IN_QUEUE', ($3::boolean[])[t], nextval('job_positions'),
-           created_at, created_at + ($5::bigint[])[t], created_at,
-           ($5::bigint[])[t], ($6::bigint[])[t], ($7::bigint[])[t], ($8::integer[])[t], body
-    FROM unnest($9::text[], $10::bigint[], $11::bigint[], $12::text[]) AS new (id, t, created_at, body)`,
+           created_at, created_at + ($4::bigint[])[t], created_at,
+           ($4::bigint[])[t], ($5::bigint[])[t], ($6::bigint[])[t], ($7::integer[])[t], body
+    FROM unnest($8::text[], $9::bigint[], $10::bigint[], $11::text[]) AS new (id, t, created_at, body)`,
+};
+
+/**
+ * The same where some jobs may begin at once. `b` is the number of the beginning that a job belongs to. Beginnings of an endpoint on which a
+ * job waits do not happen, and their jobs wait too. It returns the beginnings that happened.
+ */
+const INSERT_BEGINNING: Statement = {
+  name: "enqueue_beginning",
+  text: `
+    WITH empty AS MATERIALIZED (
+      SELECT its FROM (SELECT DISTINCT unnest($13::text[]) AS its) AS asked
+      WHERE (SELECT id FROM jobs WHERE endpoint = its AND state = 'IN_QUEUE' ORDER BY low, position LIMIT 1) IS NULL
+    ),
+    happening AS MATERIALIZED (
+      SELECT array_agg(n) AS beginnings FROM unnest($13::text[]) WITH ORDINALITY AS asked (its, n)
+      WHERE its IN (SELECT its FROM empty)
+    ),
+    new AS MATERIALIZED (
+      SELECT id, t, created_at, body, CASE WHEN b = ANY ((SELECT beginnings FROM happening)::bigint[]) THEN b END AS b
+      FROM unnest($8::text[], $9::bigint[], $10::bigint[], $11::text[], $12::bigint[]) AS given (id, t, created_at, body, b)
+    ),
+    counted AS (
+      INSERT INTO job_counters
+      SELECT ($2::text[])[t] AS endpoint, $1::integer,
+        count(*) FILTER (WHERE b IS NULL), count(*) FILTER (WHERE b IS NULL AND ($3::boolean[])[t]), count(b), 0, 0, 0
+      FROM new GROUP BY endpoint ORDER BY endpoint
+      ${ADD_COUNTS}
+    ),
+    added AS (
+      INSERT INTO jobs (id, endpoint, state, low, position, created_at, ttl_at, queued_at,
+                        ttl_ms, execution_ms, retention_ms, error_retries, body,
+                        attempt, spent, holder, started_at, deadline)
+      SELECT id, ($2::text[])[t], CASE WHEN b IS NULL THEN 'IN_QUEUE' ELSE 'IN_PROGRESS' END, ($3::boolean[])[t], nextval('job_positions'),
+             created_at, created_at + ($4::bigint[])[t], created_at,
+             ($4::bigint[])[t], ($5::bigint[])[t], ($6::bigint[])[t], ($7::integer[])[t], body,
+             num_nonnulls(b), num_nonnulls(b), ($14::text[])[b], ($15::bigint[])[b], ($15::bigint[])[b] + ($5::bigint[])[t]
+      FROM new
+    )
+    SELECT unnest(beginnings) AS beginning FROM happening`,
 };
 
 const INSERT: Statement = {
@@ -80,7 +120,8 @@ const FIND_KEYS: Statement = {
 /** Inserts the jobs whose key is not known yet, and returns their ids. */
 export async function insertJobs(sql: Sql, jobs: readonly NewJob[], slot: number): Promise<Set<string> | "all"> {
   if (jobs.every(isPlain)) {
-    await sql(INSERT_PLAIN, [slot, ...plainColumns(jobs)]);
+    const { columns, terms } = plainColumns(jobs);
+    await sql(INSERT_PLAIN, [slot, ...columns, terms.map((its) => its.jobs)]);
     return "all";
   }
   const rows = jobs.map(({ id, endpoint, policy, createdAt, webhooks, sealed, body, idempotency, ...job }) => ({
@@ -94,7 +135,27 @@ export async function insertJobs(sql: Sql, jobs: readonly NewJob[], slot: number
   return new Set(added.map(({ id }) => id));
 }
 
-const isPlain = ({ webhooks, sealed, idempotency, caller, trace }: NewJob) =>
+/** Inserts plain jobs, and returns those of the beginnings that happened. */
+export async function insertBeginning(
+  sql: Sql,
+  jobs: readonly NewJob[],
+  beginnings: readonly Beginning[],
+  slot: number,
+): Promise<Set<Beginning>> {
+  const numbers = new Map(beginnings.flatMap((its, i) => its.jobs.map((job) => [job, i + 1])));
+  const rows = await sql<{ beginning: number }>(INSERT_BEGINNING, [
+    slot,
+    ...plainColumns(jobs).columns,
+    bigintArray(jobs.map((job) => numbers.get(job))),
+    textArray(beginnings.map(({ ask }) => ask.endpoint)),
+    textArray(beginnings.map(({ ask }) => ask.holder)),
+    bigintArray(beginnings.map(({ now }) => now)),
+  ]);
+  return new Set(rows.map(({ beginning }) => beginnings[beginning - 1]!));
+}
+
+/** Whether a job has no key and no other extras. */
+export const isPlain = ({ webhooks, sealed, idempotency, caller, trace }: NewJob) =>
   !webhooks && !sealed && !idempotency && caller === undefined && trace === undefined;
 
 interface Terms extends Pick<NewJob, "endpoint" | "policy"> {
@@ -115,7 +176,7 @@ function areOf({ endpoint, policy }: Terms, job: NewJob): boolean {
   );
 }
 
-function plainColumns(jobs: readonly NewJob[]): unknown[] {
+function plainColumns(jobs: readonly NewJob[]): { columns: unknown[]; terms: Terms[] } {
   const terms: Terms[] = [];
   const numbers = jobs.map((job) => {
     let its = terms.find((one) => areOf(one, job));
@@ -127,16 +188,16 @@ function plainColumns(jobs: readonly NewJob[]): unknown[] {
     return its.number;
   });
   const policies = terms.map(({ policy }) => policyColumns(policy));
-  return [
+  const columns = [
     textArray(terms.map(({ endpoint }) => endpoint)),
     policies.map(({ low }) => low),
-    terms.map((its) => its.jobs),
     ...NUMBERS_OF_POLICY.map((name) => policies.map((its) => its[name])),
     textArray(jobs.map(({ id }) => id)),
     bigintArray(numbers),
     bigintArray(jobs.map(({ createdAt }) => createdAt)),
     textArray(jobs.map(({ body }) => (isApart(body) ? APART : (body as string)))),
   ];
+  return { columns, terms };
 }
 
 const NUMBERS_OF_POLICY = ["ttl_ms", "execution_ms", "retention_ms", "error_retries"] as const;

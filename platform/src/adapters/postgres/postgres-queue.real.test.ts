@@ -20,6 +20,7 @@ import {
   tellers,
 } from "../../ports/queue/conformance-jobs.ts";
 import { queueConformance } from "../../ports/queue/queue.conformance.ts";
+import { standbyConformance } from "../../ports/queue/standby.conformance.ts";
 import { openPool, query } from "./pool.ts";
 import { PostgresQueue } from "./postgres-queue.ts";
 
@@ -51,6 +52,30 @@ async function elapse(url: string, ms: number): Promise<void> {
 }
 
 queueConformance("PostgresQueue", openPostgres);
+standbyConformance("PostgresQueue", openPostgres);
+
+test("jobs that are inserted while a claim waits for its turn begin for it, and nothing else is claimed", async () => {
+  await using database = await freshDatabase();
+  await using queue = await PostgresQueue.open(database.url, { random: realRandom });
+  const ask = { endpoint: ENDPOINT, bytes: ANY, now: NOW };
+  const [[enqueued], claimed, other] = await Promise.all([
+    queue.enqueue([newJob("j1")]),
+    queue.claim({ ...ask, holder: "w1", limit: 9 }),
+    queue.claim({ ...ask, holder: "w2", limit: 9 }),
+  ]);
+  expect(enqueued).toMatchObject({ hasBegun: true });
+  expect(claimed).toMatchObject([{ job: { id: "j1", holder: "w1", attempt: 1 }, body: newJob("j1").body }]);
+  expect(other).toEqual([]);
+  expect(await queue.held("w1")).toEqual([claimed[0]!.job]);
+});
+
+test("a claim that waits for its turn gets the oldest job, not one that is inserted before it", async () => {
+  await using database = await freshDatabase();
+  await using queue = await PostgresQueue.open(database.url, { random: realRandom });
+  await enqueue(queue, "old");
+  const [[enqueued], ids] = await Promise.all([queue.enqueue([newJob("new")]), claimIds(queue, { limit: 1 })]);
+  expect([enqueued!.hasBegun, ids, await claimIds(queue)]).toEqual([undefined, ["old"], ["new"]]);
+});
 
 test("messages of an earlier format, and of a node of an earlier release beside this one, are sent", async () => {
   await using database = await freshDatabase();

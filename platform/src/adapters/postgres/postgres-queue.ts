@@ -30,6 +30,7 @@ import type {
   Part,
   Queue,
   Reading,
+  StandbyAsk,
   TellersAsk,
   TellersPage,
 } from "../../ports/queue/queue.ts";
@@ -38,11 +39,12 @@ import type { Patience } from "./connection.ts";
 import { type Migrating, migrate } from "./migrate.ts";
 import { endPool, openPool, type Pool, query, type Sql, type Statement, transaction } from "./pool.ts";
 import { applyInRounds, FIND, lockJobs } from "./postgres-apply.ts";
+import { Asks } from "./postgres-asks.ts";
 import { addCharges, chargedByKey, readCharges } from "./postgres-charges.ts";
 import { type Begun, claimJobs } from "./postgres-claim.ts";
 import { demand } from "./postgres-demand.ts";
-import { findKnown, insertJobs, newlyQueued } from "./postgres-enqueue.ts";
 import { aliveHolders, dueJobs, giveGrace, type Renewal, renewHolders, ToldRenewals } from "./postgres-holders.ts";
+import { Inserts } from "./postgres-inserts.ts";
 import { COLUMNS, type JobRow, migrations, planSettings, toJob } from "./postgres-jobs.ts";
 import { outgoing, settle, tellers } from "./postgres-outbox.ts";
 import { PostgresOutputs } from "./postgres-outputs.ts";
@@ -55,7 +57,6 @@ import {
   readJob,
   readPieces,
   resealSlice,
-  writePieces,
 } from "./postgres-payloads.ts";
 import { expireSlice, purgeSlice, removeSlice, SLICE } from "./postgres-removal.ts";
 import { countCallers } from "./postgres-turns.ts";
@@ -70,8 +71,9 @@ export class PostgresQueue implements Queue {
   readonly #pool: Pool;
   readonly #sql: Sql;
   readonly #set: number;
+  readonly #inserts: Inserts;
   readonly #enqueues: Batcher<NewJob[], Enqueued[]>;
-  readonly #claims: Batcher<Ask, Begun[]>;
+  readonly #claims: Asks;
   readonly #changes: Batcher<JobChange[], Outcome[]>;
   readonly #chunks: Batcher<{ holder: string; chunks: Chunk[] }, void>;
   readonly #renewals: Batcher<Renewal, void>;
@@ -87,8 +89,18 @@ export class PostgresQueue implements Queue {
     // The batchers take turns, so that each gathers calls while the others are under way. Fewer and larger statements take a tenth less CPU
     // per job.
     const lane = new Lane();
-    this.#enqueues = new Batcher((calls) => this.#enqueue(calls), lane);
-    this.#claims = new Batcher(
+    this.#inserts = new Inserts({
+      sql: this.#sql,
+      transaction: (work) => this.#transaction(work),
+      slots: { shared: this.#slot("enqueue"), alone: this.#slot("alone") },
+    });
+    this.#enqueues = new Batcher(
+      async (calls) => regroup(calls, await this.#inserts.all(calls.flat())),
+      lane,
+      () => this.#inserts.ready(),
+    );
+    this.#claims = new Asks(
+      this.#inserts.standbys,
       (asks) => claimJobs(this.#sql, asks, this.#slot("claim"), (work) => this.#transaction(work)),
       lane,
     );
@@ -119,7 +131,11 @@ export class PostgresQueue implements Queue {
 
   async enqueue(jobs: NewJob[]): Promise<Enqueued[]> {
     if (jobs.length === 0) return [];
-    return jobs.some(({ body }) => isApart(body)) ? this.#enqueueLarge(jobs) : this.#enqueues.ask(jobs);
+    return jobs.some(({ body }) => isApart(body)) ? this.#inserts.large(jobs) : this.#enqueues.ask(jobs);
+  }
+
+  standBy(ask: StandbyAsk): () => void {
+    return this.#inserts.standbys.add(ask);
   }
 
   async claim(ask: Ask): Promise<Claimed[]> {
@@ -297,39 +313,6 @@ export class PostgresQueue implements Queue {
     const batchers = [this.#enqueues, this.#claims, this.#changes, this.#chunks, this.#renewals];
     await Promise.all(batchers.map((batcher) => batcher.idle()));
     await endPool(this.#pool);
-  }
-
-  async #enqueue(calls: NewJob[][]): Promise<Enqueued[][]> {
-    const enqueued = await this.#settleKeys(calls.flat(), (jobs) => insertJobs(this.#sql, jobs, this.#slot("enqueue")));
-    return regroup(calls, enqueued);
-  }
-
-  #enqueueLarge(jobs: NewJob[]): Promise<Enqueued[]> {
-    return this.#settleKeys(jobs, (left) =>
-      this.#transaction(async (sql) => {
-        const added = await insertJobs(sql, left, this.#slot("alone"));
-        for (const { id, body } of left) {
-          if (isApart(body) && (added === "all" || added.has(id))) await writePieces(sql, id, "body", body);
-        }
-        return added;
-      }),
-    );
-  }
-
-  /** A job that was not inserted has a known key. A key may also become free between the two steps; then the insert is tried again. */
-  async #settleKeys(jobs: NewJob[], insert: (jobs: NewJob[]) => Promise<Set<string> | "all">): Promise<Enqueued[]> {
-    const settled = new Map<NewJob, Enqueued>();
-    for (let left = jobs; left.length > 0; left = left.filter((job) => !settled.has(job))) {
-      const added = await insert(left);
-      if (added === "all" && left === jobs) return jobs.map((job) => ({ job: newlyQueued(job), known: false }));
-      for (const job of left)
-        if (added === "all" || added.has(job.id)) settled.set(job, { job: newlyQueued(job), known: false });
-      const others = left.filter((job) => !settled.has(job));
-      if (others.length === 0) break;
-      for (const [i, known] of (await findKnown(this.#sql, others)).entries())
-        if (known) settled.set(others[i]!, known);
-    }
-    return jobs.map((job) => settled.get(job)!);
   }
 
   async #apply(calls: JobChange[][]): Promise<Outcome[][]> {

@@ -1,22 +1,33 @@
 /** The memory queue keeps the port's guarantees, and the history check detects queues that do not. */
 import { expect, test } from "vitest";
+import { withStandbys } from "../../../tests/standby-queue.ts";
 import { FakeClock } from "../../kernel/clock.ts";
 import { History, printedSeed } from "./conformance-history.ts";
+import type { OpenQueue } from "./conformance-jobs.ts";
 import { MemoryQueue } from "./memory-queue.ts";
 import { queueConformance } from "./queue.conformance.ts";
 import type { Claimed, Queue } from "./queue.ts";
+import { standbyConformance } from "./standby.conformance.ts";
 
-queueConformance("MemoryQueue", async () => {
-  const clock = new FakeClock();
-  const queue = new MemoryQueue(clock);
-  return {
-    queue,
-    elapse: (ms) => clock.advance(ms),
-    reopen: { cannot: "a memory queue ends with its process" },
-    another: { cannot: "a memory queue is in one process" },
-    [Symbol.asyncDispose]: () => queue[Symbol.asyncDispose](),
+const opened =
+  (made: (queue: Queue) => Queue): OpenQueue =>
+  async () => {
+    const clock = new FakeClock();
+    const queue = new MemoryQueue(clock);
+    return {
+      queue: made(queue),
+      elapse: (ms) => clock.advance(ms),
+      reopen: { cannot: "a memory queue ends with its process" },
+      another: { cannot: "a memory queue is in one process" },
+      [Symbol.asyncDispose]: () => queue[Symbol.asyncDispose](),
+    };
   };
-});
+
+queueConformance(
+  "MemoryQueue",
+  opened((queue) => queue),
+);
+standbyConformance("the queue that stands in for PostgreSQL's in tests", opened(withStandbys));
 
 const run = { tasks: 12, steps: 80 };
 

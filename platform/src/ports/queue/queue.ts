@@ -44,6 +44,8 @@ export interface Enqueued {
   known: boolean;
   /** The digest of the body from which the existing job was made. */
   digest?: string;
+  /** True when the job began as it was inserted. `job` is as it was submitted. */
+  hasBegun?: true;
 }
 
 export interface Ask {
@@ -75,6 +77,18 @@ export interface Claimed {
   job: Job;
   /** Absent when the memory for it was refused. */
   body: Payload | undefined;
+}
+
+/** A holder that stands by: jobs may begin for it as they are inserted, without a claim. */
+export interface StandbyAsk extends Pick<Ask, "endpoint" | "holder" | "limit"> {
+  now(): number;
+  /** Asked right before jobs begin for it. */
+  isOpen(): boolean;
+  /**
+   * Called when jobs are about to begin for it, which ends the ask. Resolves to those jobs once they are durable, or to none if they wait
+   * instead. Never fails.
+   */
+  begin(jobs: Promise<Claimed[]>): void;
 }
 
 export interface Chunk {
@@ -278,6 +292,12 @@ export interface Queue extends Holders, Outbox, AsyncDisposable {
    * the latest. If a crash loses it, the job waits again, and its worker may claim it back.
    */
   claim(ask: Ask): Promise<Claimed[]>;
+  /**
+   * Until the returned function is called, jobs that are enqueued through this object may begin for the holder as they are inserted, as if it
+   * had claimed them then. None begins while another job of the endpoint waits, and none that has a caller. The others wait to be claimed.
+   * Absent where a claim costs little.
+   */
+  standBy?(ask: StandbyAsk): () => void;
   /** Makes many compare-and-sets at once, in order. The queue decides nothing itself. Nobody sees a change before it is durable. */
   apply(changes: JobChange[]): Promise<Outcome[]>;
   /** Adds chunks of running jobs, durable once resolved. Chunks of an attempt that this holder no longer has are dropped. */
