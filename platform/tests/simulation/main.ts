@@ -1,4 +1,4 @@
-/** Runs many histories on all cores: `npm run simulate -- --histories 100000 --seed 1`. Stops at the first that breaks a rule, unless told to go on. */
+/** Runs many histories on all cores: `npm run simulate -- --histories 100000 --seed 1`. Stops at a broken rule, unless told to go on. */
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
 import { Worker } from "node:worker_threads";
@@ -9,6 +9,8 @@ import { kindOf } from "./kinds.ts";
 /** A thread gets this many seeds at a time. */
 const BLOCK = 64;
 const TELL_MS = 10_000;
+/** Hundreds of times what a block takes. */
+const LONGEST_BLOCK_MS = 600_000;
 
 const { values } = parseArgs({
   options: {
@@ -55,30 +57,49 @@ async function showEach(): Promise<void> {
 
 async function runAll(): Promise<void> {
   const startedAt = realClock.monotonic();
-  const count = end - first;
-  console.log(`${count} histories, seeds ${first} to ${end - 1}, on ${threads} threads`);
+  console.log(`${end - first} histories, seeds ${first} to ${end - 1}, on ${threads} threads`);
   let next = first;
+  /** No seeds from here on are begun. */
+  let until = end;
+  /** The first seeds of the blocks that the threads have, and when they got them. */
+  const inHand = new Map<number, number>();
   let done = 0;
   let ofFleets = 0;
   const broken: number[] = [];
+  // The threads finish the blocks that they have, so that what is done has no gaps. A second signal ends the run at once.
+  const stop = () => {
+    until = next;
+  };
+  for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, stop);
   const seconds = () => (realClock.monotonic() - startedAt) / 1000;
   const tell = () => {
     const rate = done / seconds();
-    const left = Math.round((count - done) / Math.max(rate, 0.001));
-    console.log(`${done} of ${count} histories (${ofFleets} of fleets), ${rate.toFixed(0)} a second, ${left} s left`);
+    const left = Math.round((until - first - done) / Math.max(rate, 0.001));
+    const all = `all below seed ${Math.min(next, ...inHand.keys())}`;
+    console.log(
+      `${done} of ${until - first} histories (${ofFleets} of fleets), ${all}, ${rate.toFixed(0)} a second, ${left} s left`,
+    );
+    // A history can loop in a way that its own watch over time does not see.
+    for (const [from, since] of inHand)
+      if (realClock.monotonic() - since > LONGEST_BLOCK_MS)
+        console.error(`one of the seeds from ${from} on does not end, or the machine is very busy`);
   };
   const telling = setInterval(tell, TELL_MS);
-  const running = Array.from({ length: Math.min(threads, Math.ceil(count / BLOCK)) }, () => runThread());
+  const running = Array.from({ length: Math.min(threads, Math.ceil((end - first) / BLOCK)) }, () => runThread());
   await Promise.all(running);
   clearInterval(telling);
   tell();
+  if (until < end) {
+    const rest = `--seed ${until} --histories ${end - until}`;
+    console.log(`stopped: seeds ${first} to ${until - 1} are done. Go on with: npm run simulate -- ${rest}`);
+  }
   if (broken.length > 0) {
     const seeds = broken.toSorted((a, b) => a - b);
     console.error(`\nseeds that broke a rule: ${seeds.join(", ")}`);
     console.error(`Run one again: npm run simulate -- --histories 1 --trace --seed ${seeds[0]}`);
     process.exit(1);
   }
-  console.log(`no rule was broken in ${count} histories (${ofFleets} of fleets), in ${seconds().toFixed(0)} s`);
+  console.log(`no rule was broken in ${done} histories (${ofFleets} of fleets), in ${seconds().toFixed(0)} s`);
 
   /** Resolves once no seeds are left. */
   function runThread(): Promise<void> {
@@ -86,22 +107,24 @@ async function runAll(): Promise<void> {
     return new Promise((resolve, reject) => {
       const give = () => {
         const from = next;
-        next = Math.min(end, next + BLOCK);
-        if (from < next) return thread.postMessage({ from, to: next });
+        next = Math.min(until, next + BLOCK);
+        if (from < next) {
+          inHand.set(from, realClock.monotonic());
+          return thread.postMessage({ from, to: next });
+        }
         void thread.terminate();
         resolve();
       };
-      thread.on("message", (answer: { ran: number } | { seed: number; message: string }) => {
+      thread.on("message", (answer: { ran: number; to: number } | { seed: number; message: string }) => {
         if ("seed" in answer) {
           broken.push(answer.seed);
           console.error(`\n${answer.message}\n`);
-          // No new seeds are begun. The threads finish those that they have.
-          if (!values["go-on"]) next = end;
+          if (!values["go-on"]) stop();
           return;
         }
-        for (let one = answer.ran; one < Math.min(end, answer.ran + BLOCK); one++)
-          if (kindOf(one) === "fleet") ofFleets++;
-        done += Math.min(BLOCK, end - answer.ran);
+        inHand.delete(answer.ran);
+        for (let one = answer.ran; one < answer.to; one++) if (kindOf(one) === "fleet") ofFleets++;
+        done += answer.to - answer.ran;
         give();
       });
       thread.on("error", reject);

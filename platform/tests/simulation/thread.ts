@@ -12,7 +12,7 @@ parentPort!.on("message", async ({ from, to }: { from: number; to: number }) => 
     const violation = await violationIn(seed);
     if (violation) parentPort!.postMessage({ seed, message: violation });
   }
-  parentPort!.postMessage({ ran: from });
+  parentPort!.postMessage({ ran: from, to });
 });
 
 const STACK_LINES = Error.stackTraceLimit;

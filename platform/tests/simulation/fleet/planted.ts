@@ -78,7 +78,12 @@ export const plantedFleetBugs: PlantedFleetBug[] = [
   {
     name: "a Pod is placed while its last program still ends",
     shows: /has two programs|when it did not run/,
-    mix: { ...onlyPods, nodes: 2, deeds: { createPod: 3, actOnPod: 8 }, calls: { slow: 0.4, slowMs: 400 } },
+    mix: {
+      ...onlyPods,
+      ...{ nodes: 2, gpus: 0, people: 3, restMs: 300 },
+      deeds: { createPod: 3, actOnPod: 8, deletePod: 0 },
+      calls: { slow: 0.4, slowMs: 400 },
+    },
     plant: {
       node: ({ services: { podRecords } }) => {
         podRecords.instancesOf = async () => [];
