@@ -21,6 +21,8 @@ function setup({ free = 50 * GB, frees = true } = {}) {
     clock,
     taken,
     ended,
+    /** How often all sizes were read. */
+    lists: 0,
     /** How long ending a program takes. */
     endMs: 0,
     write: (id: string, bytes: number) => taken.set(id, (taken.get(id) ?? 0) + bytes),
@@ -39,7 +41,10 @@ function setup({ free = 50 * GB, frees = true } = {}) {
     log: silentLog,
     room: async () => ({ totalBytes: TOTAL, freeBytes: Math.max(0, TOTAL - sum()) }),
     writers: {
-      list: async () => [...taken].map(([id, bytes]) => ({ id, ...(bytes !== undefined && { bytes }) })),
+      async list() {
+        world.lists++;
+        return [...taken].map(([id, bytes]) => ({ id, ...(bytes !== undefined && { bytes }) }));
+      },
       async end(id, reason) {
         ended.set(id, reason);
         if (world.endMs > 0) await new Promise<void>((resolve) => clock.after(world.endMs, resolve));
@@ -50,6 +55,30 @@ function setup({ free = 50 * GB, frees = true } = {}) {
   });
   return world;
 }
+
+test("while nobody writes, sizes are read once a minute; somebody who writes is noticed within seconds", async () => {
+  await using world = setup();
+  world.write("sleeps", GB);
+  await world.look(6000);
+  const before = world.lists;
+  for (let second = 0; second < 60; second++) await world.look();
+  expect(world.lists - before).toBeLessThanOrEqual(1);
+  world.write("writes", 1);
+  await world.look(6000);
+  expect(world.lists - before).toBeGreaterThanOrEqual(2);
+});
+
+test("room that others free hides nobody who takes it again", async () => {
+  await using world = setup();
+  world.write("sleeps", GB);
+  await world.look(6000);
+  world.fill(60 * GB);
+  await world.look(6000);
+  const before = world.lists;
+  world.write("writes", 5 * GB);
+  await world.look(6000);
+  expect(world.lists - before).toBe(1);
+});
 
 test("while there is room everybody writes", async () => {
   await using world = setup();

@@ -14,6 +14,8 @@ const LOOK_MS = 250;
 /** While this many margins are free, the sizes are checked only at every 20th look. */
 const PLENTY = 4;
 const LOOKS_WITH_PLENTY = 20;
+/** While the free room does not shrink, nobody writes, or others delete as much meanwhile. Then sizes may be this old. */
+const AS_OLD_AS_MS = 60_000;
 /** Earlier sizes are remembered for at least this long, and at most twice as long. */
 const MEMORY_MS = 5000;
 const MIB = 1_048_576;
@@ -44,6 +46,9 @@ export class DiskGuard implements AsyncDisposable {
   #rotatedAt = Number.NEGATIVE_INFINITY;
   readonly #ending = new Map<string, Promise<void>>();
   #looks = 0;
+  /** When all sizes were last read, and the most that was free since. */
+  #listedAt = Number.NEGATIVE_INFINITY;
+  #mostFree = 0;
   #short: DiskRoom | undefined;
 
   constructor(parts: DiskGuardParts) {
@@ -91,11 +96,21 @@ export class DiskGuard implements AsyncDisposable {
     this.#say(isShort, room);
     const hasPlenty = room.freeBytes >= PLENTY * margin;
     if (hasPlenty && this.#looks++ % LOOKS_WITH_PLENTY !== 0) return;
+    if (hasPlenty && this.#isAsListed(room)) return;
+    this.#listedAt = this.#parts.clock.monotonic();
+    this.#mostFree = room.freeBytes;
     const writers = await this.#parts.writers.list();
     if (isShort) this.#endWriting(writers, room);
     else this.#rotate(writers);
     this.#last = sizesOf(writers);
     for (const [id, bytes] of this.#last) if (!this.#newer.has(id)) this.#newer.set(id, bytes);
+  }
+
+  /** Whether nothing was written since the sizes were read. While programs sleep, their sizes need not be read every few seconds. */
+  #isAsListed({ freeBytes }: DiskRoom): boolean {
+    const isShrinking = freeBytes < this.#mostFree;
+    this.#mostFree = Math.max(this.#mostFree, freeBytes);
+    return !isShrinking && this.#parts.clock.monotonic() - this.#listedAt < AS_OLD_AS_MS;
   }
 
   #say(isShort: boolean, room: DiskRoom): void {

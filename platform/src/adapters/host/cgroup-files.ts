@@ -2,6 +2,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { readdir, rmdir, writeFile } from "node:fs/promises";
 import { type Clock, sleep } from "../../kernel/clock.ts";
+import { readKernelFile } from "../machine/kernel-file.ts";
 
 export interface CgroupMount {
   /** Where the hierarchy is mounted. */
@@ -49,8 +50,13 @@ const isGone = (error: NodeJS.ErrnoException) => error.code === "ENOENT" || erro
  * the thread pool would take ten times as long, for several files of each of hundreds of instances.
  */
 export async function readIfThere(file: string): Promise<string> {
+  return readNowIfThere(file, (one) => readFileSync(one, "utf8"));
+}
+
+/** The same for a file that the kernel hands out in one piece, as all of them but lists of processes. */
+export function readNowIfThere(file: string, read = readKernelFile): string {
   try {
-    return readFileSync(file, "utf8");
+    return read(file);
   } catch (error) {
     if (isGone(error as NodeJS.ErrnoException)) return "";
     throw error;

@@ -17,7 +17,8 @@ import {
   writeNow,
   writeNowIfThere,
 } from "./cgroup-files.ts";
-import { type CgroupPlace, type Cgroups, MOST_PROCESSES, numberIn, type Usage, usageFrom } from "./cgroups.ts";
+import { type CgroupPlace, type Cgroups, MOST_PROCESSES, type Usage } from "./cgroups.ts";
+import { numberIn, UsageMeter } from "./usage-meter.ts";
 
 const CONTROLLERS = ["memory", "cpu", "pids", "freezer"] as const;
 type Controller = (typeof CONTROLLERS)[number];
@@ -31,6 +32,7 @@ const PERIOD_US = 100_000;
 export class CgroupsV1 implements Cgroups {
   readonly #bases: Bases;
   readonly #clock: Clock;
+  readonly #meter = new UsageMeter();
 
   private constructor(bases: Bases, clock: Clock) {
     this.#bases = bases;
@@ -128,16 +130,17 @@ export class CgroupsV1 implements Cgroups {
   }
 
   async usage(id: string): Promise<Usage> {
-    const files = [
-      join(this.#bases.cpuacct ?? this.#bases.cpu, id, "cpuacct.usage"),
-      this.#file("memory", id, "memory.usage_in_bytes"),
-      this.#file("memory", id, "memory.stat"),
-    ];
-    const [cpu, memory, parts] = (await Promise.all(files.map(readIfThere))) as [string, string, string];
-    return usageFrom(numberIn(cpu) / 1e6, numberIn(memory), numberIn(parts, "total_inactive_file"));
+    return this.#meter.usage(id, {
+      cpu: join(this.#bases.cpuacct ?? this.#bases.cpu, id, "cpuacct.usage"),
+      memory: this.#file("memory", id, "memory.usage_in_bytes"),
+      parts: this.#file("memory", id, "memory.stat"),
+      cpuMsIn: (text) => numberIn(text) / 1e6,
+      droppable: "total_inactive_file",
+    });
   }
 
   async remove(id: string): Promise<void> {
+    this.#meter.forget(id);
     await Promise.all(this.folders(id).map((folder) => removeFolder(this.#clock, folder)));
   }
 

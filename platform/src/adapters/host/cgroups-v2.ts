@@ -16,7 +16,8 @@ import {
   writeIfThere,
   writeNowIfThere,
 } from "./cgroup-files.ts";
-import { type CgroupPlace, type Cgroups, MOST_PROCESSES, numberIn, type Usage, usageFrom } from "./cgroups.ts";
+import { type CgroupPlace, type Cgroups, MOST_PROCESSES, type Usage } from "./cgroups.ts";
+import { numberIn, UsageMeter } from "./usage-meter.ts";
 
 const CONTROLLERS = "+memory +cpu +pids";
 const PERIOD_US = 100_000;
@@ -26,6 +27,7 @@ const OWN_LEAF = "millrace-server";
 export class CgroupsV2 implements Cgroups {
   readonly #base: string;
   readonly #clock: Clock;
+  readonly #meter = new UsageMeter();
 
   private constructor(base: string, clock: Clock) {
     this.#base = base;
@@ -114,12 +116,17 @@ export class CgroupsV2 implements Cgroups {
   }
 
   async usage(id: string): Promise<Usage> {
-    const files = ["cpu.stat", "memory.current", "memory.stat"].map((name) => readIfThere(this.#file(id, name)));
-    const [cpu, memory, parts] = (await Promise.all(files)) as [string, string, string];
-    return usageFrom(numberIn(cpu, "usage_usec") / 1_000, numberIn(memory), numberIn(parts, "inactive_file"));
+    return this.#meter.usage(id, {
+      cpu: this.#file(id, "cpu.stat"),
+      memory: this.#file(id, "memory.current"),
+      parts: this.#file(id, "memory.stat"),
+      cpuMsIn: (text) => numberIn(text, "usage_usec") / 1_000,
+      droppable: "inactive_file",
+    });
   }
 
   async remove(id: string): Promise<void> {
+    this.#meter.forget(id);
     await removeFolder(this.#clock, this.#file(id));
   }
 

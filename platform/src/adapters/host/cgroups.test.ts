@@ -83,6 +83,19 @@ describe("version 2", () => {
     expect(await cgroups.usage("unknown")).toEqual({});
   });
 
+  test("the parts of a group's memory are read again once it ran, or holds another amount", async () => {
+    const { root, cgroups } = await openV2();
+    const write = (name: string, text: string) => writeFile(join(root, "millrace-abc123", "i1", name), text);
+    await cgroups.usage("i1");
+    await write("memory.stat", "inactive_file 1000000\n");
+    expect(await cgroups.usage("i1")).toMatchObject({ memoryBytes: 3_000_000 });
+    await write("cpu.stat", "usage_usec 1234568\n");
+    expect(await cgroups.usage("i1")).toMatchObject({ memoryBytes: 4_000_000 });
+    await write("memory.stat", "inactive_file 0\n");
+    await write("memory.current", "6000000\n");
+    expect(await cgroups.usage("i1")).toMatchObject({ memoryBytes: 6_000_000 });
+  });
+
   test("a group is ended, frozen and thawed as a whole, and says when memory ran out", async () => {
     const { cgroups, read } = await openV2();
     await cgroups.kill("i1");

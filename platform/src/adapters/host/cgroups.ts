@@ -34,20 +34,6 @@ export interface Usage {
   memoryBytes?: number;
 }
 
-/** Leaves out values that are not numbers, which stand for files that do not exist. */
-export function usageFrom(cpuMs: number, memory: number, droppable: number): Usage {
-  return {
-    ...(Number.isFinite(cpuMs) && { cpuMs: Math.floor(cpuMs) }),
-    ...(Number.isFinite(memory) && { memoryBytes: Math.max(0, memory - (droppable || 0)) }),
-  };
-}
-
-/** The number after a name on a line of its own, or the whole text as a number when no name is given. */
-export function numberIn(text: string, name?: string): number {
-  const found = name === undefined ? text.trim() : new RegExp(`^${name} (\\d+)$`, "m").exec(text)?.[1];
-  return found ? Number(found) : Number.NaN;
-}
-
 /** Stops a program that starts threads or processes without end. Threads count too. */
 export const MOST_PROCESSES = 4_096;
 

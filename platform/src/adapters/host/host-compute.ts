@@ -184,7 +184,7 @@ export class HostCompute implements Compute {
   /** Finds ends that no event reported, and restores the watchdog and the network's rules if they are missing. */
   async #look(): Promise<void> {
     if (this.#looks++ % LOOKS_PER_RENEWAL === 0) await this.#network.renew();
-    await Promise.all([...this.#instances.values()].map((instance) => instance.look()));
+    await Promise.all([...this.#instances.values()].map((instance) => instance.lookAgain()));
     await this.#watchdog.ensure();
   }
 

@@ -50,7 +50,7 @@ export interface InstanceParts {
   failed: (error: unknown) => void;
 }
 
-/** The system notifies readers of new output. Every few looks they are also woken without a notification, in case one was lost. */
+/** The system notifies of ends and of new output. Every few looks both are also looked for without a notification. */
 const LOOKS_PER_STIR = 5;
 
 interface FirstProcesses {
@@ -135,10 +135,20 @@ export class HostInstance {
     }
   }
 
-  /** Checks whether the program has ended or written output. Events call it, and the clock does where no event came. Safe to repeat. */
+  /**
+   * The clock calls it every few seconds, for what no event tells: that somebody killed the launcher. Nearly all of these looks find nothing,
+   * at hundreds of instances, so every few of them only looks for everything else, in case an event was lost.
+   */
+  async lookAgain(): Promise<void> {
+    if (this.#exit || this.#gone) return;
+    const isForAll = !this.#watcher || this.#looks++ % LOOKS_PER_STIR === 0;
+    if (isForAll) this.#stir();
+    if (isForAll || !(this.#launcher && (await isAlive(this.#launcher)))) await this.look();
+  }
+
+  /** Checks whether the program has ended. Events call it, and the clock does where no event came. Safe to repeat. */
   async look(): Promise<void> {
     if (this.#exit || this.#gone) return;
-    if (!this.#watcher || this.#looks++ % LOOKS_PER_STIR === 0) this.#stir();
     if ((await this.folder.exit()) === undefined && (await this.#isLaunched())) return;
     this.#ending ??= this.#end().catch((error) => {
       // The next look tries again.

@@ -19,6 +19,11 @@ const SCRATCH = ["tmp", "dev/shm"];
  */
 const DISK_FOR_MS = 30_000;
 
+interface Insider extends Identity {
+  /** Whether its disk is a file system, so that its size is known. */
+  hasDisk: boolean;
+}
+
 export interface HostStatsParts {
   cgroups: Cgroups | undefined;
   /** The machine's GPUs. */
@@ -31,7 +36,7 @@ export class HostStats {
   readonly #parts: HostStatsParts;
   readonly #gpus: GpuMeter;
   /** One process inside each instance's sandbox. */
-  readonly #insiders = new WeakMap<HostInstance, Identity>();
+  readonly #insiders = new WeakMap<HostInstance, Insider>();
   readonly #disks = new WeakMap<HostInstance, { at: number; bytes: number }>();
 
   constructor(parts: HostStatsParts) {
@@ -43,12 +48,11 @@ export class HostStats {
     const { cgroups, gpus: all, clock } = this.#parts;
     if (!instance || instance.isEnded || !cgroups) return undefined;
     const { memoryMb, gpus: ids } = instance.kept;
-    const held = all.filter(({ id }) => ids.includes(id));
-    const [usage, diskBytes, gpus] = await Promise.all([
-      cgroups.usage(instance.id),
-      this.#diskBytes(instance),
-      this.#gpus.of(held),
-    ]);
+    // A machine has many GPUs, and most programs none.
+    const held = ids.length === 0 ? [] : all.filter(({ id }) => ids.includes(id));
+    const usage = await cgroups.usage(instance.id);
+    const diskBytes = await this.#diskBytes(instance);
+    const gpus = held.length === 0 ? [] : await this.#gpus.of(held);
     // The control groups disappear with the instance, so the values just read are worthless.
     if (instance.isEnded) return undefined;
     const disk = diskBytes !== undefined && { diskBytes };
@@ -67,13 +71,11 @@ export class HostStats {
   async #readDiskBytes(instance: HostInstance): Promise<number | undefined> {
     if (!this.#parts.launcher.changesUser) return undefined;
     // Nothing is waited for: figures come again soon, and everything that keeps the machine comes after them.
-    const insider = this.#insiders.get(instance) ?? (await instance.firstProcessesNow())?.program;
+    const insider = this.#insiders.get(instance) ?? (await findInsider(instance));
     if (!insider) return undefined;
     this.#insiders.set(instance, insider);
-    const root = `/proc/${insider.pid}/root`;
-    // `/tmp` is a folder of the machine's own disk. Its size could only be found by counting all files.
-    const [scratch, machine] = await Promise.all([stat(`${root}/tmp`), stat(instance.folder.path)]).catch(() => []);
-    if (scratch?.dev === machine?.dev) return undefined;
+    const root = rootOf(insider);
+    if (!insider.hasDisk) return undefined;
     const used = SCRATCH.map(async (name) => {
       const { bsize, blocks, bfree } = await statfs(`${root}/${name}`);
       return bsize * (blocks - bfree);
@@ -83,3 +85,15 @@ export class HostStats {
     return sizes && (await isAlive(insider)) ? sizes.reduce((sum, size) => sum + size, 0) : undefined;
   }
 }
+
+/** Nothing can be mounted in a sandbox after its start, so one look at its disk is enough. */
+async function findInsider(instance: HostInstance): Promise<Insider | undefined> {
+  const program = (await instance.firstProcessesNow())?.program;
+  if (!program) return undefined;
+  // Where `/tmp` is a folder of the machine's own disk, its size could only be found by counting all files.
+  const places = [`${rootOf(program)}/tmp`, instance.folder.path].map((path) => stat(path));
+  const [scratch, machine] = await Promise.all(places).catch(() => []);
+  return scratch && machine && { ...program, hasDisk: scratch.dev !== machine.dev };
+}
+
+const rootOf = ({ pid }: Identity) => `/proc/${pid}/root`;

@@ -1,7 +1,9 @@
 /** How much of the data folder's disk programs of the host use, and how a program that fills the disk is ended. */
-import { readdir, stat } from "node:fs/promises";
+import { readdirSync, statSync } from "node:fs";
+import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { ifNotThere } from "../../kernel/not-there.ts";
+import { inSlices } from "../../kernel/slices.ts";
 import type { DiskWriter, DiskWriters } from "../../ports/compute/writers.ts";
 import type { VolumeFolders } from "../machine/volume-folders.ts";
 import type { HostInstance } from "./host-instance.ts";
@@ -10,6 +12,8 @@ import type { Scratches } from "./scratches.ts";
 
 /** The size of the blocks that `stat` counts. */
 const BLOCK = 512;
+/** So many programs take a millisecond or two. */
+const IN_ONE_TURN = 50;
 
 export interface HostWritersParts {
   /** The folder of the instances, and the folder of the volumes. */
@@ -33,12 +37,12 @@ export class HostWriters implements DiskWriters {
     const { instances, folder, volumesFolder } = this.#parts;
     const running = [...instances.values()].filter(({ isEnded }) => !isEnded);
     const countsVolumes = running.length > 0 && (await areOnOneDisk(folder, volumesFolder));
-    return Promise.all(
-      running.map(async (instance) => {
-        const bytes = await this.#bytesOf(instance, countsVolumes);
-        return { id: instance.id, ...(bytes !== undefined && { bytes }) };
-      }),
-    );
+    const writers: DiskWriter[] = [];
+    await inSlices(running, IN_ONE_TURN, async (instance) => {
+      const bytes = await this.#bytesOf(instance, countsVolumes);
+      writers.push({ id: instance.id, ...(bytes !== undefined && { bytes }) });
+    });
+    return writers;
   }
 
   async end(id: string, reason: string): Promise<void> {
@@ -57,11 +61,9 @@ export class HostWriters implements DiskWriters {
     if (!sandboxed) return undefined;
     const app = image.slice("host:".length);
     if (writableApp && app !== "" && (await areOnOneDisk(instance.folder.path, app))) return undefined;
-    const sizes: Promise<number | undefined>[] = [outputOf(instance)];
-    if (kind !== "worker") sizes.push(scratches.bytesOf(instance.id));
-    for (const volume of countsVolumes ? mounted : []) sizes.push(volumes.ownBytes(volume));
-    let sum = 0;
-    for (const size of await Promise.all(sizes)) {
+    const sizes = (countsVolumes ? mounted : []).map((volume) => volumes.ownBytes(volume));
+    let sum = outputOf(instance);
+    for (const size of [kind === "worker" ? 0 : scratches.bytesOf(instance.id), ...(await Promise.all(sizes))]) {
       if (size === undefined) return undefined;
       sum += size;
     }
@@ -69,15 +71,21 @@ export class HostWriters implements DiskWriters {
   }
 }
 
-async function outputOf({ folder }: HostInstance): Promise<number> {
-  const names = await readdir(folder.path).catch(ifNotThere<string[]>([]));
-  const sizes = await Promise.all(names.filter(isSegment).map((name) => bytesOnDisk(join(folder.path, name))));
-  return sizes.reduce((sum, size) => sum + size, 0);
+/** At once, since the thread pool would take ten times as long for each of hundreds of programs. */
+function outputOf({ folder }: HostInstance): number {
+  const names = namesIn(folder.path).filter(isSegment);
+  return names.reduce((sum, name) => sum + bytesOnDisk(join(folder.path, name)), 0);
 }
 
-async function bytesOnDisk(file: string): Promise<number> {
-  return ((await stat(file).catch(ifNotThere(undefined)))?.blocks ?? 0) * BLOCK;
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    return ifNotThere<string[]>([])(error as NodeJS.ErrnoException);
+  }
 }
+
+const bytesOnDisk = (file: string) => (statSync(file, { throwIfNoEntry: false })?.blocks ?? 0) * BLOCK;
 
 async function areOnOneDisk(one: string, other: string): Promise<boolean> {
   const [first, second] = await Promise.all([one, other].map((path) => stat(path).catch(ifNotThere(undefined))));

@@ -206,7 +206,8 @@ export class Launcher {
       const etc = etcFor(user ?? process.getuid!());
       for (const name of ETC_NAMES) given.push([ETC_FDS[name], { text: etc[name] }]);
     }
-    const command = this.sandboxed ? this.#sandbox(user, program) : program;
+    // In its sandbox a program gets a session of its own from bubblewrap.
+    const command = this.sandboxed ? this.#sandbox(user, program) : ["setsid", ...program];
     const { folder, cgroups, segment } = launch;
     const pid = await startOrRefuse({
       command: [...LAUNCH, folder.path, cgroups.join(":"), String(segment), ...launch.enter(nested.enter(command))],

@@ -213,7 +213,8 @@ export const withEnvironment = (
   command: readonly string[],
   { waits, app }: { waits: boolean; app?: string | undefined },
 ): string[] => [
-  ...["/bin/sh", "-c", `${waits ? "read -r _ <&5 && " : ""}${app ? sameFolder(app) : ""}${BECOME}`, "millrace"],
+  // The network may take a little longer than the sandbox, so it is waited for last.
+  ...["/bin/sh", "-c", `${app ? sameFolder(app) : ""}${waits ? "read -r _ <&5 && " : ""}${BECOME}`, "millrace"],
   ...command,
 ];
 

@@ -49,7 +49,7 @@ export class Scratches {
   /** Disks are created one after another, since each gets a share of what the earlier ones left. */
   #make(images: VolumeImages, id: string, diskGb: number): Promise<void> {
     return this.#making.run(async () => {
-      if (await images.sizeOf(id)) return images.make(id, diskGb);
+      if (images.sizeOf(id)) return images.make(id, diskGb);
       const room = await roomIn(this.#instances);
       const asked = Math.ceil(diskGb * GB);
       const granted = grantedBytes(asked, { ...room, promisedBytes: await images.promisedBytes() });
@@ -63,8 +63,8 @@ export class Scratches {
   }
 
   /** How much a disk uses of the machine's disk. Undefined for a folder, whose files would have to be counted. */
-  async bytesOf(id: string): Promise<number | undefined> {
-    return (await this.#images?.sizeOf(id))?.takenBytes;
+  bytesOf(id: string): number | undefined {
+    return this.#images?.sizeOf(id)?.takenBytes;
   }
 
   async remove(id: string): Promise<void> {

@@ -71,11 +71,11 @@ test("what cannot be started says why", async () => {
   await expect(runTool("/nowhere/tool", [])).rejects.toThrow("/nowhere/tool failed: ");
 });
 
-test("a program ignores no signal and is in a session of its own", async () => {
-  const pid = await shell(`grep SigIgn /proc/$$/status >ignored; cut -d' ' -f6 /proc/$$/stat >session${DONE}`);
+test("a program ignores no signal and leads a group of its own", async () => {
+  const pid = await shell(`grep SigIgn /proc/$$/status >ignored; cut -d' ' -f5 /proc/$$/stat >group${DONE}`);
   await done();
   expect(BigInt(`0x${(await wrote("ignored")).split("\t")[1]!.trim()}`)).toBe(0n);
-  expect(Number(await wrote("session"))).toBe(pid);
+  expect(Number(await wrote("group"))).toBe(pid);
 });
 
 test("no ended program stays in the table of processes", async () => {

@@ -23,9 +23,11 @@ const MOST_OUTPUT_BYTES = 16_777_216;
 const LONGEST_WORD_BYTES = 131_071;
 const LONGEST_COMMAND_BYTES = 1_900_000;
 /**
- * A shell starts programs in the background with these signals ignored, and programs inherit that. Programs also get a session of their own,
- * so that a signal to their group reaches nobody else.
+ * With job control, a shell starts each program in a group of its own, so that a signal to the group reaches nobody else, and with no signal
+ * ignored. Some shells have job control only at a terminal.
  */
+const JOB_CONTROL = "set -m 2>/dev/null";
+/** Two programs do the same where the shell does not: it starts programs with these signals ignored, and programs inherit that. */
 const AS_ANY_PROGRAM = ["setsid", "env", "--default-signal=INT,QUIT"];
 const GONE = "the process that starts programs ended";
 
@@ -37,15 +39,16 @@ class Forker {
   #shell: ChildProcess | undefined;
   #orders = new Map<number, Order>();
   #ordered = 0;
-  #canStart: Promise<boolean> | undefined;
+  #asAnyProgram: Promise<readonly string[] | undefined> | undefined;
 
   /** Starts a program that outlives this process. Resolves with its number. */
   async start(program: Program): Promise<number> {
     const { command, cwd, given, name } = program;
     checkLength(command);
-    this.#canStart ??= this.#knowsSignals();
-    if (!(await this.#canStart)) return startProgram(program);
-    const become = [...AS_ANY_PROGRAM, ...command];
+    this.#asAnyProgram ??= this.#findHow();
+    const before = await this.#asAnyProgram;
+    if (!before) return startProgram(program);
+    const become = [...before, ...command];
     using files = new Descriptors();
     const inputs = given.map(([fd, what]) => {
       const path = "path" in what ? what.path : ofThisProcess(files.nameless(what.text, what.owner, name));
@@ -71,10 +74,12 @@ class Forker {
     return promise;
   }
 
-  /** Older tools cannot give signals back to programs. Then this process starts them itself. */
-  async #knowsSignals(): Promise<boolean> {
+  /** What has to be put before a command. Undefined where this process has to start programs itself: older tools cannot give signals back. */
+  async #findHow(): Promise<readonly string[] | undefined> {
+    const seen = await this.run("cat", ["/proc/self/stat", "/proc/self/status"]);
+    if (seen.status === 0 && isFree(seen.printed, this.#shell?.pid)) return [];
     const [file, ...args] = AS_ANY_PROGRAM;
-    return (await this.run(file!, [...args, "true"])).status === 0;
+    return (await this.run(file!, [...args, "true"])).status === 0 ? AS_ANY_PROGRAM : undefined;
   }
 
   /** Runs a tool to its end. Resolves with its status and what it wrote. */
@@ -156,9 +161,16 @@ class Forker {
     shell.stdin?.on("error", () => {});
     if (!shell.stdin) throw Object.assign(new Error("spawn EMFILE"), { code: "EMFILE" });
     this.#shell = shell;
+    shell.stdin.write(`${JOB_CONTROL}\n`);
     unref(shell);
     return shell;
   }
+}
+
+/** Whether a program that the shell started is in another group than the shell, and ignores no signal. */
+function isFree(printed: string, shell: number | undefined): boolean {
+  const group = Number(printed.slice(printed.indexOf(")") + 2).split(" ")[2]);
+  return group !== shell && /^SigIgn:\t0+$/m.test(printed);
 }
 
 /** A server with nothing else to do may end while the shell waits. */

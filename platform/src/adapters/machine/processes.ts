@@ -1,7 +1,7 @@
 /** Reads from the kernel which processes live, when they started and which process started them. */
-import { readFileSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { ifNotThere } from "../../kernel/not-there.ts";
+import { readKernelFile } from "./kernel-file.ts";
 
 /** Distinguishes a process from a later one with the same number by its start time, in clock ticks since the machine's start. */
 export interface Identity {
@@ -35,7 +35,7 @@ export async function identityOf(pid: number): Promise<Identity | undefined> {
  */
 function statOf(pid: number): string | undefined {
   try {
-    return readFileSync(`/proc/${pid}/stat`, "utf8");
+    return readKernelFile(`/proc/${pid}/stat`);
   } catch (error) {
     return ifNotThere(undefined)(error as NodeJS.ErrnoException);
   }

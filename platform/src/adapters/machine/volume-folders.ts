@@ -262,7 +262,7 @@ export class VolumeFolders implements Volumes {
   async ownBytes(id: string): Promise<number | undefined> {
     const found = await this.#locate(id);
     if (!found || found.root !== this.folder) return 0;
-    return found.sizeEnforced ? ((await this.#images?.sizeOf(id))?.takenBytes ?? 0) : undefined;
+    return found.sizeEnforced ? (this.#images?.sizeOf(id)?.takenBytes ?? 0) : undefined;
   }
 
   /** Makes the kernel write the volume's pending data, or fail for lack of space. */

@@ -352,6 +352,10 @@ export class PodHand implements Hand<KeptPodInstance> {
     await this.#joins(item);
   }
 
+  staysTakenUp({ doc }: PodInstance, { state }: Instance): boolean {
+    return doc.state === "RUNNING" && state === "running" && doc.cluster === undefined;
+  }
+
   /** The program most likely ended with its machine. That is not its fault, so it is started again at once. */
   async vanished(item: PodInstance, lastSeenAt: number | undefined): Promise<void> {
     if (item.doc.state !== "RUNNING") return this.#again(item.id);
