@@ -9,6 +9,8 @@ import type { Target } from "./workload.ts";
 
 /** A whole server in memory that is told where its worker is, because the path of a request is measured and not the start of a worker. */
 const SERVER = "platform/tests/fixtures/balanced-server.ts";
+/** As the launcher starts a server. */
+const NODE_FLAGS = ["--min-semi-space-size=16", "--disable-warning=ExperimentalWarning"];
 const here = fileURLToPath(new URL("../..", import.meta.url));
 const EXPECTED = '"prompt"';
 /** How many idle connections nginx keeps to the worker: as many as the generator has. */
@@ -49,7 +51,7 @@ function millraceStack({ nodeOptions, root = here }: BalancedOptions): Stack {
       const workerPort = await freePort();
       const worker = await startProgram("echo.ts", { port: workerPort });
       const env = { PATH: process.env.PATH, NODE_OPTIONS: nodeOptions };
-      const flags = ["--disable-warning=ExperimentalWarning", join(root, SERVER), String(workerPort)];
+      const flags = [...NODE_FLAGS, join(root, SERVER), String(workerPort)];
       const ready = /^listening on http:\/\/127\.0\.0\.1:(\d+) for (\S+) with (\S+)$/m;
       const proxy = await startCommand(process.execPath, flags, { ready, env });
       const [, port, endpoint, key] = proxy.line;

@@ -5,13 +5,19 @@ import { type Clock, soon, type Timer } from "../../kernel/clock.ts";
 export interface Arriving {
   /** When its last bytes arrived. */
   heardAt: number;
+  /** Where its watch has it; undefined while none has. */
+  place?: number | undefined;
   stalled(): void;
 }
 
 export class StallWatch {
   readonly #clock: Clock;
   readonly #longestMs: number;
-  readonly #arriving = new Set<Arriving>();
+  /**
+   * Each body knows its place, and the last one takes the place of one that leaves. A `Set` would make a new table every hundred requests,
+   * to which the old one leads, and garbage that grew old would keep them all, with their requests.
+   */
+  readonly #arriving: Arriving[] = [];
   #planned = false;
   #timer: Timer | undefined;
 
@@ -21,7 +27,7 @@ export class StallWatch {
   }
 
   add(body: Arriving): void {
-    this.#arriving.add(body);
+    if (body.place === undefined) body.place = this.#arriving.push(body) - 1;
     if (this.#planned || this.#timer) return;
     this.#planned = true;
     soon(() => {
@@ -31,24 +37,34 @@ export class StallWatch {
   }
 
   delete(body: Arriving): void {
-    this.#arriving.delete(body);
-    if (this.#arriving.size > 0) return;
+    this.#remove(body);
+    if (this.#arriving.length > 0) return;
     this.#timer?.cancel();
     this.#timer = undefined;
   }
 
+  #remove(body: Arriving): void {
+    const { place } = body;
+    if (place === undefined) return;
+    body.place = undefined;
+    const last = this.#arriving.pop()!;
+    if (last === body) return;
+    this.#arriving[place] = last;
+    last.place = place;
+  }
+
   /** Gives up the bodies that have stalled, and looks again when the next one could have stalled. */
   #look(): void {
+    this.#timer?.cancel();
     const now = this.#clock.monotonic();
-    let soonestMs = Number.POSITIVE_INFINITY;
-    for (const body of this.#arriving) {
-      const leftMs = body.heardAt + this.#longestMs - now;
-      if (leftMs > 0) soonestMs = Math.min(soonestMs, leftMs);
-      else {
-        this.#arriving.delete(body);
-        body.stalled();
-      }
+    const leftMs = (body: Arriving) => body.heardAt + this.#longestMs - now;
+    for (const body of this.#arriving.filter((one) => leftMs(one) <= 0)) {
+      // Another one that stalled may have ended it.
+      if (body.place === undefined) continue;
+      this.#remove(body);
+      body.stalled();
     }
-    this.#timer = this.#arriving.size > 0 ? this.#clock.after(soonestMs, () => this.#look()) : undefined;
+    const soonestMs = this.#arriving.reduce((soonest, body) => Math.min(soonest, leftMs(body)), this.#longestMs);
+    this.#timer = this.#arriving.length > 0 ? this.#clock.after(soonestMs, () => this.#look()) : undefined;
   }
 }

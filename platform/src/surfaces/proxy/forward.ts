@@ -49,6 +49,7 @@ class Forwarding implements Asker, Uploaded {
   #isRepeatable = false;
   /** When the worker got the request, or when that time was last restarted. */
   heardAt: number;
+  place: number | undefined = undefined;
 
   constructor(passing: Passing, resolve: () => void, reject: (problem: Problem) => void) {
     const { clock, receiver, response } = passing;
