@@ -69,7 +69,7 @@ test("a request on a new connection that is closed is not sent again at once", a
   link.close();
 });
 
-test("a worker asks which jobs to stop only while it runs some", async () => {
+test("a worker asks for work first, and which jobs to stop only while it runs some", async () => {
   const asked: string[] = [];
   const waiting = Promise.withResolvers<ServerResponse>();
   const stopping = Promise.withResolvers<void>();
@@ -90,7 +90,7 @@ test("a worker asks which jobs to stop only while it runs some", async () => {
   start({ handler: () => ended.promise, env, args: [], signals: false, clock: still, log: () => {} });
   const response = await waiting.promise;
   await idle();
-  expect(asked).not.toContain("job-stop");
+  expect(asked).toEqual(["job-exchange"]);
   response.end(JOB);
   await stopping.promise;
 });

@@ -228,7 +228,10 @@ export class Loop {
     });
   }
 
-  /** Reports that the worker is alive and which jobs it runs. If two lists in a row leave out a job, the server gives it to others. */
+  /**
+   * Reports that the worker is alive and which jobs it runs. If two lists in a row leave out a job, the server gives it to others. The first
+   * request for work already says that the worker is alive, so it does not share its first moments with a report.
+   */
   async #pingAgainAndAgain(): Promise<void> {
     let over = false;
     let wake = () => {};
@@ -237,14 +240,14 @@ export class Loop {
       wake();
     });
     while (!over) {
-      await this.#link.ping(this.#busyWith()).catch(() => undefined);
       const waited = new Promise<void>((resolve) => {
         wake = resolve;
       });
       const timer = this.#clock.after(this.#parts.pingIntervalMs, wake);
-      if (!over) await waited;
+      await waited;
       timer.cancel();
       this.#link.endOverdue();
+      if (!over) await this.#link.ping(this.#busyWith()).catch(() => undefined);
     }
     await ended;
   }
