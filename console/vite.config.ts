@@ -136,9 +136,6 @@ function readsOf(page: string): [reads: string[], ofQueue: string[]] {
   return [addresses(now), addresses(queue)];
 }
 
-/** Parts that a page loads by itself, but shows in its first view. */
-const SHOWN_FIRST = ["chart"];
-
 const ROUTES = join(import.meta.dirname, "src/routes.ts");
 const ROUTE = /\b(?:page|outside)\("([^"]+)", \(\) => import\("\.\/([^"]+)"\)/g;
 
@@ -156,8 +153,7 @@ function preloaded(): Plugin {
           found.add(name);
           const chunk = chunkOf(name);
           for (const css of chunk?.viteMetadata?.importedCss ?? []) found.add(css);
-          const shown = (chunk?.dynamicImports ?? []).filter((part) => SHOWN_FIRST.includes(chunkOf(part)?.name ?? ""));
-          withAll([...(chunk?.imports ?? []), ...shown], found);
+          withAll(chunk?.imports ?? [], found);
         }
         return found;
       };

@@ -46,13 +46,17 @@ followEarly(cache);
 // A failure that no page took is shown as it is, rather than lost.
 addEventListener("unhandledrejection", ({ reason }) => sayRefused(reason));
 
-/** The first view waits this long for its files and rows, to be drawn once. Later ones come when they come. */
+/** The first view waits this long for its rows once its files are there, to be drawn once. Later ones come when they come. */
 const FIRST_VIEW_MS = 200;
+/** On a slow connection the frame of the page comes before its files. */
+const FILES_MS = 1000;
+const after = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 const here = router.matchRoutes(router.latestLocation).at(-1);
 const { id } = (here?.params ?? {}) as { id?: string };
-const isReady = Promise.all([router.load(), readFirstView(cache, here?.fullPath ?? "", id)]);
-const isLate = new Promise((resolve) => setTimeout(resolve, FIRST_VIEW_MS));
+const files = router.load();
+const isReady = Promise.all([files, readFirstView(cache, here?.fullPath ?? "", id)]);
+const isLate = Promise.race([files.then(() => after(FIRST_VIEW_MS)), after(FILES_MS)]);
 void Promise.race([isReady, isLate]).then(() =>
   createRoot(document.getElementById("root")!).render(
     <StrictMode>

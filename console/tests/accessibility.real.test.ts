@@ -70,6 +70,13 @@ async function ownPages({ at, folder }: ConsolePlace): Promise<string[]> {
   ];
 }
 
+/** A page of rows or of a record has a button for it, and a page that makes something a line below its summary. */
+const showsItsCall = async (page: Page) => {
+  // Behind an open dialog the button is hidden from readers.
+  const copy = page.getByRole("button", { name: "Copy as curl", includeHidden: true });
+  return (await copy.or(page.getByText("The same with curl")).count()) > 0;
+};
+
 /** Dialogs of the operator, and of whoever exports usage. */
 async function dialogs(walk: ConsolePlace): Promise<string[]> {
   const { at, page } = walk;
@@ -118,6 +125,7 @@ test("nothing on any page keeps people out", async ({ onTestFailed }) => {
       await step(path, async () => {
         await visit({ ...walk, page: tab }, path!);
         found.push(...(await findings(tab)));
+        if (!(await showsItsCall(tab))) found.push(`${path} does not show the API call behind it`);
       });
     }
   };

@@ -1,5 +1,6 @@
 /** A server with much in it, and many who follow it: what the figures of the console are measured on. */
 import { readFile } from "node:fs/promises";
+import { Worker } from "node:worker_threads";
 import { realClock, stay } from "../../platform/src/kernel/clock.ts";
 import type { Walk } from "./walk.ts";
 
@@ -57,24 +58,24 @@ export async function crowd({ at, folder }: Walk): Promise<Crowd> {
   return { endpoints, pods, busy };
 }
 
-/** Follows the account's events like a page does, and counts them. */
+const FOLLOWERS = new URL("./fixtures/followers.mjs", import.meta.url);
+
+/** Follow the account's events like pages do, and count them: in a thread, since they would else take the time of what writes. */
 export function followers(url: string, key: string, count: number) {
-  const stop = new AbortController();
-  let events = 0;
-  const read = async () => {
-    const { body } = await fetch(`${url}/v2/account/events`, {
-      headers: { authorization: `Bearer ${key}` },
-      signal: stop.signal,
-    });
-    for await (const bytes of body as unknown as AsyncIterable<Uint8Array>)
-      events += Buffer.from(bytes).toString().split("\ndata:").length - 1;
-  };
-  const reading = Array.from({ length: count }, () => read().catch(() => undefined));
+  const events = new Float64Array(new SharedArrayBuffer(Float64Array.BYTES_PER_ELEMENT));
+  const thread = new Worker(FOLLOWERS, { workerData: { url, key, count, events } });
+  let failure: unknown;
+  thread.once("error", (error) => {
+    failure = error;
+  });
   return {
-    events: () => events / count,
+    /** How many each has seen so far. */
+    events() {
+      if (failure !== undefined) throw failure;
+      return events[0]! / count;
+    },
     async end() {
-      stop.abort();
-      await Promise.all(reading);
+      await thread.terminate();
     },
   };
 }

@@ -12,9 +12,17 @@ export function curlFor(method: string, address: string, body?: unknown): string
   lines.push('-H "Authorization: Bearer $MILLRACE_API_KEY"');
   if (body !== undefined) {
     lines.push("-H 'Content-Type: application/json'");
-    lines.push(`-d ${quoted(typeof body === "string" ? body : JSON.stringify(body, null, 2))}`);
+    lines.push(`-d ${quoted(typeof body === "string" ? body : readable(body))}`);
   }
   return lines.join(" \\\n  ");
+}
+
+/** Longer ones are read and changed more easily with a line for each field. */
+const ONE_LINE = 76;
+
+function readable(body: unknown): string {
+  const text = JSON.stringify(body);
+  return text.length <= ONE_LINE ? text : JSON.stringify(body, null, 2);
 }
 
 const quoted = (text: string) => (/^[\w:/.=-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);

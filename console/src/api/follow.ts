@@ -25,6 +25,8 @@ interface Follower {
 
 const FIRST_PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 15_000;
+/** The server says something every 15 s at least. After this long the connection is dead, though nobody closed it. */
+const SILENCE_MS = 40_000;
 
 /** Resolves when `signal` aborts, when the stream is over, or when the server refuses it for good. */
 export async function follow(address: string, follower: Follower): Promise<void> {
@@ -69,6 +71,24 @@ async function readEvents(
     },
   });
   const words = new TextDecoder();
-  for await (const bytes of body as unknown as AsyncIterable<Uint8Array>)
-    parser.feed(words.decode(bytes, { stream: true }));
+  const reader = body.getReader();
+  let isLost = false;
+  const lose = () => {
+    isLost = true;
+    reader.cancel().catch(() => undefined);
+  };
+  // A browser that knows that it has no network tells, and leaves streams open all the same.
+  globalThis.addEventListener?.("offline", lose);
+  let silence = setTimeout(lose, SILENCE_MS);
+  try {
+    for (let read = await reader.read(); !read.done; read = await reader.read()) {
+      clearTimeout(silence);
+      silence = setTimeout(lose, SILENCE_MS);
+      parser.feed(words.decode(read.value, { stream: true }));
+    }
+  } finally {
+    clearTimeout(silence);
+    globalThis.removeEventListener?.("offline", lose);
+  }
+  if (isLost) throw new Error("nothing came over the connection");
 }

@@ -4,6 +4,7 @@ import "uplot/dist/uPlot.min.css";
 import { useEffect, useRef } from "react";
 import css from "./chart.module.css";
 import { CHART_PX, chartHeight } from "./chart-height.ts";
+import { inTurn } from "./chart-turns.ts";
 import { onTheme, resolvedColor } from "./colors.ts";
 
 export interface Series {
@@ -47,27 +48,43 @@ export default function Chart(props: ChartProps) {
   // biome-ignore lint/correctness/useExhaustiveDependencies: `shape` stands for the series; their values come by the effect below
   useEffect(() => {
     const element = place.current!;
-    const make = () => {
-      plot.current?.destroy();
-      plot.current = new uPlot(
-        optionsOf({ series, format, height, isWhole, most, group, zoom, latest }, element),
-        dataOf(moments.current, latest.current),
-        element,
-      );
-    };
-    const unqueued = inTurn(make);
-    const watch = new ResizeObserver(() => {
+    let built: uPlot | undefined;
+    const fit = () => {
       const width = element.clientWidth;
       if (plot.current && plot.current.width !== width) plot.current.setSize({ width, height });
-    });
+    };
+    const build = () => {
+      built?.destroy();
+      let begin: () => void = () => undefined;
+      const chart = new uPlot(
+        optionsOf({ series, format, height, isWhole, most, group, zoom, latest }, element),
+        dataOf(moments.current, latest.current),
+        ({ root }, init) => {
+          element.append(root);
+          begin = init as () => void;
+        },
+      );
+      built = chart;
+      return () => {
+        if (built !== chart) return;
+        begin();
+        plot.current = chart;
+        // What was read since it was built, and the width that it has by now.
+        chart.setData(dataOf(moments.current, latest.current));
+        fit();
+      };
+    };
+    const unqueued = inTurn(build);
+    const watch = new ResizeObserver(fit);
     watch.observe(element);
     // Colours are read from the page, so a new theme needs new ones.
-    const unthemed = onTheme(make);
+    const unthemed = onTheme(() => build()());
     return () => {
       unqueued();
       watch.disconnect();
       unthemed();
-      plot.current?.destroy();
+      built?.destroy();
+      built = undefined;
       plot.current = null;
     };
   }, [shape, height, group]);
@@ -85,22 +102,6 @@ export default function Chart(props: ChartProps) {
       aria-label={`${label}. Latest: ${last.join(", ")}`}
     />
   );
-}
-
-const turns: (() => void)[] = [];
-
-/** Draws the charts of a page one after another, each in a task of its own, so that the page answers between them. Returns what cancels it. */
-function inTurn(draw: () => void): () => void {
-  const turn = () => {
-    turns.shift()?.();
-    if (turns.length > 0) setTimeout(turn);
-  };
-  turns.push(draw);
-  if (turns.length === 1) setTimeout(turn);
-  return () => {
-    const place = turns.indexOf(draw);
-    if (place >= 0) turns.splice(place, 1);
-  };
 }
 
 /** Bars stand on their moments, so the first and the last need half of their width beside them. */
@@ -125,9 +126,9 @@ function timeTexts(times: readonly number[], step: number): string[] {
   });
 }
 
-/** As wide as its longest label. */
+/** As wide as its longest label, and as most need, so that the times of charts stand below each other. */
 const axisWidth = (_: uPlot, texts: readonly string[] | null) =>
-  14 + 6.2 * Math.max(2, ...(texts ?? []).map((text) => text.length));
+  14 + 6.2 * Math.max(5, ...(texts ?? []).map((text) => text.length));
 
 const textOf = (value: number | null | undefined, format: (value: number) => string) =>
   value === null || value === undefined ? "–" : format(value);
@@ -168,7 +169,8 @@ function optionsOf(
   return {
     width: element.clientWidth,
     height,
-    padding: [10, 12, 0, 0],
+    // At the right there is room for the second half of the last time.
+    padding: [10, 18, 0, 0],
     cursor: {
       drag: { x: zoom.current !== undefined, y: false, setScale: false },
       ...(group !== undefined && { sync: { key: group } }),

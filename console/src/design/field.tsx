@@ -25,7 +25,11 @@ export function Field({ label, help, fault, isOptional, children }: Common & { c
     <div className={css.field}>
       <label htmlFor={id} className={css.label}>
         {label}
-        {isOptional && <span className={css.optional}>optional</span>}
+        {isOptional && (
+          <span className={css.optional} data-optional>
+            optional
+          </span>
+        )}
       </label>
       {children({ id, described })}
       {fault && (

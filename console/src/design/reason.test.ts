@@ -1,6 +1,6 @@
 /** The sentence of a reason, told from the lines of a program within it. */
 import { expect, test } from "vitest";
-import { withLines } from "./reason.tsx";
+import { shortText, withLines } from "./reason.tsx";
 
 test("the last lines of a program are told from the sentence around them", () => {
   const { what, lines } = withLines(
@@ -12,4 +12,18 @@ test("the last lines of a program are told from the sentence around them", () =>
 
 test("a sentence without lines stays whole", () => {
   expect(withLines("no machine has a free GPU")).toEqual({ what: "no machine has a free GPU", lines: undefined });
+});
+
+test("what a program repeats is said once", () => {
+  expect(withLines("crash loop: exit 1, last lines: no file | no file | bye | no file").lines).toBe(
+    "no file  (2 times)\nbye\nno file",
+  );
+});
+
+test("in one line, what happened stands before the first line that tells something", () => {
+  expect(shortText("exit 1, last lines: ^ | Error: no file | }")).toBe("exit 1: Error: no file");
+  expect(shortText("crash loop: exit 1, last lines: no file; started 6 times again")).toBe(
+    "crash loop: exit 1: no file",
+  );
+  expect(shortText("no machine has a free GPU")).toBe("no machine has a free GPU");
 });

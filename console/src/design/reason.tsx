@@ -40,7 +40,23 @@ export function withLines(text: string): { what: string; lines: string | undefin
   const [, before, lines, after = ""] = /^(.*?), last lines: (.*?)(; started \d+ times? again)?$/s.exec(text) ?? [];
   if (before === undefined) return { what: text, lines: undefined };
   const telling = lines!.split(" | ").filter((line) => /\w/.test(line));
-  return { what: before + after, lines: telling.length > 0 ? telling.join("\n") : undefined };
+  return { what: before + after, lines: telling.length > 0 ? folded(telling).join("\n") : undefined };
+}
+
+/** A program that is started again and again says the same each time. */
+function folded(lines: readonly string[]): string[] {
+  const runs: { line: string; count: number }[] = [];
+  for (const line of lines) {
+    if (runs.at(-1)?.line === line) runs.at(-1)!.count++;
+    else runs.push({ line, count: 1 });
+  }
+  return runs.map(({ line, count }) => (count > 1 ? `${line}  (${count} times)` : line));
+}
+
+/** For one line: what happened, and the first line that tells something. */
+export function shortText(text: string): string {
+  const { what, lines } = withLines(text);
+  return lines === undefined ? what : `${what.replace(/; started \d+ times? again$/, "")}: ${lines.split("\n")[0]}`;
 }
 
 /** One line of it, in a table. The remedy is on hover. */
@@ -49,7 +65,7 @@ export function ShortReason({ text, code }: Pick<ReasonProps, "text" | "code">) 
   const remedy = code ? reasons[code]?.remedy : undefined;
   return (
     <span className={css.short} title={remedy ? `${text}\n\n${remedy}` : text}>
-      {text}
+      {shortText(text)}
     </span>
   );
 }

@@ -55,8 +55,8 @@ interface ResourceListProps<Row> {
   /** Fields of the model that none of them shows are offered as further columns. */
   columns: readonly Column<Row>[];
   query?: Record<string, unknown>;
-  /** One command that creates one. */
-  command?: string;
+  /** What creates one, for the command of an empty list. */
+  example?: Record<string, unknown>;
   tools?: ReactNode;
   tabs?: ReactNode;
   actions?: ReactNode;
@@ -76,7 +76,7 @@ export function ResourceList<Row extends { id: string }>(props: ResourceListProp
     about,
     columns,
     query,
-    command,
+    example,
     tools,
     tabs,
     actions,
@@ -92,11 +92,13 @@ export function ResourceList<Row extends { id: string }>(props: ResourceListProp
   const allColumns = useMemo(() => columnsFrom(resource.model, columns), [resource, columns]);
   const create = resource.create && calls[resource.create];
   const mayNot = useMayNot(create?.scope ?? "account:read");
-  const button = create && !mayNot && (
-    <ButtonLink to={`${resource.path}/new` as "/"} kind="primary" icon={<Plus />}>
-      {resource.creating ?? `Create ${resource.one}`}
-    </ButtonLink>
-  );
+  const createLink = (kind: "primary" | "plain") =>
+    create &&
+    !mayNot && (
+      <ButtonLink to={`${resource.path}/new` as "/"} kind={kind} icon={<Plus />}>
+        {resource.creating ?? `Create ${resource.one}`}
+      </ButtonLink>
+    );
   return (
     <Page
       title={title}
@@ -106,7 +108,8 @@ export function ResourceList<Row extends { id: string }>(props: ResourceListProp
       actions={
         <>
           {actions}
-          {button}
+          {/* An empty list has its own, and a page has one of that weight. */}
+          {createLink(rows?.length === 0 ? "plain" : "primary")}
         </>
       }
     >
@@ -128,7 +131,11 @@ export function ResourceList<Row extends { id: string }>(props: ResourceListProp
             rows?.length ? (
               <Empty title="Nothing fits the filters">Change or clear them to see the rest.</Empty>
             ) : (
-              <Empty title={`No ${resource.many} yet`} action={button} {...(command && { command })}>
+              <Empty
+                title={`No ${resource.many} yet`}
+                action={createLink("primary")}
+                {...(create && example && { command: curlOf(resource.create!, { body: example }) })}
+              >
                 {about}
               </Empty>
             )

@@ -8,7 +8,7 @@ export default function KeyList({ onClose }: { onClose: () => void }) {
     <Dialog isOpen onClose={onClose} title="Keys">
       <dl className={css.keys}>
         {[
-          ["Ctrl K", "Search everything"],
+          ["Ctrl K  or  /", "Search everything"],
           ["j  k", "Next and previous row"],
           ["Enter", "Open the row"],
           ["Esc", "Close"],

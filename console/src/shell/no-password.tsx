@@ -17,7 +17,7 @@ export function NoPassword({ me }: { me: Me }) {
   };
   return (
     <aside className={css.offer} aria-label="Set a password">
-      You signed in by link. With a password you can come back without one.
+      You signed in by link. <span className={css.why}>With a password you can come back without one.</span>
       <ButtonLink to="/account" kind="primary" size="small">
         Set a password
       </ButtonLink>

@@ -7,6 +7,8 @@ import { callAny } from "../api/client.ts";
 import { useMe } from "../api/me.ts";
 import { keyOf } from "../api/queries.ts";
 import { type Resource, resources } from "../api/resources.ts";
+import { accountTabs } from "../pages/account/frame.tsx";
+import { installationTabs } from "../pages/installation/frame.tsx";
 import css from "./palette.module.css";
 import { allPlaces } from "./places.ts";
 
@@ -15,14 +17,26 @@ interface Found {
   title: string;
   about: string;
   to: string;
+  search?: Record<string, string>;
 }
 
 const MOST_SHOWN = 30;
 const searched: Resource[] = Object.values(resources);
 /** Actions that begin somewhere else than in a list. */
-const actions: Found[] = searched
-  .filter(({ create }) => create)
-  .map(({ one, path }) => ({ key: `new ${one}`, title: `Create ${one}`, about: "Action", to: `${path}/new` }));
+const actions: Found[] = [
+  ...searched
+    .filter(({ create }) => create)
+    .map(({ one, path, creating = `Create ${one}` }) => ({
+      ...{ key: `new ${one}`, title: creating, about: "Action", to: `${path}/new` },
+    })),
+  { key: "new key", title: "Create API key", about: "Action", to: "/account/keys", search: { do: "create" } },
+];
+
+/** The tabs of a place, behind the first, which is the place itself. */
+const tabsOf = (about: string, tabs: readonly { label: string; to: string }[]): Found[] =>
+  tabs.slice(1).map(({ label, to }) => ({ key: to, title: label, about, to }));
+const ofAccount = tabsOf("Account", accountTabs);
+const ofInstallation = tabsOf("Installation", installationTabs);
 
 export default function Palette({
   isOpen,
@@ -65,12 +79,13 @@ function Finder({ onDone }: { onDone: () => void }) {
     const pages = allPlaces
       .filter((place) => !place.isForOperators || me?.ownsInstallation)
       .map(({ title, path }) => ({ key: path, title, about: "Page", to: path }));
-    return matching(text, [...pages, ...records, ...actions]);
+    const tabs = me?.ownsInstallation ? [...ofAccount, ...ofInstallation] : ofAccount;
+    return matching(text, [...pages, ...tabs, ...records, ...actions]);
   }, [text, records, me]);
   const open = (one: Found | undefined) => {
     if (!one) return;
     onDone();
-    void navigate({ to: one.to });
+    void navigate({ to: one.to, ...(one.search && { search: one.search }) });
   };
   return (
     <>

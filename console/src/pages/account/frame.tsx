@@ -4,7 +4,7 @@ import { useMe } from "../../api/me.ts";
 import { Page } from "../../design/layout.tsx";
 import { TabLinks } from "../../design/tabs.tsx";
 
-const TABS = [
+export const accountTabs = [
   { label: "Profile", to: "/account" },
   { label: "People", to: "/account/people" },
   { label: "API keys", to: "/account/keys" },
@@ -30,7 +30,7 @@ export function AccountPage({ name, curl, actions, children }: AccountPageProps)
       about={me.data?.account.name}
       curl={curl}
       actions={actions}
-      tabs={<TabLinks label="Account" tabs={TABS} />}
+      tabs={<TabLinks label="Account" tabs={accountTabs} />}
     >
       {children}
     </Page>

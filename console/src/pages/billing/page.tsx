@@ -1,11 +1,12 @@
 /** What the account costs: the month so far and its limits, each day by kind, and each resource. */
-import { lazy, Suspense, useMemo, useState } from "react";
+import { useMemo, useState } from "react";
 import { curlOf } from "../../api/curl.ts";
 import { useRead } from "../../api/queries.ts";
 import { Button } from "../../design/button.tsx";
+import Chart from "../../design/chart.tsx";
 import { Money, moneyText } from "../../design/facts.tsx";
 import { Choice } from "../../design/field.tsx";
-import { Loaded, Page, Panel, Skeleton } from "../../design/layout.tsx";
+import { Loaded, Page, Panel } from "../../design/layout.tsx";
 import { download } from "../../design/table-tools.tsx";
 import { UsageExport } from "../../parts/usage-export.tsx";
 import { useView } from "../../shell/view.ts";
@@ -14,8 +15,6 @@ import { historyCsv } from "./export.ts";
 import { Limits } from "./limits.tsx";
 import { ResourceCosts } from "./resources.tsx";
 import { type History, KINDS, kindSum, kinds, stacked, usdOf } from "./sums.ts";
-
-const Chart = lazy(() => import("../../design/chart.tsx"));
 
 const RANGES = {
   "24h": { title: "Last 24 hours", bucketSize: "hour", lastN: 24 },
@@ -103,9 +102,7 @@ function Costs({ history }: { history: History }) {
       {history.records.length === 0 ? (
         <p className={css.nothing}>Nothing was paid for in this time.</p>
       ) : (
-        <Suspense fallback={<Skeleton lines={6} />}>
-          <Chart label="Cost by kind" times={times} series={series} format={moneyText} height={220} />
-        </Suspense>
+        <Chart label="Cost by kind" times={times} series={series} format={moneyText} height={220} />
       )}
     </>
   );

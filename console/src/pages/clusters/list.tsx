@@ -15,7 +15,10 @@ export function ClusterList() {
       about="Pods that are placed together, know each other by rank, and share a network that nobody else reaches."
       columns={columns}
       filter={({ id, name }) => `${name} ${id}`.toLowerCase().includes(words.toLowerCase())}
-      command={`curl -X POST ${location.origin}/v2/clusters -H "Authorization: Bearer $MILLRACE_API_KEY" -H 'Content-Type: application/json' -d '{"name":"training","type":"TRAINING","image":"pytorch/pytorch","compute":{"gpuTypeId":"NVIDIA GeForce RTX 4090","gpuCountPerPod":1,"podCount":2}}'`}
+      example={{
+        ...{ name: "training", type: "TRAINING", image: "pytorch/pytorch" },
+        compute: { gpuTypeId: "NVIDIA GeForce RTX 4090", gpuCountPerPod: 1, podCount: 2 },
+      }}
       tools={<SearchField label="Name or id" value={words} onChange={setWords} />}
     />
   );

@@ -4,7 +4,7 @@ import { useMe } from "../../api/me.ts";
 import { Empty, Page } from "../../design/layout.tsx";
 import { TabLinks } from "../../design/tabs.tsx";
 
-const TABS = [
+export const installationTabs = [
   { label: "Health", to: "/installation" },
   { label: "Accounts", to: "/installation/accounts" },
   { label: "Models", to: "/installation/models" },
@@ -23,7 +23,7 @@ interface InstallationPageProps {
 export function InstallationPage({ name, children, ...page }: InstallationPageProps) {
   const me = useMe();
   return (
-    <Page title="Installation" name={name} {...page} tabs={<TabLinks label="Installation" tabs={TABS} />}>
+    <Page title="Installation" name={name} {...page} tabs={<TabLinks label="Installation" tabs={installationTabs} />}>
       {me.data?.ownsInstallation === false ? (
         <Empty title="Only for the owner of the installation">
           An owner of the first account sees these pages. Ask them, or sign in as one.

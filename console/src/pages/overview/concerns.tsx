@@ -8,7 +8,7 @@ import { Status, When } from "../../design/facts.tsx";
 import { Panel } from "../../design/layout.tsx";
 import { Reason } from "../../design/reason.tsx";
 import css from "./overview.module.css";
-import type { Concern, ListedJob } from "./standing.ts";
+import { type Concern, counted, type ListedJob } from "./standing.ts";
 
 const MOST_SHOWN = 6;
 
@@ -42,12 +42,16 @@ export function Concerns({ concerns }: { concerns: readonly Concern[] }) {
 
 interface FailedProps {
   failed: readonly { endpoint: { id: string; name: string }; job: ListedJob }[];
+  /** How many failed, also of those that are no longer kept. */
+  count: number;
 }
 
-export function FailedJobs({ failed }: FailedProps) {
+export function FailedJobs({ failed, count }: FailedProps) {
   return (
     <Panel title="Failed in the last hour" isFlush>
-      {failed.length === 0 ? (
+      {failed.length === 0 && count > 0 ? (
+        <p className={css.fine}>{counted(count, "job", "jobs")} failed. What became of them is no longer kept.</p>
+      ) : failed.length === 0 ? (
         <Fine>No job failed.</Fine>
       ) : (
         <ul className={css.list}>

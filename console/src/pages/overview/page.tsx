@@ -1,7 +1,8 @@
 /** The overview: whether everything is fine, what runs, what waits and why, what failed, and what it costs. */
-import { lazy, Suspense, useMemo } from "react";
+import { useMemo } from "react";
 import { curlOf } from "../../api/curl.ts";
 import { useRead } from "../../api/queries.ts";
+import Chart from "../../design/chart.tsx";
 import { countText, Money, moneyText } from "../../design/facts.tsx";
 import { Loaded, Page, Panel, Skeleton } from "../../design/layout.tsx";
 import { Reason } from "../../design/reason.tsx";
@@ -12,13 +13,20 @@ import { Concerns, FailedJobs } from "./concerns.tsx";
 import { FirstSteps } from "./first-steps.tsx";
 import css from "./overview.module.css";
 import { useOverview } from "./reads.ts";
-import { counted, endpointConcerns, latestOf, otherConcern, podConcerns, sumOf, verdictOf } from "./standing.ts";
+import {
+  balancedConcerns,
+  counted,
+  endpointConcerns,
+  latestOf,
+  otherConcern,
+  podConcerns,
+  sumOf,
+  verdictOf,
+} from "./standing.ts";
 import { Tile } from "./tile.tsx";
 
-const Chart = lazy(() => import("../../design/chart.tsx"));
-
 export function Overview() {
-  const { pods, endpoints, shown, others, health, failed, ...overview } = useOverview();
+  const { pods, endpoints, shown, others, health, balanced, workers, failed, ...overview } = useOverview();
   const { series, isPending } = useLastHour();
   const isSettled = overview.isSettled && (others === 0 || !isPending);
   const read = { ...(pods.error ? pods : endpoints), data: pods.data && endpoints.data };
@@ -38,27 +46,34 @@ export function Overview() {
             </Page>
           );
         }
+        // A job is listed until its result expires; the history knows longer of it.
+        const failures = Math.max(failed.length, sumOf(series?.jobsFailed));
         const known = sumOf(health.map((one) => one?.jobs.inQueue ?? 0));
         const waiting = otherConcern(others, latestOf(series?.jobsInQueue) ?? 0, known);
         const concerns = [
           ...podConcerns(allPods),
           ...shown.flatMap((endpoint, index) => endpointConcerns(endpoint, health[index])),
+          ...balanced.flatMap((endpoint, index) => balancedConcerns(endpoint, workers[index])),
           ...(isSettled ? waiting : []),
         ].toSorted((one, other) => Number(other.tone === "bad") - Number(one.tone === "bad"));
         return (
-          <Page title="Overview" about={<Verdict concerns={concerns} failed={failed.length} />} curl={curl}>
+          <Page title="Overview" about={<Verdict concerns={concerns} failed={failures} />} curl={curl}>
             <Figures
               podsRunning={allPods.filter(({ status }) => status === "RUNNING").length}
               endpoints={allEndpoints.length}
               inQueue={others > 0 ? Math.max(known, latestOf(series?.jobsInQueue) ?? 0) : known}
-              workers={sumOf(health.map((one) => (one ? one.workers.running + one.workers.idle : 0)))}
+              workers={sumOf(
+                [...health.map((one) => one?.workers), ...workers.map((one) => one?.summary)].map((one) =>
+                  one ? one.running + one.idle : 0,
+                ),
+              )}
               waitingPods={concerns.filter(({ kind, tone }) => kind === "Pod" && tone === "wait").length}
             />
             {isSettled ? (
               <>
                 <div className={css.halves}>
                   <Concerns concerns={concerns} />
-                  <FailedJobs failed={failed} />
+                  <FailedJobs failed={failed} count={failures} />
                 </div>
                 <Charts />
               </>
@@ -109,7 +124,7 @@ function Figures({ podsRunning, endpoints, inQueue, workers, waitingPods }: Figu
   return (
     <div className={css.tiles}>
       <Tile
-        title="Runs"
+        title="Running"
         to="/pods"
         about={`${counted(podsRunning, "Pod", "Pods")}, ${counted(workers, "worker", "workers")}`}
         value={podsRunning + workers}
@@ -121,7 +136,7 @@ function Figures({ podsRunning, endpoints, inQueue, workers, waitingPods }: Figu
         about={`${endpoints} ${endpoints === 1 ? "endpoint" : "endpoints"}`}
       />
       <Tile
-        title="Waits"
+        title="Waiting"
         to="/serverless"
         tone={inQueue + waitingPods > 0 ? "wait" : undefined}
         value={countText(inQueue + waitingPods)}
@@ -131,11 +146,11 @@ function Figures({ podsRunning, endpoints, inQueue, workers, waitingPods }: Figu
         title="Failed, last hour"
         to="/serverless"
         tone={failed > 0 ? "bad" : undefined}
-        value={failed}
-        about={`${sumOf(series?.jobsCompleted)} jobs completed`}
+        value={countText(failed)}
+        about={`${counted(sumOf(series?.jobsCompleted), "job", "jobs")} completed`}
       />
       <Tile
-        title="Costs now"
+        title="Cost now"
         to="/billing"
         value={<Money usd={latestOf(series?.spendPerHour)} per="h" />}
         about="Compute and storage"
@@ -150,7 +165,7 @@ function Figures({ podsRunning, endpoints, inQueue, workers, waitingPods }: Figu
   );
 }
 
-const rounded = (value: number) => (Number.isInteger(value) ? String(value) : value.toFixed(1));
+const rounded = (value: number) => countText(Math.round(value * 10) / 10);
 
 function Charts() {
   const [range, setRange] = useView<Range>("range", "1h");
@@ -194,9 +209,7 @@ function Drawn({ history }: { history: History }) {
       {charts.map(([title, series, format]) => (
         <section key={title}>
           <h3>{title}</h3>
-          <Suspense fallback={<Skeleton lines={6} />}>
-            <Chart label={title} times={drawn.times} series={series} format={format} height={150} group="overview" />
-          </Suspense>
+          <Chart label={title} times={drawn.times} series={series} format={format} height={150} group="overview" />
         </section>
       ))}
     </div>

@@ -1,6 +1,15 @@
 /** The overview says what is wrong in the words of whoever looks, and that all is fine only when it is. */
 import { expect, test } from "vitest";
-import { endpointConcerns, failedSince, latestOf, otherConcern, podConcerns, sumOf, verdictOf } from "./standing.ts";
+import {
+  balancedConcerns,
+  endpointConcerns,
+  failedSince,
+  latestOf,
+  otherConcern,
+  podConcerns,
+  sumOf,
+  verdictOf,
+} from "./standing.ts";
 
 const health = (inQueue: number, unhealthy = 0, waitReason?: string) =>
   ({
@@ -79,4 +88,20 @@ test("jobs that wait on endpoints whose health is not read are said, and only th
   expect(otherConcern(175, 2, 2)).toEqual([]);
   // All healths are known then, and the history, which is some seconds old, knows no better.
   expect(otherConcern(0, 3, 2)).toEqual([]);
+});
+
+test("an endpoint without a queue is a concern by its workers, with the reason", () => {
+  const workers = (status: string, count: Partial<Record<"unhealthy" | "throttled", number>>) =>
+    ({
+      summary: { running: 1, idle: 0, unhealthy: 0, throttled: 0, ...count },
+      workers: [{ status: "RUNNING" }, { status, reason: "exit 1", reasonCode: "program-ended" }],
+    }) as never;
+  expect(balancedConcerns(endpoint, workers("UNHEALTHY", { unhealthy: 1 }))).toMatchObject([
+    { tone: "bad", what: "1 worker does not come up", reason: "exit 1", code: "program-ended", to: "/serverless/e1" },
+  ]);
+  expect(balancedConcerns(endpoint, workers("THROTTLED", { throttled: 2 }))).toMatchObject([
+    { tone: "wait", what: "2 workers wait for room", reason: "exit 1" },
+  ]);
+  expect(balancedConcerns(endpoint, workers("IDLE", {}))).toEqual([]);
+  expect(balancedConcerns(endpoint, undefined)).toEqual([]);
 });

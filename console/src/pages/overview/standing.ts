@@ -3,10 +3,16 @@ import type { Health, JobList } from "@millrace/platform/jobs/model.ts";
 import type { Static } from "@millrace/platform/kernel/schema.ts";
 import type { Endpoint } from "@millrace/platform/resources/endpoints/model.ts";
 import type { Pod } from "@millrace/platform/resources/pods/model.ts";
+import type { Worker, WorkerSummary } from "@millrace/platform/resources/workers/model.ts";
 import { countText } from "../../design/facts.tsx";
 
 export type EndpointHealth = Static<typeof Health>;
 export type ListedJob = Static<typeof JobList>["requests"][number];
+
+export interface EndpointWorkers {
+  summary: Pick<WorkerSummary, "running" | "idle" | "unhealthy" | "throttled">;
+  workers: readonly Pick<Worker, "status" | "reason" | "reasonCode">[];
+}
 
 /** Something that a person should look at. */
 export interface Concern {
@@ -70,6 +76,22 @@ export function endpointConcerns(endpoint: SomeEndpoint, health: EndpointHealth 
       what: counted(jobs.inQueue, "job waits", "jobs wait"),
     },
   ];
+}
+
+/** What workers of an endpoint without a queue say, since no job waits there. */
+export function balancedConcerns({ id, name }: SomeEndpoint, workers: EndpointWorkers | undefined): Concern[] {
+  if (!workers) return [];
+  const { summary, workers: all } = workers;
+  const concern = (status: Worker["status"], tone: Concern["tone"], what: string): Concern[] => {
+    const { reason, reasonCode } = all.find((worker) => worker.status === status) ?? {};
+    const why = { reason: reason ?? undefined, code: reasonCode ?? undefined };
+    return [{ ...{ key: `${id} ${status}`, kind: "Endpoint", name, to: `/serverless/${id}`, tone, what }, ...why }];
+  };
+  if (summary.unhealthy > 0)
+    return concern("UNHEALTHY", "bad", `${counted(summary.unhealthy, "worker does", "workers do")} not come up`);
+  if (summary.throttled > 0)
+    return concern("THROTTLED", "wait", `${counted(summary.throttled, "worker waits", "workers wait")} for room`);
+  return [];
 }
 
 /** Jobs that wait on endpoints whose health is not read: all that wait, without those that are known. */

@@ -44,7 +44,7 @@ export function PodList() {
       columns={columns}
       query={query}
       filter={(pod) => fits(pod, { statuses, kind, dataCenter, words })}
-      command={`curl -X POST ${location.origin}/v2/pods -H "Authorization: Bearer $MILLRACE_API_KEY" -H 'Content-Type: application/json' -d '{"name":"first","image":"python:3.13","cpu":{"id":"cpu3c","vcpuCount":2}}'`}
+      example={{ name: "first", image: "python:3.13", cpu: { id: "cpu3c", vcpuCount: 2 } }}
       tools={
         <>
           <SearchField label="Name, id, image" value={words} onChange={setWords} />

@@ -2,18 +2,17 @@
 
 import type { Pod } from "@millrace/platform/resources/pods/model.ts";
 import { Link } from "@tanstack/react-router";
-import { lazy, Suspense } from "react";
 import { models } from "../../api/models.data.ts";
 import { Id, Money, moneyText, When } from "../../design/facts.tsx";
-import { Facts, Panel, Skeleton } from "../../design/layout.tsx";
+import { Facts, Panel } from "../../design/layout.tsx";
 import { AllFields } from "../../parts/all-fields.tsx";
 import { AuditLink } from "../../parts/audit-link.tsx";
+import Charts from "./charts.tsx";
 import { Connect } from "./connect.tsx";
 import { PodFrame } from "./frame.tsx";
 import css from "./pods.module.css";
 import { computeText } from "./state.ts";
 
-const Charts = lazy(() => import("./charts.tsx"));
 const HOURS = 24;
 
 export function PodOverview() {
@@ -24,9 +23,7 @@ export function PodOverview() {
           <div className={css.halves}>
             <div className={css.stack}>
               <Connect pod={pod} />
-              <Suspense fallback={<Skeleton lines={8} />}>
-                <Charts id={pod.id} hasGpu={pod.gpu !== undefined} isVirtual={pod.gpu?.virtual === true} />
-              </Suspense>
+              <Charts id={pod.id} hasGpu={pod.gpu !== undefined} isVirtual={pod.gpu?.virtual === true} />
             </div>
             <Made pod={pod} />
           </div>

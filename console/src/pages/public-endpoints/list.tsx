@@ -26,7 +26,7 @@ export function PublicEndpointList() {
       title="Public endpoints"
       about="Endpoints that accounts of this installation share with each other. Call one by its name, with your own key."
       columns={columns}
-      command={`curl -X POST ${location.origin}/v2/a-model/runsync -H "Authorization: Bearer $MILLRACE_API_KEY" -H 'Content-Type: application/json' -d '{"input":{}}'`}
+      example={{ name: "a-model", endpointId: "ENDPOINT_ID", everyone: true }}
     />
   );
 }

@@ -32,7 +32,7 @@ function CredentialList() {
       about="User names and passwords for pulling private images. No answer of the API ever shows them."
       columns={columns}
       tabs={tabs}
-      command={`curl -X POST ${location.origin}/v2/registries -H "Authorization: Bearer $MILLRACE_API_KEY" -H 'Content-Type: application/json' -d '{"name":"ghcr","username":"ada","password":"…"}'`}
+      example={{ name: "ghcr", username: "ada", password: "…" }}
     />
   );
 }

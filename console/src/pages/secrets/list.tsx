@@ -11,7 +11,7 @@ export function SecretList() {
       title="Secrets"
       about="Encrypted text that environment variables refer to by name. No answer of the API ever shows a value."
       columns={columns}
-      command={`curl -X POST ${location.origin}/v2/account/secrets -H "Authorization: Bearer $MILLRACE_API_KEY" -H 'Content-Type: application/json' -d '{"name":"HF_TOKEN","value":"…"}'`}
+      example={{ name: "HF_TOKEN", value: "…" }}
     />
   );
 }

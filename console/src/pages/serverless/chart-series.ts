@@ -42,12 +42,12 @@ export function chartsOf(series: History, isQueue: boolean): ChartShape[] {
     {
       title: isQueue ? "Delay before a job starts" : "Wait for a worker",
       format: "time",
-      lines: [line("delayP50", "Half", 1), line("delayP95", "95 %", 2)],
+      lines: [line("delayP50", "Median", 1), line("delayP95", "p95", 2)],
     },
     {
       title: isQueue ? "Execution" : "Time to answer",
       format: "time",
-      lines: [line("executionP50", "Half", 1), line("executionP95", "95 %", 2)],
+      lines: [line("executionP50", "Median", 1), line("executionP95", "p95", 2)],
     },
   ];
   if (!isQueue) {

@@ -1,19 +1,18 @@
 /** What happened to an endpoint over time: its queue, workers, delays and failures on one axis of time. */
 import type { Endpoint } from "@millrace/platform/resources/endpoints/model.ts";
 import { useNavigate } from "@tanstack/react-router";
-import { lazy, Suspense, useMemo } from "react";
+import { useMemo } from "react";
 import { useRead } from "../../api/queries.ts";
 import { Button } from "../../design/button.tsx";
+import Chart from "../../design/chart.tsx";
 import { chartHeight } from "../../design/chart-height.ts";
-import { durationText } from "../../design/facts.tsx";
+import { countText, durationText } from "../../design/facts.tsx";
 import { Panel, Refused, Skeleton } from "../../design/layout.tsx";
 import { type History, sinceFirst, timesOf } from "../../parts/history.ts";
 import { AGAIN_MS, type Range, TimeRange } from "../../parts/time-range.tsx";
 import { useView } from "../../shell/view.ts";
 import { chartsOf, isBlank, zoomedTo } from "./chart-series.ts";
 import css from "./serverless.module.css";
-
-const Chart = lazy(() => import("../../design/chart.tsx"));
 
 export function Charts({ endpoint }: { endpoint: Endpoint }) {
   const [range] = useView<Range>("range", "1h");
@@ -51,7 +50,7 @@ export function Charts({ endpoint }: { endpoint: Endpoint }) {
 }
 
 const FORMATS = {
-  count: (value: number) => String(Math.round(value * 10) / 10),
+  count: (value: number) => countText(Math.round(value * 10) / 10),
   time: durationText,
   percent: (value: number) => `${Math.round(value)} %`,
 };
@@ -89,18 +88,16 @@ function Drawn({ history, isQueue, onZoom }: DrawnProps) {
               Nothing in this time.
             </p>
           ) : (
-            <Suspense fallback={<Waiting lines={lines.length} />}>
-              <Chart
-                label={title}
-                times={times}
-                series={lines}
-                format={FORMATS[format]}
-                isWhole={format !== "percent"}
-                {...(format === "percent" && { most: 100 })}
-                group="endpoint"
-                onZoom={onZoom}
-              />
-            </Suspense>
+            <Chart
+              label={title}
+              times={times}
+              series={lines}
+              format={FORMATS[format]}
+              isWhole={format !== "percent"}
+              {...(format === "percent" && { most: 100 })}
+              group="endpoint"
+              onZoom={onZoom}
+            />
           )}
         </Panel>
       ))}

@@ -49,7 +49,10 @@ export default function CrashPanel({ endpoint, failed, reason, code, isRepairing
       </Reason>
       <p className={css.note}>
         Millrace starts it again after 1 s, 2 s, 4 s and so on, at last once a minute, until a worker stays up. A change
-        of its settings makes a new release, which is tried at once. Jobs in the queue wait and are not lost.
+        of its settings makes a new release, which is tried at once.{" "}
+        {endpoint.type === "LOAD_BALANCER"
+          ? "A request waits two minutes for a worker."
+          : "Jobs in the queue wait and are not lost."}
       </p>
       <div className={css.columns}>
         {ran && (

@@ -9,7 +9,7 @@ import { useMayNot } from "../../api/me.ts";
 import { useRead } from "../../api/queries.ts";
 import { Button, ButtonLink } from "../../design/button.tsx";
 import { Code } from "../../design/code.tsx";
-import { CopyButton, Duration, durationText, Id, Status, useNow, When } from "../../design/facts.tsx";
+import { CopyButton, countText, Duration, durationText, Id, Status, useNow, When } from "../../design/facts.tsx";
 import { Facts, Loaded, Page, Panel } from "../../design/layout.tsx";
 import { Log } from "../../design/log.tsx";
 import { Reason } from "../../design/reason.tsx";
@@ -163,7 +163,10 @@ function Output({ job, streamed }: { job: Job; streamed: ReturnType<typeof useSt
   return (
     <>
       {streamed.count > 0 && !isSame && (
-        <Panel title="Stream" about={`${streamed.count.toLocaleString()} chunks${isRunning ? " so far" : ""}`}>
+        <Panel
+          title="Stream"
+          about={`${countText(streamed.count)} ${streamed.count === 1 ? "chunk" : "chunks"}${isRunning ? " so far" : ""}`}
+        >
           <Code text={text} label="Copy the stream" />
         </Panel>
       )}

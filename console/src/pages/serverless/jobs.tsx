@@ -156,7 +156,7 @@ function Tools({ endpointId, total, onPurge, actions }: ToolsProps) {
       )}
       <Menu
         label="Actions for many jobs"
-        trigger={<Button size="small">All jobs…</Button>}
+        trigger={<Button size="small">Retry or purge…</Button>}
         items={[
           {
             label: failed ? `Retry all ${countText(failed)} failed` : "Retry all failed",

@@ -29,10 +29,6 @@ const COMPUTE = [
   { value: "cpu", label: "CPU" },
 ];
 
-const COMMAND = `curl -X POST ${location.origin}/v2/serverless \\
-  -H "Authorization: Bearer $MILLRACE_API_KEY" -H 'Content-Type: application/json' \\
-  -d '{"name":"hello","image":"you/handler:1","cpu":[{"id":"cpu3c","vcpuCount":2}]}'`;
-
 export function EndpointList() {
   const [text, setText] = useView<string>("q", "");
   const [type, setType] = useView<string>("type", ANY);
@@ -52,7 +48,7 @@ export function EndpointList() {
         about="Programs that start when work comes, take jobs or requests, and cost nothing while they sleep."
         columns={columns}
         around={WithState}
-        command={COMMAND}
+        example={{ name: "hello", image: "you/handler:1", cpu: [{ id: "cpu3c", vcpuCount: 2 }] }}
         filter={fits}
         tools={
           <div className={css.filters}>

@@ -2,6 +2,7 @@
 import type { Endpoint } from "@millrace/platform/resources/endpoints/model.ts";
 import type { Release, ReleaseChange, Rollout } from "@millrace/platform/resources/releases/model.ts";
 import { useInfiniteQuery } from "@tanstack/react-query";
+import { useParams } from "@tanstack/react-router";
 import { type Answer, call } from "../../api/client.ts";
 import { curlOf } from "../../api/curl.ts";
 import { keyOf, useRead } from "../../api/queries.ts";
@@ -15,7 +16,12 @@ import { EndpointFrame } from "./frame.tsx";
 import css from "./serverless.module.css";
 
 export function EndpointReleases() {
-  return <EndpointFrame>{(endpoint) => <Releases endpoint={endpoint} />}</EndpointFrame>;
+  const { id } = useParams({ strict: false }) as { id: string };
+  return (
+    <EndpointFrame curl={curlOf("listEndpointReleases", { params: { id } })}>
+      {(endpoint) => <Releases endpoint={endpoint} />}
+    </EndpointFrame>
+  );
 }
 
 function useReleases(id: string) {
@@ -79,7 +85,9 @@ function RolloutPanel({ rollout, version }: { rollout: Rollout; version: number 
       ? "No worker runs. The next one starts with it."
       : inProgress
         ? `${workersOnLatest} of ${workersTotal} workers run it. The others end when they are done with what they have.`
-        : `All ${workersTotal} ${workersTotal === 1 ? "worker runs" : "workers run"} it.`;
+        : workersTotal === 1
+          ? "The only worker runs it."
+          : `All ${workersTotal} workers run it.`;
   return (
     <Panel title={`Rollout of release ${version ?? "–"}`}>
       <div className={css.stack}>

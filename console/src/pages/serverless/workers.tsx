@@ -1,7 +1,7 @@
 /** The workers of an endpoint: what each does, why it does not, where it runs and for how long. */
 import type { Endpoint } from "@millrace/platform/resources/endpoints/model.ts";
 import type { Worker } from "@millrace/platform/resources/workers/model.ts";
-import { Link } from "@tanstack/react-router";
+import { Link, useParams } from "@tanstack/react-router";
 import { ScrollText, SquareTerminal } from "lucide-react";
 import { curlOf } from "../../api/curl.ts";
 import { useMayNot } from "../../api/me.ts";
@@ -21,7 +21,12 @@ import css from "./serverless.module.css";
 import { whyNoTerminal, wordOf } from "./worker-words.ts";
 
 export function EndpointWorkers() {
-  return <EndpointFrame>{(endpoint) => <Workers endpoint={endpoint} />}</EndpointFrame>;
+  const { id } = useParams({ strict: false }) as { id: string };
+  return (
+    <EndpointFrame curl={curlOf("listEndpointWorkers", { params: { id } })}>
+      {(endpoint) => <Workers endpoint={endpoint} />}
+    </EndpointFrame>
+  );
 }
 
 const ANY = "all";

@@ -76,7 +76,7 @@ function OwnTemplates() {
       tools={tools}
       filter={fits}
       rowActions={(template) => <UseTemplate template={template} size="small" />}
-      command={`curl -X POST ${location.origin}/v2/templates -H "Authorization: Bearer $MILLRACE_API_KEY" -H 'Content-Type: application/json' -d '{"name":"my-worker","image":"python:3.13","serverless":true}'`}
+      example={{ name: "my-worker", image: "python:3.13", serverless: true }}
     />
   );
 }

@@ -17,7 +17,7 @@ export function VolumeList() {
           Files
         </ButtonLink>
       )}
-      command={`curl -X POST ${location.origin}/v2/network-volumes -H "Authorization: Bearer $MILLRACE_API_KEY" -H 'Content-Type: application/json' -d '{"name":"models","size":100,"dataCenter":"EU-RO-1"}'`}
+      example={{ name: "models", size: 100, dataCenter: "EU-RO-1" }}
     />
   );
 }

@@ -5,13 +5,12 @@ import { useMayNot } from "../../api/me.ts";
 import { useRead } from "../../api/queries.ts";
 import { resources } from "../../api/resources.ts";
 import { Code } from "../../design/code.tsx";
-import { Id, moneyText, sizeText, wordsOf } from "../../design/facts.tsx";
+import { Id, Money, moneyText, sizeText, wordsOf } from "../../design/facts.tsx";
 import { Facts, Loaded, Panel } from "../../design/layout.tsx";
 import { AllFields } from "../../parts/all-fields.tsx";
 import { EditForm } from "../../parts/resource-form.tsx";
 import { usersOfVolume } from "../../parts/used-by.ts";
 import { UsersPanel } from "../../parts/users.tsx";
-import { exactText } from "../billing/sums.ts";
 import { useCenters } from "./form.tsx";
 import { VolumeFrame } from "./frame.tsx";
 import { monthlyPrice, priceOf } from "./prices.ts";
@@ -37,7 +36,7 @@ function Shown({ volume }: { volume: NetworkVolume }) {
             ["Size is kept to", volume.sizeEnforced ? "Yes" : "No: programs can write more than that"],
             ["Data center", <code key="where">{volume.dataCenter}</code>],
             ["Tier", wordsOf(volume.type ?? "")],
-            bill && ["Cost this month", exactText(bill.metadata.totals.totalAmount)],
+            bill && ["Cost this month", <Money key="cost" usd={bill.metadata.totals.totalAmount} />],
             ["ID", <Id key="id" value={volume.id} />],
           ]}
         />
