@@ -153,7 +153,8 @@ export class Loop {
 
   async #tryAgain(paused: number): Promise<void> {
     try {
-      await this.#link.ping(this.#busyWith());
+      // The server may have started anew, and must not give these jobs to others before it has their results.
+      await this.#link.ping(this.#busyWith(this.#outbox.unconfirmed));
       this.#pauseMs = 0;
       this.#plan();
     } catch {
@@ -247,14 +248,14 @@ export class Loop {
       await waited;
       timer.cancel();
       this.#link.endOverdue();
-      if (!over) await this.#link.ping(this.#busyWith()).catch(() => undefined);
+      if (!over) await this.#link.ping(this.#busyWith(this.#outbox.late())).catch(() => undefined);
     }
     await ended;
   }
 
-  #busyWith(): string[] {
+  #busyWith(ended: Iterable<string>): string[] {
     const running = [...this.#running.values()].filter(({ stopped }) => !stopped).map(({ job }) => job.id);
-    return [...running, ...this.#outbox.unconfirmed];
+    return [...running, ...ended];
   }
 
   #sleep(ms: number): Promise<void> {

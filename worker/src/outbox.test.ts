@@ -29,3 +29,15 @@ test("what was not taken along is still there when a batch comes back", () => {
   outbox.putBack(outbox.takeBatch());
   expect(sent(outbox)).toEqual([1000, 1]);
 });
+
+test("a result that stays unconfirmed from one report to the next is late, one that is on its way is not", () => {
+  const outbox = new Outbox();
+  outbox.end({ id: "slow", attempt: 1, text: "{}" });
+  outbox.endAside({ id: "long", attempt: 1 });
+  expect(outbox.late()).toEqual([]);
+  const batch = outbox.takeBatch();
+  outbox.end({ id: "new", attempt: 1, text: "{}" });
+  expect(outbox.late()).toEqual(["slow", "long"]);
+  outbox.confirm(batch.ends);
+  expect(outbox.late()).toEqual(["long", "new"]);
+});

@@ -24,6 +24,8 @@ export class Outbox {
   #progress = new Map<string, Entry>();
   /** Ended jobs that the server has not confirmed yet, waiting or on their way. */
   readonly #unconfirmed = new Map<string, number>();
+  /** Those of them that were unconfirmed when the late ones were last asked for. */
+  #seen = new Set<string>();
 
   /** Everything was sent and confirmed. */
   get isDone(): boolean {
@@ -37,6 +39,16 @@ export class Outbox {
   /** Jobs that have ended here and, as far as this worker knows, not yet on the server. */
   get unconfirmed(): Iterable<string> {
     return this.#unconfirmed.keys();
+  }
+
+  /**
+   * The unconfirmed jobs that were unconfirmed already when this was called before. The result of any other one is most likely just on its
+   * way: if a report named it, the server would keep it for a job that this worker is at, until the next report.
+   */
+  late(): string[] {
+    const late = [...this.#unconfirmed.keys()].filter((id) => this.#seen.has(id));
+    this.#seen = new Set(this.#unconfirmed.keys());
+    return late;
   }
 
   progress(entry: Entry): void {

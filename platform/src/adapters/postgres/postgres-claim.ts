@@ -17,10 +17,10 @@ const BODY_BYTES = `CASE WHEN body <> '${APART}' THEN octet_length(body)
  * to the askers. Jobs are numbered through all scans as if each scan found as many as it wants: `$5` holds the first job number of each
  * asker, so a number tells whose job it is. A job that is too long for its asker stays in the queue.
  */
-const claiming = (name: string, waiting: string): Statement => ({
+const claiming = (name: string, waiting: string, { before = "", shown = "FROM begun" } = {}): Statement => ({
   name,
   text: `
-    WITH found AS MATERIALIZED (
+    WITH ${before} found AS MATERIALIZED (
       SELECT id, number, asker, bytes, sum(bytes) OVER (PARTITION BY asker ORDER BY number) AS bytes_so_far
       FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS scan (endpoint, before, total) CROSS JOIN LATERAL (
         SELECT id, bytes, number, width_bucket(number, $5::bigint[]) AS asker FROM (
@@ -46,15 +46,28 @@ const claiming = (name: string, waiting: string): Statement => ({
       SELECT endpoint, $8, -count(*), -count(*) FILTER (WHERE low), count(*), 0, 0, 0 FROM begun GROUP BY endpoint ORDER BY endpoint
       ${ADD_COUNTS}
     )
-    SELECT asker, number, coalesce(bytes, 0)::bigint AS bytes, ${FIELDS}, body, (SELECT count(*) FROM found) - (SELECT count(*) FROM begun) AS left_over FROM begun`,
+    SELECT asker, number, coalesce(bytes, 0)::bigint AS bytes, ${FIELDS}, body, (SELECT count(*) FROM found) - (SELECT count(*) FROM begun) AS left_over ${shown}`,
 });
 
-const CLAIM = claiming(
-  "claim",
+const nextWaiting = (condition: string) =>
   `SELECT id, low, position, ${BODY_BYTES} AS bytes FROM jobs
-   WHERE endpoint = scan.endpoint AND state = 'IN_QUEUE' AND ($4::text[] IS NULL OR id <> ALL ($4::text[]))
-   ORDER BY low, position LIMIT scan.total FOR UPDATE SKIP LOCKED`,
-);
+   WHERE endpoint = scan.endpoint AND state = 'IN_QUEUE' AND ${condition}
+   ORDER BY low, position LIMIT scan.total FOR UPDATE SKIP LOCKED`;
+
+const CLAIM = claiming("claim", nextWaiting("($4::text[] IS NULL OR id <> ALL ($4::text[]))"));
+
+/**
+ * The same for askers that must not get the jobs in `$4`: those that they are at, as a rule, which do not wait. If one of them waits, nothing
+ * is claimed, and the one row that is returned says so. A row without an asker also stands for a claim that found nothing.
+ */
+const CLAIM_UNLESS = claiming("claim_unless", nextWaiting("NOT EXISTS (SELECT FROM clash)"), {
+  // Each job is looked up by itself: `id = ANY` made the database read all jobs that wait.
+  before: `clash AS MATERIALIZED (
+    SELECT FROM unnest($4::text[]) AS at (job)
+    CROSS JOIN LATERAL (SELECT FROM jobs WHERE id = at.job AND state = 'IN_QUEUE' LIMIT 1) AS waiting LIMIT 1
+  ),`,
+  shown: ", EXISTS (SELECT FROM clash) AS clashes FROM (VALUES (1)) AS always LEFT JOIN begun ON true",
+});
 
 /** Claims the jobs that were chosen, in that order, as far as nobody has changed them meanwhile. */
 const CLAIM_CHOSEN = claiming(
@@ -65,6 +78,7 @@ const CLAIM_CHOSEN = claiming(
 );
 
 type Row = JobRow & { asker: number; number: number; bytes: number; body: string; left_over: number };
+type RowOrNone = Omit<Row, "asker"> & { asker: number | null; clashes: boolean };
 
 /** A claimed job. `body` is its text, or a mark that the body is kept apart; `bytes` is the body's length. */
 export interface Begun {
@@ -79,34 +93,52 @@ type Whole = <T>(work: (sql: Sql) => Promise<T>) => Promise<T>;
 /** Requests for one endpoint, which share a scan. */
 type Scan = number[];
 
+/** Scans, one for each endpoint, that share a statement. */
+interface Round {
+  scans: Scan[];
+  /** The round of one asker, whose exceptions are left out of its scan. */
+  isApart?: boolean;
+}
+
 /** The caller still has to fetch bodies that are kept apart. */
 export async function claimJobs(sql: Sql, asks: readonly Ask[], slot: number, whole: Whole): Promise<Begun[][]> {
   const claimed: Begun[][] = asks.map(() => []);
   const rounds = inRounds(asks);
-  for (const scans of rounds) {
+  for (const { scans, isApart } of rounds) {
     const asked = scans.map((scan) => scan.map((n) => asks[n]!));
-    const { inTurns, of } = asked[0]![0]!;
-    const begun =
-      of !== undefined
-        ? await whole((inside) => claimBound(inside, asked[0]![0]!, slot))
-        : inTurns
-          ? await whole((inside) => claimInTurns(inside, asked[0]!, slot))
-          : await sql<Row>(CLAIM, parametersOf(asked, slot));
+    const begun = isApart ? await sql<Row>(CLAIM, parametersOf(asked, slot)) : await begin(sql, asked, slot, whole);
+    if (begun === "clash") {
+      rounds.push(...clashing(scans, asks));
+      continue;
+    }
     begun.sort((one, other) => one.number - other.number);
     const askers = scans.flat();
     for (const row of begun)
       claimed[askers[row.asker - 1]!]!.push({ job: toJob(row), body: row.body, bytes: row.bytes });
     // A job that was too long for one asker goes to the askers behind it that got nothing.
     if (begun[0]?.left_over) rounds.push(...withoutServed(scans, claimed));
-    else for (const scan of asked) tellIfDrained(scan, begun);
+    else if (!isApart) for (const scan of asked) tellIfDrained(scan, begun);
   }
   return claimed;
 }
 
-/** A scan that found fewer jobs than it wanted has seen the end of the queue, unless it had to leave some out. */
+async function begin(sql: Sql, asked: readonly Ask[][], slot: number, whole: Whole): Promise<Row[] | "clash"> {
+  const [scan] = asked;
+  const { inTurns, of } = scan![0]!;
+  if (of !== undefined) return whole((inside) => claimBound(inside, scan![0]!, slot));
+  if (inTurns) return whole((inside) => claimInTurns(inside, scan!, slot));
+  const excepted = new Set(asked.flat().flatMap(exceptionsOf));
+  if (excepted.size === 0) return sql<Row>(CLAIM, parametersOf(asked, slot));
+  const rows = await sql<RowOrNone>(CLAIM_UNLESS, parametersOf(asked, slot, [...excepted]));
+  return rows[0]!.clashes ? "clash" : rows.filter((row): row is RowOrNone & Row => row.asker !== null);
+}
+
+const exceptionsOf = ({ except = [] }: Ask) => except;
+
+/** A scan that found fewer jobs than it wanted has seen the end of the queue. */
 function tellIfDrained(asks: readonly Ask[], begun: readonly Row[]): void {
-  const { endpoint, except, inTurns, of } = asks[0]!;
-  if (inTurns || of !== undefined || (except && except.length > 0)) return;
+  const { endpoint, inTurns, of } = asks[0]!;
+  if (inTurns || of !== undefined) return;
   const wanted = asks.reduce((sum, { limit }) => sum + limit, 0);
   const found = begun.reduce((sum, row) => sum + Number(row.endpoint === endpoint), 0);
   if (found < wanted) for (const { drained } of asks) drained?.();
@@ -136,32 +168,42 @@ async function claimBound(sql: Sql, ask: Ask, slot: number): Promise<Row[]> {
   return begun;
 }
 
-function withoutServed(scans: readonly Scan[], claimed: readonly Begun[][]): Scan[][] {
+function withoutServed(scans: readonly Scan[], claimed: readonly Begun[][]): Round[] {
   const hungry = scans.map((scan) => scan.filter((n) => claimed[n]!.length === 0)).filter((scan) => scan.length > 0);
-  return hungry.length > 0 ? [hungry] : [];
+  return hungry.length > 0 ? [{ scans: hungry }] : [];
 }
 
-/** Each round is a list of scans, one for each endpoint. */
-function inRounds(asks: readonly Ask[]): Scan[][] {
+/** An asker of one caller has a scan of its own, and so has one of a shared endpoint with exceptions. Such askers are rare. */
+function inRounds(asks: readonly Ask[]): Round[] {
   const shared = new Map<string, Scan>();
-  const rounds: Scan[][] = [];
+  const rounds: Round[] = [];
   const turns = new Map<string, Scan>();
-  for (const [n, { endpoint, except, limit, inTurns, of }] of asks.entries()) {
+  for (const [n, ask] of asks.entries()) {
+    const { endpoint, limit, inTurns, of } = ask;
     if (limit <= 0) continue;
-    // An asker with exceptions, or of one caller, has a scan of its own. Such askers are rare.
-    if (of !== undefined || (except && except.length > 0)) rounds.push([[n]]);
+    if (of !== undefined || (inTurns && exceptionsOf(ask).length > 0)) rounds.push({ scans: [[n]] });
     else if (inTurns) turns.set(endpoint, [...(turns.get(endpoint) ?? []), n]);
     else shared.set(endpoint, [...(shared.get(endpoint) ?? []), n]);
   }
   // A shared endpoint has a round of its own, because its scan is chosen before.
-  for (const scan of turns.values()) rounds.push([scan]);
-  return shared.size > 0 ? [[...shared.values()], ...rounds] : rounds;
+  for (const scan of turns.values()) rounds.push({ scans: [scan] });
+  return shared.size > 0 ? [{ scans: [...shared.values()] }, ...rounds] : rounds;
 }
 
-function parametersOf(scans: readonly (readonly Ask[])[], slot: number, chosen?: readonly string[]): unknown[] {
+/** Those with exceptions ask one after another, since a job that one of them must not get is for the others. */
+function clashing(scans: readonly Scan[], asks: readonly Ask[]): Round[] {
+  const isFree = (n: number) => exceptionsOf(asks[n]!).length === 0;
+  const free = scans.map((scan) => scan.filter(isFree)).filter((scan) => scan.length > 0);
+  const others = scans.flatMap((scan) => scan.filter((n) => !isFree(n)));
+  const apart = others.map((n): Round => ({ scans: [[n]], isApart: true }));
+  return free.length > 0 ? [{ scans: free }, ...apart] : apart;
+}
+
+/** `named` are jobs by id, for the statement that they are meant for. Without them, they are the exceptions of the only asker. */
+function parametersOf(scans: readonly (readonly Ask[])[], slot: number, named?: readonly string[]): unknown[] {
   const totals = scans.map((asks) => asks.reduce((sum, { limit }) => sum + limit, 0));
   const asks = scans.flat();
-  const listed = chosen ?? asks[0]!.except;
+  const listed = named ?? asks[0]!.except;
   return [
     textArray(scans.map(([ask]) => ask!.endpoint)),
     bigintArray(sumsBefore(totals)),

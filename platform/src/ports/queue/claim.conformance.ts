@@ -111,6 +111,34 @@ export function claimConformance(open: OpenQueue): void {
     expect(await claimIds(opened.queue)).toEqual(["a", "b", "d"]);
   });
 
+  test("those who ask at the same time get the jobs in order, whatever they are at", async () => {
+    await using opened = await open();
+    const at = numbered(3, "at");
+    for (const id of at) await running(opened.queue, newJob(id));
+    await enqueue(opened.queue, ...numbered(5));
+    const told: string[] = [];
+    const asks = at.map((id) =>
+      claimIds(opened.queue, { holder: `of ${id}`, limit: 2, except: [id, "gone"], drained: () => told.push(id) }),
+    );
+    expect(await Promise.all(asks)).toEqual([["j0", "j1"], ["j2", "j3"], ["j4"]]);
+    if (told.length > 0) expect(told).toEqual(at);
+    expect(await claimIds(opened.queue, { except: at })).toEqual([]);
+  });
+
+  test("a job that one asker must not get is for another that asks at the same time", async () => {
+    await using opened = await open();
+    await enqueue(opened.queue, ...numbered(2));
+    const asks = [{ except: ["j0"] }, { except: ["j1"] }].map((ask, i) =>
+      claimIds(opened.queue, { holder: `w${i}`, limit: 1, ...ask }),
+    );
+    expect(await Promise.all(asks)).toEqual([["j1"], ["j0"]]);
+    const told: string[] = [];
+    await enqueue(opened.queue, "j3");
+    expect(await claimIds(opened.queue, { except: ["j3"], drained: () => told.push("left") })).toEqual([]);
+    expect(told).toEqual([]);
+    expect(await claimIds(opened.queue)).toEqual(["j3"]);
+  });
+
   /** Adapters may keep bodies of these lengths inline, apart, or in files. */
   const lengths = [1000, 50_000, 300_000, 1_500_000];
 

@@ -29,11 +29,13 @@ export class Lanes {
   take({ limit, except = [], inTurns = false, of }: Taking, fits: (job: LiveJob) => boolean): LiveJob[] {
     const taken: LiveJob[] = [];
     const left: LiveJob[] = [];
+    // A busy worker lists a hundred jobs that it is at.
+    const excepted = except.length > 0 ? new Set(except) : undefined;
     try {
       while (taken.length < limit) {
         const job = this.#normal.next(inTurns, of) ?? this.#low.next(inTurns, of);
         if (!job) break;
-        if (except.length > 0 && except.includes(job.id)) left.push(job);
+        if (excepted?.has(job.id)) left.push(job);
         else {
           taken.push(job);
           if (fits(job)) continue;
