@@ -3,7 +3,6 @@
 import { signatureOf } from "../../jobs/webhook-signature.ts";
 import type { Post } from "../../jobs/webhooks.ts";
 import { type Duty, every } from "../../kernel/background.ts";
-import { eachOf } from "../../kernel/bounded.ts";
 import { type Clock, timestamp } from "../../kernel/clock.ts";
 import type { Failed } from "../../kernel/failed.ts";
 import type { Log } from "../../kernel/log.ts";
@@ -25,6 +24,7 @@ export interface SpendNoticeParts {
   failed: Failed;
 }
 
+const DUTY = "send spend notices";
 const LOOK_MS = 3000;
 const HOUR_MS = 3_600_000;
 /** The thresholds in percent. */
@@ -33,8 +33,10 @@ const TRIES = 3;
 const RETRY_AFTER_MS = 10_000;
 /** If the server crashes while it sends a warning, the warning is sent again after this time. */
 const SENDING_MS = 30_000;
-const DUE_AT_ONCE = 100;
-const SENT_AT_ONCE = 8;
+/** An account has so many warnings sent one after another before it is another account's turn. */
+const IN_A_TURN = 10;
+const ACCOUNTS_AT_ONCE = 64;
+const CLEARED_AT_ONCE = 100;
 /** Longer than the months for which a warning could be written again. */
 const KEPT_MS = 70 * 24 * HOUR_MS;
 
@@ -45,16 +47,13 @@ export class SpendNotices implements AsyncDisposable {
   /** The newest serial that is known to be written, by the id of the notice. */
   readonly #written = new Map<string, number>();
   #clearedAt = Number.NEGATIVE_INFINITY;
+  /** The accounts whose warnings are being sent, each one after another. */
+  readonly #sending = new Map<string, Promise<void>>();
 
   constructor(parts: SpendNoticeParts) {
     this.#parts = parts;
     this.#notices = new Collection(parts.store, spendNotices);
-    this.#looking = every(
-      parts.clock,
-      { name: "send spend notices", everyMs: LOOK_MS },
-      (now) => this.look(now),
-      parts.failed,
-    );
+    this.#looking = every(parts.clock, { name: DUTY, everyMs: LOOK_MS }, (now) => this.look(now), parts.failed);
   }
 
   async look(now: number): Promise<void> {
@@ -62,14 +61,38 @@ export class SpendNotices implements AsyncDisposable {
     if (mine && !(await mine(now))) return;
     for await (const { account, webhook, uses } of spending.uses())
       for (const use of uses) await this.#write(account, webhook, use, now);
-    const due = await this.#notices.list({ key: { name: "due", value: "yes" }, limit: DUE_AT_ONCE });
-    const ready = due.filter(({ doc }) => doc.dueAt! <= now);
-    await eachOf(ready, SENT_AT_ONCE, (notice) => this.#send(notice, now));
+    for (const [account, notices] of await this.#ready(now)) this.#begin(account, notices);
     await this.#clear(now);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#looking[Symbol.asyncDispose]();
+    await Promise.all(this.#sending.values());
+  }
+
+  /** The next warnings of each account that is not being sent any. */
+  async #ready(now: number): Promise<Map<string, Item<KeptSpendNotice>[]>> {
+    const ready = new Map<string, Item<KeptSpendNotice>[]>();
+    for await (const notice of this.#notices.all({ key: { name: "due", value: "yes" } })) {
+      const { account, doc } = notice;
+      if (doc.dueAt! > now || this.#sending.has(account)) continue;
+      const its = ready.get(account) ?? [];
+      if (its.length < IN_A_TURN) ready.set(account, [...its, notice]);
+    }
+    return ready;
+  }
+
+  /** Nobody waits for this, so an account whose target is slow delays only its own warnings. */
+  #begin(account: string, notices: readonly Item<KeptSpendNotice>[]): void {
+    if (this.#sending.size >= ACCOUNTS_AT_ONCE) return;
+    const sent = this.#sendAll(notices)
+      .catch((error) => this.#parts.failed(error, DUTY))
+      .finally(() => this.#sending.delete(account));
+    this.#sending.set(account, sent);
+  }
+
+  async #sendAll(notices: readonly Item<KeptSpendNotice>[]): Promise<void> {
+    for (const notice of notices) await this.#send(notice, this.#parts.clock.now());
   }
 
   /** The id is the same on every node and after every restart, so a notice is never written twice. */
@@ -128,7 +151,8 @@ export class SpendNotices implements AsyncDisposable {
     this.#written.clear();
     await this.#parts.spending.settle(now);
     const after = { createdAt: now - KEPT_MS, id: "" };
-    for (const { id } of await this.#notices.list({ after, limit: DUE_AT_ONCE })) await this.#notices.removeIfThere(id);
+    for (const { id } of await this.#notices.list({ after, limit: CLEARED_AT_ONCE }))
+      await this.#notices.removeIfThere(id);
   }
 }
 

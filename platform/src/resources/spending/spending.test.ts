@@ -321,7 +321,35 @@ describe("warnings", () => {
     await using second = node();
     await Promise.all([first, second, first, second].map((one) => one.look(world.clock.now())));
     await first.look(world.clock.now());
+    await idle();
     expect(sent.toSorted()).toEqual(["spend.reached", "spend.warning"]);
+  });
+
+  test("of one account are not delayed by a target of another that never answers", async () => {
+    await using world = await open();
+    const key = await world.strangersKey();
+    const other = (await world.call("GET", ACCOUNT, { key })).json.id as string;
+    const sent: string[] = [];
+    const silent = Promise.withResolvers<{ status: number }>();
+    await using notices = new SpendNotices({
+      ...{ store: world.store, clock: world.clock, log: recordingLog().log, spending: world.services.spending },
+      failed: (error) => expect.unreachable(String(error)),
+      post: async (url) => {
+        sent.push(url);
+        return url.includes("silent") ? silent.promise : { status: 200 };
+      },
+    });
+    await startPod(world);
+    await startPod(world, key);
+    await world.clock.advance(MINUTE);
+    const limit = (account: string, webhook: string) => world.services.spending.set(account, { most: 1, webhook });
+    await limit(world.owner.account, "https://silent.test/");
+    await notices.look(world.clock.now());
+    await limit(other, "https://quick.test/");
+    await notices.look(world.clock.now());
+    await idle();
+    expect(sent).toEqual(["https://silent.test/", "https://quick.test/", "https://quick.test/"]);
+    silent.resolve({ status: 200 });
   });
 
   test("are said once more when a limit that was raised is reached", async () => {
