@@ -25,6 +25,8 @@ export interface PollerPlace extends Disposable {
   stop(): void;
   /** This worker cannot take the work that it was called for, so the next one in line is called. */
   passOn(): void;
+  /** Until this resolves, calls are for the next in line, also one that has come already: the worker is about to get other work. */
+  aside<T>(work: Promise<T>): Promise<T>;
   /**
    * Whether nothing can be there: a look left nothing behind a moment ago, and nothing was signalled since it began. Only for the first
    * look of this place: after a wait, it looks in any case.
@@ -39,6 +41,7 @@ interface Waiting {
   wake: (() => void) | undefined;
   stop: (() => void) | undefined;
   called: boolean;
+  isAside: boolean;
   /** The worker was released for good and must not look for work. */
   released: boolean;
   hasLooked: boolean;
@@ -90,6 +93,7 @@ export class Pollers {
       wake: undefined,
       stop: undefined,
       called: this.#closed,
+      isAside: false,
       released: false,
       hasLooked: false,
     };
@@ -100,6 +104,16 @@ export class Pollers {
       isWaiting: () => place.wake !== undefined,
       stop: () => place.stop?.(),
       passOn: () => this.#wake(endpoint, 1, place),
+      aside: async (work) => {
+        place.isAside = true;
+        if (place.called) this.#wake(endpoint, 1);
+        place.called = this.#closed;
+        try {
+          return await work;
+        } finally {
+          place.isAside = false;
+        }
+      },
       isPointless: () => {
         const isFirst = !place.hasLooked;
         place.hasLooked = true;
@@ -146,7 +160,7 @@ export class Pollers {
     for (const place of this.#lines.get(endpoint)?.waiting ?? []) {
       if (left <= 0) return;
       if (place === behind) isBehind = true;
-      else if (isBehind && !place.called) {
+      else if (isBehind && !place.called && !place.isAside) {
         call(place);
         left--;
       }

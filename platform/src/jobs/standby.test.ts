@@ -124,6 +124,48 @@ test("a drained worker gets no more jobs", async () => {
   expect([await take, (await engine.read("ep", id)).job.state]).toEqual([[], "IN_QUEUE"]);
 });
 
+test("jobs that return while one begins for a worker go to others before it has begun", async () => {
+  const { desk, engine, hold, flush } = await world();
+  const back = [await engine.submit(submission()), await engine.submit(submission())].map(({ id }) => id);
+  await desk.take(worker("dies"), { ...now, limit: 2 });
+  const take = desk.take(w, waiting);
+  const got: string[] = [];
+  for (const name of ["one", "two"])
+    void desk.take(worker(name), waiting).then((claimed) => got.push(...ids(claimed)));
+  await idle();
+  hold();
+  const returned = desk.ended(worker("dies"));
+  await idle();
+  const submitted = engine.submit(submission());
+  await idle();
+  await flush();
+  expect(got.toSorted()).toEqual(back);
+  await flush();
+  expect(ids(await take)).toEqual([(await submitted).id]);
+  await returned;
+});
+
+test("a worker whose wait is over before its job has begun keeps no call from others", async () => {
+  const { desk, engine, clock, hold, flush } = await world();
+  const { id: back } = await engine.submit(submission());
+  await desk.take(worker("dies"), now);
+  const take = desk.take(w, { ...waiting, waitMs: 5_000 });
+  const got: string[] = [];
+  void desk.take(worker("other"), waiting).then((claimed) => got.push(...ids(claimed)));
+  await idle();
+  hold();
+  const returned = desk.ended(worker("dies"));
+  await idle();
+  const submitted = engine.submit(submission());
+  await idle();
+  await clock.advance(5_000);
+  await flush();
+  expect(got).toEqual([back]);
+  await flush();
+  expect(ids(await take)).toEqual([(await submitted).id]);
+  await returned;
+});
+
 test("a worker that is called for another job meanwhile passes the call on", async () => {
   const { desk, engine, signals, take, submitted, flush } = await beginning();
   const other = desk.take(worker("other"), waiting);

@@ -58,7 +58,8 @@ export class Takes {
         isCalled = await open.during(waiting);
         // It was called for another job than those that are just beginning.
         if (isCalled && standby?.isBeginning) place.passOn();
-        if (standby) claimed = await standby.end();
+        // A job may take as long to begin as the disk takes. A call that comes meanwhile must not wait for that.
+        if (standby) claimed = await place.aside(standby.end());
       }
       if (claimed.length === 0) continue;
       // The worker may have waited for longer than a silent worker counts as alive.
