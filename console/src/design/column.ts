@@ -13,6 +13,8 @@ export interface Column<Row> {
   isNumber?: boolean;
   /** In px, in lists of thousands: their columns stay as wide as they are, whatever comes into sight. One column has none, and takes the rest. */
   width?: number;
+  /** It takes the width that the others leave, so that a reason can be read. */
+  isWide?: boolean;
   /** In the list of columns, and not shown until it is chosen. */
   isExtra?: boolean;
 }

@@ -9,17 +9,19 @@ interface ReasonProps {
   text: string | null | undefined;
   code: string | null | undefined;
   tone?: "wait" | "bad";
+  /** Without a box of its own, in a list of reasons. */
+  isPlain?: boolean;
   /** Buttons that do what the remedy says. */
   children?: ReactNode;
 }
 
 /** The whole of it, at the top of a page or a panel. */
-export function Reason({ text, code, tone = "wait", children }: ReasonProps) {
+export function Reason({ text, code, tone = "wait", isPlain, children }: ReasonProps) {
   if (!text) return null;
   const known = code ? reasons[code] : undefined;
   const { what, lines } = withLines(text);
   return (
-    <div className={css.reason} data-tone={tone}>
+    <div className={css.reason} data-tone={tone} data-plain={isPlain}>
       <p className={css.text}>{what}</p>
       {lines && <pre className={css.lines}>{lines}</pre>}
       {known && (
@@ -27,10 +29,12 @@ export function Reason({ text, code, tone = "wait", children }: ReasonProps) {
           <Described text={known.remedy} />
         </p>
       )}
-      <div className={css.foot}>
-        {children}
-        {code && <code title={known?.means}>{code}</code>}
-      </div>
+      {!isPlain && (
+        <div className={css.foot}>
+          {children}
+          {code && <code title={known?.means}>{code}</code>}
+        </div>
+      )}
     </div>
   );
 }
@@ -59,13 +63,30 @@ export function shortText(text: string): string {
   return lines === undefined ? what : `${what.replace(/; started \d+ times? again$/, "")}: ${lines.split("\n")[0]}`;
 }
 
-/** One line of it, in a table. The remedy is on hover. */
+/** Two lines of it, which fit into a row of a table. All of it, with the remedy, is on hover. */
 export function ShortReason({ text, code }: Pick<ReasonProps, "text" | "code">) {
   if (!text) return null;
   const remedy = code ? reasons[code]?.remedy : undefined;
   return (
     <span className={css.short} title={remedy ? `${text}\n\n${remedy}` : text}>
       {shortText(text)}
+    </span>
+  );
+}
+
+interface StateWithReasonProps extends Pick<ReasonProps, "text" | "code"> {
+  /** What the state means, on hover. */
+  meaning?: string | undefined;
+  /** The state. */
+  children: ReactNode;
+}
+
+/** A state with its reason beside it, in a wide column of a table. */
+export function StateWithReason({ meaning, children, ...reason }: StateWithReasonProps) {
+  return (
+    <span className={css.state} title={meaning}>
+      {children}
+      <ShortReason {...reason} />
     </span>
   );
 }

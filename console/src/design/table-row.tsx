@@ -86,6 +86,7 @@ function DrawnRow<Row extends object>(props: OneRowProps<Row>) {
       key={column.id}
       data-title={column.title}
       data-plain={column.cell ? undefined : true}
+      data-wide={column.isWide}
       className={column.isNumber ? css.number : undefined}
     >
       {column.cell ? column.cell(row) : textOf(column.value(row))}

@@ -67,7 +67,7 @@ const NONE: readonly never[] = [];
 const tracksOf = (columns: readonly { width?: number }[], hasTick: unknown, hasActions: unknown) =>
   [
     hasTick && "36px",
-    ...columns.map(({ width }) => (width === undefined ? "minmax(140px, 1fr)" : `${width}px`)),
+    ...columns.map(({ width }) => (width === undefined ? "minmax(172px, 1fr)" : `${width}px`)),
     hasActions && "56px",
   ]
     .filter(Boolean)
@@ -130,12 +130,13 @@ export function DataTable<Row extends object>(props: TableProps<Row>) {
         className={`${css.tools} ${!tools && shown.length === 0 ? css.none : !tools && !bulk && shown.length <= FEW ? css.few : ""}`}
       >
         <div className={css.filters}>{tools}</div>
-        {chosen.length > 0 && bulk ? (
+        {chosen.length > 0 && bulk && (
           <div className={css.bulk}>
             <span>{chosen.length} chosen</span>
             {bulk(chosen, () => setSelection({}))}
           </div>
-        ) : shown.length === 0 ? null : (
+        )}
+        {shown.length > 0 && (
           <div className={css.right}>
             <span className={css.count}>
               {shown.length}
@@ -154,6 +155,7 @@ export function DataTable<Row extends object>(props: TableProps<Row>) {
         ) : (
           <table
             className={isLong ? `${css.table} ${css.fixed}` : css.table}
+            onPointerOver={isLong ? undefined : showWhole}
             style={isLong ? ({ "--columns": tracksOf(shownColumns, bulk, rowActions) } as CSSProperties) : undefined}
           >
             <thead>
@@ -208,6 +210,12 @@ export function DataTable<Row extends object>(props: TableProps<Row>) {
       </div>
     </div>
   );
+}
+
+/** A value that is cut off is shown whole when somebody points at it. */
+function showWhole({ target }: { target: EventTarget }): void {
+  const cell = target instanceof Element && target.closest<HTMLElement>("td[data-title]");
+  if (cell) cell.title = cell.scrollWidth > cell.clientWidth ? cell.innerText : "";
 }
 
 /** The table takes a new array for new data and draws everything again, for ever where each draw makes one. The same rows are the same array here. */

@@ -40,6 +40,7 @@ export const modelColumns = <Row extends AnyModel>(): Column<Row>[] => [
     title: "Why",
     value: (model) => whyOf(model).text,
     cell: (model) => <ShortReason {...whyOf(model)} />,
+    isWide: true,
     fields: ["statusReason", "statusReasonCode"],
   },
   {

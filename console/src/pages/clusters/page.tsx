@@ -14,7 +14,7 @@ import { Code } from "../../design/code.tsx";
 import type { Column } from "../../design/column.ts";
 import { Id, Money, moneyText, Status, When, wordsOf } from "../../design/facts.tsx";
 import { Facts, Loaded, Page, Panel } from "../../design/layout.tsx";
-import { Reason, ShortReason } from "../../design/reason.tsx";
+import { Reason, StateWithReason } from "../../design/reason.tsx";
 import { DataTable } from "../../design/table.tsx";
 import { AllFields } from "../../parts/all-fields.tsx";
 import { AuditLink } from "../../parts/audit-link.tsx";
@@ -159,11 +159,11 @@ const MEMBERS: Column<Pod>[] = [
     title: "Status",
     value: ({ status }) => status,
     cell: ({ status, statusReason, statusReasonCode }) => (
-      <>
+      <StateWithReason text={statusReason} code={statusReasonCode}>
         <Status value={status} />
-        <ShortReason text={statusReason} code={statusReasonCode} />
-      </>
+      </StateWithReason>
     ),
+    isWide: true,
   },
   { id: "role", title: "Role", value: ({ cluster }) => cluster?.role && wordsOf(cluster.role) },
   {

@@ -41,6 +41,7 @@ const columns: Column<Named>[] = [
     title: "Why",
     value: ({ testReason }) => testReason ?? "",
     cell: ({ testReason }) => <ShortReason text={testReason} code={undefined} />,
+    isWide: true,
   },
   { id: "title", title: "Listing", value: ({ title }) => title },
   { id: "type", title: "Made", value: ({ type }) => (type === "POD" ? "Pod" : "Endpoint") },

@@ -2,8 +2,7 @@
 import type { Pod } from "@millrace/platform/resources/pods/model.ts";
 import type { Column } from "../../design/column.ts";
 import { Duration, Id, Money, Status, useNow, When } from "../../design/facts.tsx";
-import { ShortReason } from "../../design/reason.tsx";
-import css from "./pods.module.css";
+import { StateWithReason } from "../../design/reason.tsx";
 import { computeText, uptimeOf } from "./state.ts";
 
 export const columns: Column<Pod>[] = [
@@ -14,11 +13,11 @@ export const columns: Column<Pod>[] = [
     fields: ["statusReason", "statusReasonCode"],
     value: ({ status }) => status,
     cell: ({ status, statusReason, statusReasonCode }) => (
-      <span className={css.state}>
+      <StateWithReason text={statusReason} code={statusReasonCode}>
         <Status value={status} />
-        <ShortReason text={statusReason} code={statusReasonCode} />
-      </span>
+      </StateWithReason>
     ),
+    isWide: true,
   },
   { id: "compute", title: "Compute", fields: ["gpu", "cpu"], value: computeText },
   {
@@ -42,6 +41,7 @@ export const columns: Column<Pod>[] = [
     title: "Created",
     value: ({ createdAt }) => createdAt,
     cell: ({ createdAt }) => <When at={createdAt} />,
+    isExtra: true,
   },
   {
     id: "image",

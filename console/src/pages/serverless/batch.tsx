@@ -158,6 +158,7 @@ const columns: Column<Request>[] = [
     title: "Output or error",
     value: (request) => outcomeOf(request),
     cell: (request) => <ShortReason text={outcomeOf(request) ?? null} code={null} />,
+    isWide: true,
   },
   {
     id: "started",

@@ -6,7 +6,7 @@ import { models } from "../../api/models.data.ts";
 import { cache, keyOf } from "../../api/queries.ts";
 import type { Column } from "../../design/column.ts";
 import { Id, Money, Status, When } from "../../design/facts.tsx";
-import { ShortReason } from "../../design/reason.tsx";
+import { StateWithReason } from "../../design/reason.tsx";
 import { columnsFrom } from "../../parts/derived.tsx";
 import { type usePrices, useStateWith } from "./reads.ts";
 import css from "./serverless.module.css";
@@ -38,6 +38,7 @@ const own: readonly Column<Endpoint>[] = [
     title: "Status",
     value: (endpoint) => knownState(endpoint)?.status,
     cell: () => <StateCell />,
+    isWide: true,
   },
   {
     id: "jobs",
@@ -66,7 +67,8 @@ const own: readonly Column<Endpoint>[] = [
     value: () => undefined,
     cell: () => <CostCell />,
   },
-  { id: "type", title: "Type", value: ({ type }) => TYPE_WORDS[type ?? "QUEUE"] },
+  // The reasons need the room more than what is seldom asked for.
+  { id: "type", title: "Type", value: ({ type }) => TYPE_WORDS[type ?? "QUEUE"], isExtra: true },
   {
     id: "image",
     title: "Image",
@@ -83,6 +85,7 @@ const own: readonly Column<Endpoint>[] = [
     title: "Created",
     value: ({ createdAt }) => createdAt,
     cell: ({ createdAt }) => <When at={createdAt} />,
+    isExtra: true,
   },
   { id: "id", title: "ID", value: ({ id }) => id, cell: ({ id }) => <Id value={id} />, isExtra: true },
 ];
@@ -108,12 +111,10 @@ export function WithState({ row, children }: { row: Endpoint; children: ReactNod
 
 function StateCell() {
   const { status, tone, reason, code, isKnown } = useRowState();
-  if (!isKnown) return <span className={`quiet ${css.state}`}>…</span>;
   return (
-    <span className={css.state} title={MEANING_OF[status]}>
-      <Status value={status} tone={tone} />
-      <ShortReason text={reason} code={code} />
-    </span>
+    <StateWithReason text={reason} code={code} meaning={isKnown ? MEANING_OF[status] : undefined}>
+      {isKnown ? <Status value={status} tone={tone} /> : <span className="quiet">…</span>}
+    </StateWithReason>
   );
 }
 
@@ -140,7 +141,12 @@ function WorkersCell({ endpoint }: CellProps) {
 }
 
 function ComputeCell() {
-  return <span className={`${css.cut} ${css.compute}`}>{useRowState().compute}</span>;
+  const { compute } = useRowState();
+  return (
+    <span className={`${css.cut} ${css.compute}`} title={compute}>
+      {compute}
+    </span>
+  );
 }
 
 function CostCell() {

@@ -13,14 +13,14 @@ export const columns: Column<ListedJob>[] = [
     title: "Job",
     value: ({ id }) => id,
     cell: ({ id }) => <Id value={id} short="middle" />,
-    width: 232,
+    width: 224,
   },
   {
     id: "status",
     title: "Status",
     value: ({ status }) => status,
     cell: ({ status }) => <Status value={status} />,
-    width: 116,
+    width: 112,
   },
   {
     id: "why",
@@ -33,7 +33,7 @@ export const columns: Column<ListedJob>[] = [
     title: "Submitted",
     value: ({ createdAt }) => createdAt,
     cell: ({ createdAt }) => <When at={createdAt} />,
-    width: 108,
+    width: 100,
   },
   {
     id: "delay",
@@ -56,7 +56,7 @@ export const columns: Column<ListedJob>[] = [
     title: "Worker",
     value: ({ workerId }) => workerId,
     cell: ({ workerId }) => (workerId ? <Id value={workerId} short /> : <span className="quiet">–</span>),
-    width: 124,
+    width: 116,
   },
   { id: "retries", title: "Retries", value: ({ retries }) => retries ?? 0, isNumber: true, isExtra: true, width: 80 },
   {

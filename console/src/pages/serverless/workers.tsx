@@ -10,7 +10,7 @@ import { ButtonLink } from "../../design/button.tsx";
 import type { Column } from "../../design/column.ts";
 import { Duration, Id, Status } from "../../design/facts.tsx";
 import { Empty, Refused } from "../../design/layout.tsx";
-import { ShortReason } from "../../design/reason.tsx";
+import { StateWithReason } from "../../design/reason.tsx";
 import { Segments } from "../../design/segments.tsx";
 import { DataTable } from "../../design/table.tsx";
 import { columnsFrom } from "../../parts/derived.tsx";
@@ -98,11 +98,11 @@ function useColumns(endpoint: Endpoint): Column<Worker>[] {
       fields: ["reason", "reasonCode", "frozen"],
       value: ({ status }) => status,
       cell: ({ status, frozen, reason, reasonCode }) => (
-        <span className={css.wideState}>
+        <StateWithReason text={reason} code={reasonCode}>
           <Status value={frozen ? "FROZEN" : status} />
-          <ShortReason text={reason} code={reasonCode} />
-        </span>
+        </StateWithReason>
       ),
+      isWide: true,
     },
     {
       id: "job",
