@@ -28,10 +28,8 @@ export function Page({ title, name, about, actions, curl, tabs, children }: Page
   return (
     <div className={css.page}>
       <header className={css.head}>
-        <div className={css.titles}>
-          <h1>{title}</h1>
-          {about && <div className={css.about}>{about}</div>}
-        </div>
+        <h1 title={typeof title === "string" ? title : name}>{title}</h1>
+        {about && <div className={css.about}>{about}</div>}
         <div className={css.actions}>
           {curl && <CurlButton curl={curl} />}
           {actions}

@@ -41,7 +41,7 @@ function Settings({ endpoint }: { endpoint: Endpoint }) {
       <div className={css.asWideAsForm}>
         <Panel title="Delete this endpoint" about="Its settings, jobs, results and logs go with it, for good.">
           <Button kind="danger" onClick={() => setDeleting(true)}>
-            Delete {endpoint.name}
+            <span className={css.named}>Delete {endpoint.name}</span>
           </Button>
         </Panel>
       </div>
