@@ -4,6 +4,7 @@ import { curlOf } from "../../api/curl.ts";
 import { useRead } from "../../api/queries.ts";
 import Chart from "../../design/chart.tsx";
 import { countText, Money, moneyText } from "../../design/facts.tsx";
+import { useLasting } from "../../design/lasting.ts";
 import { Loaded, Page, Panel, Skeleton } from "../../design/layout.tsx";
 import { Reason } from "../../design/reason.tsx";
 import { type History, sinceFirst, timesOf } from "../../parts/history.ts";
@@ -15,6 +16,7 @@ import css from "./overview.module.css";
 import { useOverview } from "./reads.ts";
 import {
   balancedConcerns,
+  type Concern,
   counted,
   endpointConcerns,
   latestOf,
@@ -29,6 +31,16 @@ export function Overview() {
   const { pods, endpoints, shown, others, health, balanced, workers, failed, ...overview } = useOverview();
   const { series, isPending } = useLastHour();
   const isSettled = overview.isSettled && (others === 0 || !isPending);
+  const known = sumOf(health.map((one) => one?.jobs.inQueue ?? 0));
+  const concerns = useStanding(
+    [
+      ...podConcerns(pods.data?.pods ?? []),
+      ...shown.flatMap((endpoint, index) => endpointConcerns(endpoint, health[index])),
+      ...balanced.flatMap((endpoint, index) => balancedConcerns(endpoint, workers[index])),
+      ...(isSettled ? otherConcern(others, latestOf(series?.jobsInQueue) ?? 0, known) : []),
+    ],
+    !isSettled,
+  );
   const read = { ...(pods.error ? pods : endpoints), data: pods.data && endpoints.data };
   const curl = curlOf("getAccountMetricsHistory", { query: { range: "1h" } });
   return (
@@ -48,14 +60,6 @@ export function Overview() {
         }
         // A job is listed until its result expires; the history knows longer of it.
         const failures = Math.max(failed.length, sumOf(series?.jobsFailed));
-        const known = sumOf(health.map((one) => one?.jobs.inQueue ?? 0));
-        const waiting = otherConcern(others, latestOf(series?.jobsInQueue) ?? 0, known);
-        const concerns = [
-          ...podConcerns(allPods),
-          ...shown.flatMap((endpoint, index) => endpointConcerns(endpoint, health[index])),
-          ...balanced.flatMap((endpoint, index) => balancedConcerns(endpoint, workers[index])),
-          ...(isSettled ? waiting : []),
-        ].toSorted((one, other) => Number(other.tone === "bad") - Number(one.tone === "bad"));
         return (
           <Page title="Overview" about={<Verdict concerns={concerns} failed={failures} />} curl={curl}>
             <Figures
@@ -86,6 +90,16 @@ export function Overview() {
       }}
     </Loaded>
   );
+}
+
+/** What does not work first, then what has waited for more than a moment. */
+function useStanding(concerns: readonly Concern[], isOpening: boolean): Concern[] {
+  const waiting = concerns.filter(({ tone }) => tone === "wait");
+  const lasting = useLasting(
+    waiting.map(({ key }) => key),
+    isOpening,
+  );
+  return [...concerns.filter(({ tone }) => tone === "bad"), ...waiting.filter(({ key }) => lasting.has(key))];
 }
 
 function Verdict({ concerns, failed }: { concerns: Parameters<typeof verdictOf>[0]; failed: number }) {

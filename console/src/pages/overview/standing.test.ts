@@ -31,6 +31,11 @@ test("a Pod that waits says for what", () => {
   ]);
 });
 
+test("a Pod that crashes again and again does not work, also while it is started once more", () => {
+  const looping = { ...(pod("STARTING", "crash loop: exit 1") as object), statusReasonCode: "crash-loop" } as never;
+  expect(podConcerns([looping])).toMatchObject([{ tone: "bad", what: "cannot run" }]);
+});
+
 test("an endpoint whose jobs wait leads to them, with the reason", () => {
   expect(endpointConcerns(endpoint, health(3, 0, "all workers busy"))).toMatchObject([
     { tone: "wait", what: "3 jobs wait", reason: "all workers busy", to: "/serverless/e1/jobs" },
@@ -39,7 +44,8 @@ test("an endpoint whose jobs wait leads to them, with the reason", () => {
 
 test("a crash loop is no mere wait", () => {
   const looping = { ...(health(1, 0, "exit 1") as object), waitReasonCode: "crash-loop" } as never;
-  expect(endpointConcerns(endpoint, looping)).toMatchObject([{ tone: "bad" }]);
+  const what = "1 worker does not come up, 1 job waits";
+  expect(endpointConcerns(endpoint, looping)).toMatchObject([{ tone: "bad", what }]);
 });
 
 test("workers that do not come up weigh more than jobs that wait", () => {

@@ -37,13 +37,18 @@ const POD_WORDS: Partial<Record<Pod["status"], Pick<Concern, "tone" | "what">>> 
   STARTING: { tone: "wait", what: "is starting" },
 };
 
+/** Reasons that do not pass by waiting. */
+const BROKEN = new Set(["crash-loop", "spend-limit", "operator-spend-limit", "key-spend-limit", "no-credit"]);
+
 export function podConcerns(pods: readonly SomePod[]): Concern[] {
   return pods.flatMap(({ id, name, status, statusReason, statusReasonCode }) => {
     const words = POD_WORDS[status];
     if (!words) return [];
+    // Also while it is started once more.
+    const isBroken = BROKEN.has(statusReasonCode ?? "");
     return [
       {
-        ...{ key: id, kind: "Pod", name, to: `/pods/${id}`, ...words },
+        ...{ key: id, kind: "Pod", name, to: `/pods/${id}`, ...(isBroken ? POD_WORDS.ERROR! : words) },
         ...{ reason: statusReason ?? undefined, code: statusReasonCode ?? undefined },
       },
     ];
@@ -52,19 +57,18 @@ export function podConcerns(pods: readonly SomePod[]): Concern[] {
 
 export const counted = (count: number, one: string, many: string) => `${countText(count)} ${count === 1 ? one : many}`;
 
-/** Reasons that do not pass by waiting. */
-const BROKEN = new Set(["crash-loop", "spend-limit", "operator-spend-limit", "key-spend-limit", "no-credit"]);
-
 export function endpointConcerns(endpoint: SomeEndpoint, health: EndpointHealth | undefined): Concern[] {
   if (!health) return [];
   const { jobs, workers, waitReason, waitReasonCode } = health;
   const common = { kind: "Endpoint", name: endpoint.name, reason: waitReason, code: waitReasonCode };
-  if (workers.unhealthy > 0) {
+  // While a program that crashes is started once more, its worker is not counted as unhealthy.
+  const unhealthy = workers.unhealthy === 0 && waitReasonCode === "crash-loop" ? 1 : workers.unhealthy;
+  if (unhealthy > 0) {
     const waiting = jobs.inQueue > 0 ? `, ${counted(jobs.inQueue, "job waits", "jobs wait")}` : "";
     return [
       {
         ...{ ...common, key: `${endpoint.id} unhealthy`, tone: "bad" as const, to: `/serverless/${endpoint.id}` },
-        what: `${counted(workers.unhealthy, "worker does", "workers do")} not come up${waiting}`,
+        what: `${counted(unhealthy, "worker does", "workers do")} not come up${waiting}`,
       },
     ];
   }

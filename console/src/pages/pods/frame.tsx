@@ -48,18 +48,19 @@ function About({ pod }: { pod: Pod }) {
       <span>{computeText(pod)}</span>
       {pod.dataCenterId && <span>{pod.dataCenterId}</span>}
       <Money usd={pod.cost} per="h" />
-      {pod.status === "RUNNING" && (
-        <span>
-          up <Uptime pod={pod} />
-        </span>
-      )}
+      <Id value={pod.id} />
       {pod.locked && <span>Locked</span>}
       {pod.cluster && (
         <Link to="/clusters/$id" params={{ id: pod.cluster.id }}>
           Rank {pod.cluster.rank} of a cluster
         </Link>
       )}
-      <Id value={pod.id} />
+      {/* Last, since it grows each second and would move what follows. */}
+      {pod.status === "RUNNING" && (
+        <span>
+          up <Uptime pod={pod} />
+        </span>
+      )}
     </span>
   );
 }

@@ -2,7 +2,7 @@
 import type { Endpoint } from "@millrace/platform/resources/endpoints/model.ts";
 import type { Worker } from "@millrace/platform/resources/workers/model.ts";
 import { Wrench } from "lucide-react";
-import { useMemo } from "react";
+import { useMemo, useRef } from "react";
 import { addressOf } from "../../api/client.ts";
 import { useLogs } from "../../api/logs.ts";
 import { useMayNot } from "../../api/me.ts";
@@ -32,8 +32,10 @@ const REPAIRED = ["image", "cmd", "env"];
 
 export default function CrashPanel({ endpoint, failed, reason, code, isRepairing, onRepairing }: CrashPanelProps) {
   const mayNot = useMayNot("serverless:write");
-  // The program ran if its worker was started. Otherwise there is no log to show.
-  const ran = failed?.startedAt ? failed : undefined;
+  // The program ran if its worker was started. Otherwise there is no log to show. The last one stays while the next one starts.
+  const last = useRef<Worker>(undefined);
+  if (failed?.startedAt) last.current = failed;
+  const ran = last.current;
   return (
     <>
       <Reason text={reason ?? "Its workers do not come up."} code={code} tone="bad">

@@ -68,6 +68,8 @@ function About({ endpoint }: { endpoint: Endpoint }) {
       </span>
       <span>{TYPE_WORDS[endpoint.type ?? "QUEUE"]}</span>
       <span>{compute}</span>
+      <Id value={endpoint.id} />
+      {/* Last, since numbers grow by a digit and would move what follows. */}
       {health && (
         <span className="numbers">
           {countText(health.jobs.inQueue)} queued, {countText(health.jobs.inProgress)} in progress
@@ -77,7 +79,6 @@ function About({ endpoint }: { endpoint: Endpoint }) {
         {counts.running + counts.idle} of {max} workers
       </span>
       {cost !== undefined && cost > 0 && <Money usd={cost} per="h" />}
-      <Id value={endpoint.id} />
     </span>
   );
 }

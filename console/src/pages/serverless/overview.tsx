@@ -5,6 +5,7 @@ import { resources } from "../../api/resources.ts";
 import { ButtonLink } from "../../design/button.tsx";
 import { CodeTabs } from "../../design/code.tsx";
 import { Money, When } from "../../design/facts.tsx";
+import { useLasting } from "../../design/lasting.ts";
 import { Facts, Panel, Skeleton } from "../../design/layout.tsx";
 import { Reason } from "../../design/reason.tsx";
 import { AllFields } from "../../parts/all-fields.tsx";
@@ -37,6 +38,8 @@ function Overview({ endpoint }: { endpoint: Endpoint }) {
   const [isRepairing, setRepairing] = useState(false);
   const { health, counts, cost, status, workers } = state;
   const isQueue = endpoint.type === "QUEUE";
+  const why = state.code ?? state.reason;
+  const lasting = useLasting(why === undefined ? [] : [why], !state.isSettled);
   const failed = workers?.find((worker) => worker.status === "UNHEALTHY");
   // What is above the numbers depends on all of it, and would move them.
   if (!state.isSettled) return <Skeleton lines={8} />;
@@ -48,7 +51,7 @@ function Overview({ endpoint }: { endpoint: Endpoint }) {
           onRepairing={setRepairing}
         />
       ) : (
-        <Reason text={state.reason} code={state.code}>
+        <Reason text={why !== undefined && lasting.has(why) ? state.reason : undefined} code={state.code}>
           <Remedies endpoint={endpoint} code={state.code} />
         </Reason>
       )}

@@ -35,6 +35,11 @@ describe("the state of an endpoint", () => {
     expect(stateOf(settings, health(), [failed])).toMatchObject({ status: "FAILING", code: "program-ended" });
   });
 
+  it("is failing also while it is started once more", () => {
+    const waits = health({ inQueue: 2 }, ["crash loop: exit 1", "crash-loop"]);
+    expect(stateOf(settings, waits, [worker("INITIALIZING")]).status).toBe("FAILING");
+  });
+
   it("is waiting while no machine has room", () => {
     const wanted = worker("THROTTLED", { reason: "no capacity", reasonCode: "no-capacity" });
     expect(stateOf(settings, health({ inQueue: 1 }), [wanted])).toMatchObject({

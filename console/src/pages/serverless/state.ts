@@ -57,11 +57,10 @@ export function stateOf(
   if (counts.running > 0) return state("RUNNING", ...waits);
   if (counts.idle > 0) return state("READY", ...waits);
   if (max === 0) return state("PAUSED", "paused: max workers is 0", "paused");
-  if (failed !== undefined || counts.unhealthy > 0) {
-    return waits[1] && FAILURES.has(waits[1])
-      ? state("FAILING", ...waits)
-      : state("FAILING", failed?.reason ?? waits[0], failed?.reasonCode ?? waits[1]);
-  }
+  // Also while it is started once more, so that the page does not change with every attempt.
+  if (waits[1] && FAILURES.has(waits[1])) return state("FAILING", ...waits);
+  if (failed !== undefined || counts.unhealthy > 0)
+    return state("FAILING", failed?.reason ?? waits[0], failed?.reasonCode ?? waits[1]);
   if (throttled !== undefined || counts.throttled > 0)
     return state("WAITING", throttled?.reason ?? waits[0], throttled?.reasonCode ?? waits[1]);
   if (counts.initializing > 0) return state("STARTING", waits[0], waits[1]);
