@@ -80,8 +80,8 @@ function Gpus({ capacity, free }: { capacity: GpuCounts; free: GpuCounts }) {
 
 const KINDS: Record<MachineInstance["kind"], { word: string; path: string }> = {
   pod: { word: "Pod", path: "/pods" },
-  worker: { word: "worker of", path: "/serverless" },
-  member: { word: "member Pod", path: "/pods" },
+  worker: { word: "Worker of", path: "/serverless" },
+  member: { word: "Member Pod", path: "/pods" },
 };
 
 /** Pods and endpoints of another account have no page here, so only those of one's own are links. */
@@ -94,7 +94,9 @@ export const instanceColumns = (ownAccount: string | undefined): Column<MachineI
       <span>
         {KINDS[kind].word}{" "}
         {account === ownAccount ? (
-          <Link to={`${KINDS[kind].path}/${owner}` as "/"}>{owner}</Link>
+          <Link to={`${KINDS[kind].path}/${owner}` as "/"}>
+            <code>{owner}</code>
+          </Link>
         ) : (
           <code>{owner}</code>
         )}

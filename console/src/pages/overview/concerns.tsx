@@ -22,15 +22,16 @@ export function Concerns({ concerns }: { concerns: readonly Concern[] }) {
         <ul className={css.list}>
           {concerns.slice(0, MOST_SHOWN).map((concern) => (
             <li key={concern.key}>
-              <p className={css.line}>
-                <Status value={concern.kind} tone={concern.tone} /> <Link to={concern.to}>{concern.name}</Link>{" "}
-                <span className="quiet">{concern.what}</span>
-              </p>
-              <Reason text={concern.reason} code={concern.code} tone={concern.tone}>
+              <div className={css.head}>
+                <p className={css.line}>
+                  <Status value={concern.kind} tone={concern.tone} /> <Link to={concern.to}>{concern.name}</Link>{" "}
+                  <span className="quiet">{concern.what}</span>
+                </p>
                 <ButtonLink to={concern.to as "/"} size="small">
                   Look at it
                 </ButtonLink>
-              </Reason>
+              </div>
+              <Reason text={concern.reason} code={concern.code} tone={concern.tone} isPlain />
             </li>
           ))}
           {rest > 0 && <li className="quiet">{rest} more in the lists of Pods and endpoints.</li>}
