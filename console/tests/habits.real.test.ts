@@ -1,4 +1,4 @@
-/** What a person does all day in a real browser: filters by address, finds and cancels jobs, moves by keys, exports, and sees a lost connection. */
+/** What a person does all day in a real browser: filters by address, finds, cancels and retries jobs, moves by keys, exports, and sees a lost connection. */
 import { readFile } from "node:fs/promises";
 import type { Page } from "playwright-core";
 import { beforeEach, expect, test } from "vitest";
@@ -93,6 +93,63 @@ test("jobs are filtered, found, exported and cancelled together, and the address
     await page.getByText("4 jobs cancelled.").waitFor();
     const { json } = await at.call("GET", `/v2/${endpoint}/requests?status=CANCELLED`);
     expect(json.requests).toHaveLength(5);
+  });
+  expect(troubles.seen).toEqual([]);
+});
+
+/** Jobs that fail for want of a variable of the endpoint, which then gets it. */
+async function repairedJobs({ at }: Walk, count: number): Promise<{ endpoint: string; jobs: string[] }> {
+  const endpoint = await at.endpoint({ name: "repaired", workers: { min: 0, max: 1 } });
+  const submit = () => at.call("POST", `/v2/${endpoint}/run`, { input: { needs: "WEIGHTS" } });
+  const answers = await Promise.all(Array.from({ length: count }, submit));
+  const jobs = answers.map(({ json }) => json.id as string);
+  for (const job of jobs) await at.until(endpoint, job, ({ status }) => status === "FAILED");
+  await at.call("PATCH", `/v2/serverless/${endpoint}`, { env: { WEIGHTS: "/weights" } });
+  return { endpoint, jobs };
+}
+
+test("failed jobs are retried together from their list, and all of them run again", async ({ onTestFailed }) => {
+  await using walk = await consolePlace(onTestFailed);
+  const { at, page, step, troubles } = walk;
+  await enterByLink(walk);
+  const { endpoint, jobs } = await repairedJobs(walk, 6);
+  const chosen = jobs.slice(0, 4);
+  const others = jobs.slice(4);
+  const statusOf = async (job: string) => (await at.call("GET", `/v2/${endpoint}/status/${job}`)).json.status;
+  const completed = (job: string) => at.until(endpoint, job, ({ status }) => status === "COMPLETED");
+
+  await step("those that are chosen run again, and no other", async () => {
+    await visit(walk, `/serverless/${endpoint}/jobs`);
+    await rowsOf(page).nth(5).waitFor();
+    for (const job of chosen) await page.getByRole("checkbox", { name: `Choose ${job}` }).click();
+    await button(page, "Retry 4").click();
+    await page.getByText("4 jobs retried.").waitFor();
+    for (const job of chosen) await completed(job);
+    for (const job of others) expect(await statusOf(job)).toBe("FAILED");
+  });
+
+  await step("of all that are chosen, those that failed can be retried", async () => {
+    await page.locator("tbody tr", { hasText: "Completed" }).nth(3).waitFor();
+    await page.getByRole("checkbox", { name: "Choose all" }).click();
+    await button(page, "Retry 2").waitFor();
+    await button(page, "Choose none").click();
+  });
+
+  await step("all that failed are retried at once, after a question", async () => {
+    await button(page, "Retry or purge…").click();
+    await page.getByRole("menuitem", { name: "Retry all 2 failed" }).click();
+    await page.getByRole("alertdialog", { name: "Retry all failed jobs?" }).waitFor();
+    for (const job of others) expect(await statusOf(job)).toBe("FAILED");
+    await button(page, "Retry all").click();
+    await page.getByText("2 jobs retried.").waitFor();
+    for (const job of others) await completed(job);
+    await page.locator("tbody tr", { hasText: "Completed" }).nth(5).waitFor();
+  });
+
+  await step("what is left to retry is nothing, and says so", async () => {
+    await button(page, "Retry or purge…").click();
+    const item = page.getByRole("menuitem", { name: "Retry all failed" });
+    expect(await item.getAttribute("aria-disabled")).toBe("true");
   });
   expect(troubles.seen).toEqual([]);
 });

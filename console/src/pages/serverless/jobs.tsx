@@ -8,6 +8,7 @@ import { curlOf } from "../../api/curl.ts";
 import { useMayNot } from "../../api/me.ts";
 import { Button, ButtonLink } from "../../design/button.tsx";
 import { countText, wordsOf } from "../../design/facts.tsx";
+import { useLasting } from "../../design/lasting.ts";
 import { Empty, Refused } from "../../design/layout.tsx";
 import { Menu } from "../../design/menu.tsx";
 import { Reason } from "../../design/reason.tsx";
@@ -50,12 +51,13 @@ function Jobs({ endpoint }: { endpoint: Endpoint }) {
   const mayNot = useMayNot("serverless:invoke");
   const linkTo = useCallback(({ id: job }: ListedJob) => `/serverless/${id}/jobs/${job}`, [id]);
   const rowActions = (job: ListedJob) => <RowActions job={job} actions={actions} mayNot={mayNot} />;
-  const waits = health?.waitReason !== undefined && health.jobs.inQueue > 0;
+  const why = health && health.jobs.inQueue > 0 ? (health.waitReasonCode ?? health.waitReason) : undefined;
+  const waits = useLasting(why === undefined ? [] : [why], health === undefined).size > 0;
   return (
     <>
       {waits && (
-        <Reason text={health.waitReason} code={health.waitReasonCode}>
-          <WaitRemedy code={health.waitReasonCode} endpoint={endpoint} />
+        <Reason text={health?.waitReason} code={health?.waitReasonCode}>
+          <WaitRemedy code={health?.waitReasonCode} endpoint={endpoint} />
         </Reason>
       )}
       {list.error && !list.rows ? (
@@ -202,9 +204,10 @@ function Bulk({ rows, ids, clear, actions }: BulkProps) {
       <Button
         size="small"
         refused={mayNot ?? (retriable.length === 0 && "None of them failed or timed out")}
+        isBusy={actions.progress !== undefined}
         onClick={() => void actions.retry(retriable).then(clear)}
       >
-        Retry {retriable.length || ""}
+        Retry {actions.progress ? `${actions.progress.done} of ${actions.progress.of}` : retriable.length || ""}
       </Button>
       <Button size="small" kind="quiet" onClick={clear}>
         Choose none
