@@ -130,8 +130,7 @@ test("jobs that return while one begins for a worker go to others before it has 
   await desk.take(worker("dies"), { ...now, limit: 2 });
   const take = desk.take(w, waiting);
   const got: string[] = [];
-  for (const name of ["one", "two"])
-    void desk.take(worker(name), waiting).then((claimed) => got.push(...ids(claimed)));
+  for (const name of ["one", "two"]) void desk.take(worker(name), waiting).then((claimed) => got.push(...ids(claimed)));
   await idle();
   hold();
   const returned = desk.ended(worker("dies"));
