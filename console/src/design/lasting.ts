@@ -23,12 +23,14 @@ export function lastingOf(seen: ReadonlyMap<string, number>, now: number) {
   };
 }
 
-/** Those of the names that have lasted. Until the page has read everything, it is opening. */
+/** Those of the names that have lasted. The page is opening until it is shown with everything that it reads, for the first time. */
 export function useLasting(names: readonly string[], isOpening: boolean): ReadonlySet<string> {
   const seen = useRef<ReadonlyMap<string, number>>(new Map());
+  const wasOpening = useRef(true);
   const [, drawAgain] = useState(0);
   const now = Date.now();
-  seen.current = firstSeen(seen.current, names, now, isOpening);
+  seen.current = firstSeen(seen.current, names, now, isOpening || wasOpening.current);
+  wasOpening.current = isOpening;
   const { lasting, nextMs } = lastingOf(seen.current, now);
   useEffect(() => {
     if (nextMs === undefined) return;
