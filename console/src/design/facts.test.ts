@@ -1,6 +1,6 @@
 /** Times as people read them, in the language of the console. */
 import { expect, test } from "vitest";
-import { sinceText } from "./facts.tsx";
+import { countText, sinceText } from "./facts.tsx";
 
 const NOW = Date.parse("2026-03-01T12:00:00Z");
 const MINUTE = 60_000;
@@ -19,4 +19,15 @@ test.each([
   [29 * MINUTE, "in 29 min"],
 ])("%i ms from now is said as %s", (ms, text) => {
   expect(sinceText(NOW + ms, NOW)).toBe(text);
+});
+
+test.each([
+  [0, "0"],
+  [999, "999"],
+  [1234567, "1,234,567"],
+  [-1234, "-1,234"],
+  [0.25, "0.25"],
+  [1234.5678, "1,234.568"],
+])("%f is counted as %s, whatever the language of the browser", (count, text) => {
+  expect(countText(count)).toBe(text);
 });

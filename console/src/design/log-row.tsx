@@ -17,13 +17,12 @@ interface LogRowProps {
   measure?: (element: HTMLElement | null) => void;
 }
 
-const clock = new Intl.DateTimeFormat(undefined, {
-  hour: "2-digit",
-  minute: "2-digit",
-  second: "2-digit",
-  fractionalSecondDigits: 3,
-  hourCycle: "h23",
-});
+const digits = (value: number, count: number) => String(value).padStart(count, "0");
+function clockText(time: number): string {
+  const at = new Date(time);
+  const [hours, minutes, seconds] = [at.getHours(), at.getMinutes(), at.getSeconds()].map((part) => digits(part, 2));
+  return `${hours}:${minutes}:${seconds}.${digits(at.getMilliseconds(), 3)}`;
+}
 
 export const LogRow = memo(function LogRow(props: LogRowProps) {
   const { line, top, index, search, isCurrent, wraps, hasTime, tag, color, measure } = props;
@@ -39,7 +38,7 @@ export const LogRow = memo(function LogRow(props: LogRowProps) {
     >
       {hasTime && (
         <time className={css.time} dateTime={new Date(line.at).toISOString()} title={new Date(line.at).toString()}>
-          {clock.format(line.at)}
+          {clockText(line.at)}
         </time>
       )}
       {tag !== undefined && (

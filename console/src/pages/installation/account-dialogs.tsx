@@ -12,7 +12,7 @@ import { useRead, useWrite } from "../../api/queries.ts";
 import type { Refusal } from "../../api/refusal.ts";
 import { Button } from "../../design/button.tsx";
 import { Confirm, Dialog, DialogFoot } from "../../design/dialog.tsx";
-import { moneyText } from "../../design/facts.tsx";
+import { countText, moneyText } from "../../design/facts.tsx";
 import { NumberField } from "../../design/field.tsx";
 import { Refused } from "../../design/layout.tsx";
 import { say } from "../../design/toast.tsx";
@@ -156,7 +156,7 @@ function Quotas({ value, onChange, limits, used }: QuotasProps) {
           min={0}
           max={LARGEST_QUOTA}
           placeholder={quotaText(most)}
-          help={used && `${used[name as keyof typeof used].toLocaleString()} in use`}
+          help={used && `${countText(used[name as keyof typeof used])} in use`}
         />
       ))}
     </fieldset>

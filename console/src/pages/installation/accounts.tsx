@@ -5,7 +5,7 @@ import { useState } from "react";
 import { curlOf } from "../../api/curl.ts";
 import { Button } from "../../design/button.tsx";
 import type { Column } from "../../design/column.ts";
-import { Id, Money, Status, When } from "../../design/facts.tsx";
+import { countText, Id, Money, Status, When } from "../../design/facts.tsx";
 import { Empty, Refused } from "../../design/layout.tsx";
 import { Menu } from "../../design/menu.tsx";
 import { DataTable } from "../../design/table.tsx";
@@ -79,7 +79,7 @@ const columns: Column<Account>[] = [
     value: ({ requestLimits }) => requestLimits?.minute,
     cell: ({ requestLimits }) =>
       requestLimits ? (
-        `${requestLimits.minute?.toLocaleString() ?? "any"} a minute`
+        `${requestLimits.minute ? countText(requestLimits.minute) : "any"} a minute`
       ) : (
         <span className="quiet">as all</span>
       ),
@@ -105,7 +105,7 @@ const isPlaceholder = (owner: string | null) => owner === null || owner.endsWith
 
 const textOfQuotas = (quotas: Account["quotas"]) =>
   Object.entries(quotas)
-    .map(([name, most]) => `${quotaLabel(name)} ${most.toLocaleString()}`)
+    .map(([name, most]) => `${quotaLabel(name)} ${countText(most)}`)
     .join(", ");
 
 const DIALOGS = {

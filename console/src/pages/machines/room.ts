@@ -1,5 +1,6 @@
 /** What of a machine, or of all of them, is used: processors, memory, disk and each type of GPU. */
 import type { InstallationMachine } from "@millrace/platform/resources/installation/model.ts";
+import { countText } from "../../design/facts.tsx";
 
 export interface Amount {
   id: string;
@@ -44,6 +45,6 @@ export function roomOf(machines: readonly InstallationMachine[]): Amount[] {
 }
 
 export function textOfAmount({ unit }: Pick<Amount, "unit">, value: number): string {
-  const number = value.toLocaleString(undefined, { maximumFractionDigits: 1 });
+  const number = countText(Math.round(value * 10) / 10);
   return unit === "" ? number : `${number} ${unit}`;
 }

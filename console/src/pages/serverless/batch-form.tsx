@@ -5,6 +5,7 @@ import { cache, keyOf } from "../../api/queries.ts";
 import { Refusal } from "../../api/refusal.ts";
 import { Button } from "../../design/button.tsx";
 import { Dialog, DialogFoot } from "../../design/dialog.tsx";
+import { countText } from "../../design/facts.tsx";
 import { Field, SwitchField, TextField } from "../../design/field.tsx";
 import { Refused } from "../../design/layout.tsx";
 import { type BatchFile, inParts, readBatchFile } from "./batch-file.ts";
@@ -87,7 +88,7 @@ export function BatchForm({ endpointId, batchId, isOpen, onClose, onDone }: Batc
         </Field>
         {count > 0 && file?.faults.length === 0 && (
           <p className="quiet">
-            {count.toLocaleString()} {count === 1 ? "request" : "requests"}
+            {countText(count)} {count === 1 ? "request" : "requests"}
           </p>
         )}
         {batchId === undefined && (

@@ -1,5 +1,6 @@
 /** How far a batch is, as one bar. */
 import type { Batch } from "@millrace/platform/resources/batches/model.ts";
+import { countText } from "../../design/facts.tsx";
 import css from "./batches.module.css";
 
 export function BatchProgress({ batch }: { batch: Batch }) {
@@ -22,7 +23,7 @@ export function BatchProgress({ batch }: { batch: Batch }) {
         <span className={css.running} style={part(requestInProgress)} />
       </span>
       <span className="numbers">
-        {ended.toLocaleString()} / {total.toLocaleString()}
+        {countText(ended)} / {countText(total)}
       </span>
     </span>
   );

@@ -14,7 +14,7 @@ import type { Refusal } from "../../api/refusal.ts";
 import { Button, IconButton } from "../../design/button.tsx";
 import type { Column } from "../../design/column.ts";
 import { Confirm } from "../../design/dialog.tsx";
-import { Id, Status, When } from "../../design/facts.tsx";
+import { countText, Id, Status, When } from "../../design/facts.tsx";
 import { Empty, Facts, Loaded, Page, Panel, Refused } from "../../design/layout.tsx";
 import { ShortReason } from "../../design/reason.tsx";
 import { DataTable } from "../../design/table.tsx";
@@ -69,11 +69,11 @@ function Shown({ endpointId, batch }: { endpointId: string; batch: Batch }) {
             ["Created", <When key="created" at={batch.createdAt} />],
             ["Started", <When key="started" at={batch.finalizedAt} />],
             ["Ended", <When key="ended" at={batch.completedAt} />],
-            ["Waiting", batch.requestInQueue.toLocaleString()],
-            ["Running", batch.requestInProgress.toLocaleString()],
-            ["Completed", batch.requestCompleted.toLocaleString()],
-            ["Failed", batch.requestFailed.toLocaleString()],
-            ["Cancelled", batch.requestCancelled.toLocaleString()],
+            ["Waiting", countText(batch.requestInQueue)],
+            ["Running", countText(batch.requestInProgress)],
+            ["Completed", countText(batch.requestCompleted)],
+            ["Failed", countText(batch.requestFailed)],
+            ["Cancelled", countText(batch.requestCancelled)],
           ]}
         />
       </Panel>
@@ -143,8 +143,8 @@ function Actions({ endpointId, batch, onAdd }: ActionsProps) {
         onConfirm={() => cancel.mutate({ params })}
       >
         {isDraft
-          ? `Its ${batch.requestTotal.toLocaleString()} requests never become jobs.`
-          : `${batch.requestInQueue.toLocaleString()} waiting requests are cancelled. What runs ends as it would.`}
+          ? `Its ${countText(batch.requestTotal)} requests never become jobs.`
+          : `${countText(batch.requestInQueue)} waiting requests are cancelled. What runs ends as it would.`}
       </Confirm>
     </>
   );

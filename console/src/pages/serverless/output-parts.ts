@@ -1,4 +1,5 @@
 /** What an output is, for showing it: pictures in it, a link to one that is too long, texts that are cut. */
+import { countText } from "../../design/facts.tsx";
 
 export interface Picture {
   /** Where in the output it is. */
@@ -65,7 +66,7 @@ export function shownJson(value: unknown): { text: string; isCut: boolean } {
     (_, part: unknown) => {
       if (typeof part !== "string" || part.length <= LONGEST_TEXT) return part;
       isCut = true;
-      return `${part.slice(0, SHOWN_OF_LONG)}… (${part.length.toLocaleString("en")} characters)`;
+      return `${part.slice(0, SHOWN_OF_LONG)}… (${countText(part.length)} characters)`;
     },
     2,
   );

@@ -3,7 +3,7 @@ import { Download } from "lucide-react";
 import { lazy, Suspense } from "react";
 import { Button } from "../../design/button.tsx";
 import { Code } from "../../design/code.tsx";
-import { sizeText } from "../../design/facts.tsx";
+import { countText, sizeText } from "../../design/facts.tsx";
 import { Skeleton } from "../../design/layout.tsx";
 import { download } from "../../design/table-tools.tsx";
 import { longOutput, picturesIn, shownJson } from "./output-parts.ts";
@@ -61,7 +61,7 @@ function Structured({ value, label, name }: OutputViewProps) {
       )}
       {isLong ? (
         <p className="quiet">
-          It has {text.length.toLocaleString()} characters, which is too long to show here. Download it to read it.
+          It has {countText(text.length)} characters, which is too long to show here. Download it to read it.
         </p>
       ) : (
         <Suspense fallback={<Skeleton lines={4} />}>

@@ -7,7 +7,7 @@ import { addressOf, send } from "../../api/client.ts";
 import type { Refusal } from "../../api/refusal.ts";
 import { Button } from "../../design/button.tsx";
 import { Dialog } from "../../design/dialog.tsx";
-import { CopyButton, Id, sizeText, When } from "../../design/facts.tsx";
+import { CopyButton, countText, Id, sizeText, When } from "../../design/facts.tsx";
 import { Facts, Loaded } from "../../design/layout.tsx";
 import { sayRefused } from "../../design/toast.tsx";
 import { isImage, isText } from "./paths.ts";
@@ -32,7 +32,7 @@ export function Preview({ volume, file, mayNot, onClose }: PreviewProps) {
           <Facts
             rows={[
               ["Path", <Id key="path" value={file.path} />],
-              ["Size", `${sizeText(file.size)} (${file.size.toLocaleString()} bytes)`],
+              ["Size", `${sizeText(file.size)} (${countText(file.size)} bytes)`],
               ["Changed", <When key="at" at={file.modifiedAt} />],
             ]}
           />
