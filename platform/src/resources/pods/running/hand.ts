@@ -12,7 +12,7 @@ import type { Hand, Keeper } from "../../../machines/keeper.ts";
 import { type Exit, type Instance, PlaceGone, StartRefused } from "../../../ports/compute/compute.ts";
 import type { KeptPodInstance, PodInstance } from "../instance.ts";
 import { podInstanceLifecycle, podLifecycle } from "../lifecycle.ts";
-import type { PodItem, PodRecords } from "../records.ts";
+import type { PodChange, PodItem, PodRecords } from "../records.ts";
 import { PodBooter, type PodBooterParts } from "./booter.ts";
 import { afterCrash, MOST_RESTARTS } from "./brake.ts";
 import { Clearing, type ClearingParts } from "./clearing.ts";
@@ -148,8 +148,8 @@ export class PodHand implements Hand<KeptPodInstance> {
   async #unplace(item: PodInstance, reason: Reason, { at, againInMs = 0 }: { at?: number; againInMs?: number }) {
     const { clock } = this.#parts;
     this.#log.say(item, reason.text);
-    await this.#records.change(item.doc.owner, (pod, instance) => {
-      if (instance?.id !== item.id || !podLifecycle.can(pod.doc.status, "unplace")) return undefined;
+    await this.#change(item, (pod) => {
+      if (!podLifecycle.can(pod.doc.status, "unplace")) return undefined;
       const crashes = { count: pod.doc.crashes?.count ?? 0, startsAgainAt: clock.now() + againInMs };
       return { move: "unplace", set: { reason, instance: null, crashes }, instance: { move: "end", metered: { at } } };
     });
@@ -183,8 +183,8 @@ export class PodHand implements Hand<KeptPodInstance> {
 
   async #revived(item: PodInstance, program: Instance): Promise<void> {
     const { startedAt, devices } = program;
-    await this.#records.change(item.doc.owner, (pod, instance) => {
-      if (instance?.id !== item.id || instance.doc.state !== "CRASHED" || !mayRun(pod)) return undefined;
+    await this.#change(item, (pod, instance) => {
+      if (instance.doc.state !== "CRASHED" || !mayRun(pod)) return undefined;
       const set = { bootedAt: startedAt, startedAt, ...(devices && { devices }) };
       return { ...running(program), instance: { move: "revive", set } };
     });
@@ -195,8 +195,8 @@ export class PodHand implements Hand<KeptPodInstance> {
     const at = await this.#keeper.end(item.id, RESTART_GRACE_MS);
     await this.#parts.compute.remove(item.id);
     await this.#log.ended(item);
-    await this.#records.change(item.doc.owner, (_, instance) => {
-      if (instance?.id !== item.id || instance.doc.state !== item.doc.state) return undefined;
+    await this.#change(item, (_, instance) => {
+      if (instance.doc.state !== item.doc.state) return undefined;
       return { set: {}, instance: { move: "clear", set: { startedAt: null }, metered: { at } } };
     });
     // If something else is wanted by now, the step that does it has to know when the program ended.
@@ -207,8 +207,8 @@ export class PodHand implements Hand<KeptPodInstance> {
   /** Records that the program runs, unless something else is wanted of the Pod by now. */
   async #runs(item: PodInstance, program: Instance): Promise<void> {
     const { startedAt, devices } = program;
-    await this.#records.change(item.doc.owner, (pod, instance) => {
-      if (instance?.id !== item.id || instance.doc.state !== "PLACED" || !mayRun(pod)) return undefined;
+    await this.#change(item, (pod, instance) => {
+      if (instance.doc.state !== "PLACED" || !mayRun(pod)) return undefined;
       const { boots } = instance.doc;
       const set = { bootedAt: startedAt, startedAt, boots: boots + 1, ...(devices && { devices }) };
       return { ...running(program), instance: { move: "run", set } };
@@ -265,9 +265,9 @@ export class PodHand implements Hand<KeptPodInstance> {
   async #crashed(item: PodInstance, reason: Reason, at: number): Promise<void> {
     const { clock } = this.#parts;
     let isOver = false;
-    await this.#records.change(item.doc.owner, (pod, instance) => {
+    await this.#change(item, (pod, instance) => {
       isOver = false;
-      if (instance?.id !== item.id || !mayCrash(pod, instance)) return undefined;
+      if (!mayCrash(pod, instance)) return undefined;
       const ranMs = at - (instance.doc.bootedAt ?? at);
       const isMember = pod.doc.cluster !== undefined;
       const crashes = afterCrash(pod.doc.crashes, { now: clock.now(), ranMs, isMember });
@@ -299,8 +299,8 @@ export class PodHand implements Hand<KeptPodInstance> {
 
   /** Ends the Pod for now and frees its place. */
   async #close(item: PodInstance, move: "end" | "fail", reason: Reason, at?: number): Promise<void> {
-    await this.#records.change(item.doc.owner, (pod, instance) => {
-      if (instance?.id !== item.id || !podLifecycle.can(pod.doc.status, move)) return undefined;
+    await this.#change(item, (pod) => {
+      if (!podLifecycle.can(pod.doc.status, move)) return undefined;
       return { move, set: { reason, instance: null, crashes: null }, instance: { move: "end", metered: { at } } };
     });
     this.#again(item.id);
@@ -366,8 +366,8 @@ export class PodHand implements Hand<KeptPodInstance> {
   async #wasAway(item: PodInstance, lastSeenAt: number | undefined): Promise<void> {
     const { clock } = this.#parts;
     const reason = because("machine-was-away");
-    await this.#records.change(item.doc.owner, (pod, instance) => {
-      if (instance?.id !== item.id || !mayCrash(pod, instance)) return undefined;
+    await this.#change(item, (pod, instance) => {
+      if (!mayCrash(pod, instance)) return undefined;
       const crashes = { count: pod.doc.crashes?.count ?? 0, startsAgainAt: clock.now() };
       // Nothing is charged while nobody knows that it runs. The next start begins a new span.
       const left = { move: "crash", set: { startedAt: null }, metered: { at: lastSeenAt } } as const;
@@ -375,6 +375,16 @@ export class PodHand implements Hand<KeptPodInstance> {
     });
     this.#log.say(item, reason.text);
     this.#again(item.id);
+  }
+
+  /** If another node changed the Pod a moment ago, what is remembered of the instance would be acted on over and over. It is read again then. */
+  async #change(item: PodInstance, decide: (pod: PodItem, own: PodInstance) => PodChange | undefined): Promise<void> {
+    let change: PodChange | undefined;
+    await this.#records.change(item.doc.owner, (pod, instance) => {
+      change = instance?.id === item.id ? decide(pod, instance) : undefined;
+      return change;
+    });
+    if (!change) this.#records.instances.forget();
   }
 
   #again(id: string): void {

@@ -4,6 +4,7 @@ import { setupPods } from "../../../../tests/pod-world.ts";
 import { InterceptedStore } from "../../../../tests/world.ts";
 import type { Caller } from "../../../kernel/caller.ts";
 import type { KeptSpan } from "../../../metering/span.ts";
+import { MemoryStore } from "../../../ports/store/memory-store.ts";
 import type { Write } from "../../../ports/store/store.ts";
 
 /** Runs `act` once, right before the first commit that moves an instance to this state. */
@@ -81,4 +82,25 @@ test("a Pod whose machine lost power before its start was recorded is started ag
   expect((await next.pod(id)).status).toBe("RUNNING");
   expect(next.running()).toHaveLength(1);
   expect((await next.log(id)).filter((line) => line.startsWith("[starting again"))).toHaveLength(1);
+});
+
+test("a program that another node has started again is not started over and over until that is read", async () => {
+  const { store, world, pod } = await runningPod();
+  await using _ = world;
+  world.running()[0]!.exit({ code: 1 });
+  await world.settle();
+  const [instance] = await store.list({ kind: "instance", limit: 1 });
+  let tries = 0;
+  store.beforeCommit = async (writes) => {
+    if (!writes.some((write) => write.do === "insert" && write.record.kind === "pod-key")) return;
+    if (++tries > 10) throw new Error("it is started over and over");
+    if (tries > 1) return;
+    const startedAt = world.clock.now();
+    await MemoryStore.prototype.commit.call(store, [
+      { do: "patch", kind: "instance", id: instance!.id, set: { state: "RUNNING", startedAt } },
+      { do: "patch", kind: "pod", id: pod, set: { status: "RUNNING", startedAt } },
+    ]);
+  };
+  await world.pass(3);
+  expect([tries, (await world.pod(pod)).status, world.running().length]).toEqual([1, "RUNNING", 1]);
 });
