@@ -239,24 +239,11 @@ export class PodHand implements Hand<KeptPodInstance> {
     // When a machine is switched off, it asks programs to end, and many then exit with 0. That is not an end that the Pod's program chose.
     if (exit.at < bootedAt) return this.#wasAway(item, exit.at);
     const how = exitReason(exit);
-    if (exit.isLost)
-      return this.#unplace(
-        item,
-        because(
-          "place-lost",
-          {},
-          reworded(how, (text) => exit.reason ?? text),
-        ),
-        { at: exit.at },
-      );
+    const why = reworded(how, (text) => exit.reason ?? text);
+    if (exit.isLost) return this.#unplace(item, because("place-lost", {}, why), { at: exit.at });
     if (exit.code === 0) return this.#close(item, "end", because("pod-ended", { how: exitText(exit) }), exit.at);
     // A member of a cluster is started again once there is room, because nobody could start it alone.
-    if (exit.isFinal && !pod.doc.cluster)
-      return this.#fail(
-        item,
-        reworded(how, (text) => exit.reason ?? text),
-        exit.at,
-      );
+    if (exit.isFinal && !pod.doc.cluster) return this.#fail(item, why, exit.at);
     const ending = await this.#log.ending(item, how);
     await this.#crashed(item, ending, exit.at);
     this.#parts.log.warn({ pod: pod.id, code: ending.code, reason: plainText(ending) }, "the program of a Pod failed");
