@@ -1,6 +1,6 @@
 /** The files of the built console, all read into memory at once. Requests look up files there and never touch the disk. */
 import { hash } from "node:crypto";
-import { readdir, readFile } from "node:fs/promises";
+import { readdir, readFile, stat } from "node:fs/promises";
 import { extname, join, relative, sep } from "node:path";
 
 export interface ConsoleFile {
@@ -54,6 +54,12 @@ export async function readConsole(folder: string): Promise<ConsoleFiles | undefi
   const files = new Map<string, ConsoleFile>();
   for (const [url, bytes] of all) if (isServed(url, all)) files.set(url, fileOf(url, bytes, all));
   return files.has(INDEX) ? files : undefined;
+}
+
+/** Differs after each build. Undefined if nothing is built, or if it cannot be told. */
+export async function buildOf(folder: string): Promise<string | undefined> {
+  const page = await stat(join(folder, INDEX)).catch(() => undefined);
+  return page && `${page.ino} ${page.ctimeMs}`;
 }
 
 const urlOf = (folder: string, path: string) => `/${relative(folder, path).split(sep).join("/")}`;

@@ -1,5 +1,5 @@
 /** The console as a browser loads it: which files, at which paths, cached for how long, and with which headers. */
-import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -152,6 +152,18 @@ describe("the page", () => {
       await writeFile(join(server.folder, "index.html"), BUILT["index.html"]);
       expect((await server.get("/serverless/abc")).text).toBe(BUILT["index.html"]);
     }
+  });
+
+  test("what was built anew after the first page is shown to whoever loads a page then", async () => {
+    await using server = await world();
+    expect((await server.get("/serverless/abc")).text).toBe(BUILT["index.html"]);
+    await rename(server.folder, `${server.folder}.old`);
+    expect((await server.get("/serverless/abc")).text).toBe(BUILT["index.html"]);
+    await mkdir(join(server.folder, "assets"), { recursive: true });
+    await writeFile(join(server.folder, "assets/index-N3wN3wN3.js"), "console.log('new')");
+    await writeFile(join(server.folder, "index.html"), "the new page");
+    expect((await server.get("/serverless/abc")).text).toBe("the new page");
+    expect((await server.get("/assets/index-N3wN3wN3.js", { accept: "*/*" })).text).toBe("console.log('new')");
   });
 
   test("a folder that cannot be read is logged, and hides nothing else", async () => {

@@ -7,7 +7,7 @@ import { wantsPage } from "../http/page.ts";
 import { problemJson } from "../http/problem-json.ts";
 import { sendRefusal } from "../http/refusal.ts";
 import type { Answering, Reply, Request } from "../http/reply.ts";
-import { type ConsoleFile, type ConsoleFiles, type Encoding, INDEX, readConsole } from "./files.ts";
+import { buildOf, type ConsoleFile, type ConsoleFiles, type Encoding, INDEX, readConsole } from "./files.ts";
 import { consoleHeaders } from "./headers.ts";
 
 /** If a browser accepts several, the first of these is used. */
@@ -32,6 +32,7 @@ export interface ConsolePagesParts {
 export class ConsolePages {
   readonly #parts: ConsolePagesParts;
   #files: Promise<ConsoleFiles | undefined> | undefined;
+  #build: string | undefined;
 
   constructor(parts: ConsolePagesParts) {
     this.#parts = parts;
@@ -42,16 +43,27 @@ export class ConsolePages {
     return async (request, reply, params) => {
       const { method } = request;
       if (method !== "GET" && method !== "HEAD") return otherwise(request, reply, params);
-      const files = await this.#read();
       const path = request.url.split("?", 1)[0]!;
-      if (!files) return isOfConsole(request, path) ? sayComing(reply) : otherwise(request, reply, params);
+      const isPage = isOfConsole(request, path);
+      const files = await (isPage ? this.#latest() : this.#read());
+      if (!files) return isPage ? sayComing(reply) : otherwise(request, reply, params);
       if (DOCS.test(path)) return sendPage(request, reply, files.get(path) ?? pageOf(files, path));
       const file = files.get(path);
       if (file && path !== INDEX) return send(request, reply, file, file.isHashed ? FOR_EVER : ASK_AGAIN);
       if (path.startsWith(ASSETS)) return refuse(reply);
-      if (!isOfConsole(request, path)) return otherwise(request, reply, params);
+      if (!isPage) return otherwise(request, reply, params);
       return send(request, reply, files.get(INDEX)!, NEVER);
     };
+  }
+
+  /** The first start after an update shows the console of before, while the launcher builds the new one. Whoever loads a page then gets it. */
+  async #latest(): Promise<ConsoleFiles | undefined> {
+    const build = await buildOf(this.#parts.folder);
+    if (build !== undefined && build !== this.#build) {
+      this.#build = build;
+      this.#files = undefined;
+    }
+    return this.#read();
   }
 
   /** Reads the files once, with the first request that nothing else answers, so that no start waits for it. */
