@@ -46,6 +46,9 @@ export class InstanceRecords {
   /** Commits of this node that may be written already, though their answer has not arrived. */
   #underWay = 0;
   #reading: Promise<void> | undefined;
+  /** How often the records were forgotten, and how often when the last reading began that ended well. */
+  #forgotten = 0;
+  #readSince = 0;
   /** Records written while all records were being read, so that the reading does not undo them. A removed one is undefined. */
   readonly #written = new Map<string, InstanceItem | undefined>();
 
@@ -123,9 +126,10 @@ export class InstanceRecords {
     return this.#byOwner.get(owner) ?? [];
   }
 
-  /** Makes the next reader read the store again. */
+  /** Makes the next reader read the store again. A reading that is under way may have begun too early, so it does not count. */
   forget(): void {
     this.#readAt = Number.NEGATIVE_INFINITY;
+    this.#forgotten++;
   }
 
   /**
@@ -252,15 +256,19 @@ export class InstanceRecords {
 
   async #refreshed(): Promise<void> {
     if (this.#clock.monotonic() - this.#readAt < REMEMBERED_MS) return;
-    this.#reading ??= this.#readIfChanged().finally(() => {
-      this.#reading = undefined;
-    });
-    await this.#reading;
+    const forgotten = this.#forgotten;
+    do {
+      this.#reading ??= this.#readIfChanged().finally(() => {
+        this.#reading = undefined;
+      });
+      await this.#reading;
+    } while (this.#readSince < forgotten);
   }
 
   /** What this node writes is known here, so thousands of instances cost no reading while nobody else writes any. */
   async #readIfChanged(): Promise<void> {
     const startedAt = this.#clock.monotonic();
+    const forgotten = this.#forgotten;
     const others = this.#commitsOfOthers();
     const isForgotten = this.#readAt === Number.NEGATIVE_INFINITY;
     if (others === undefined || others !== this.#others || isForgotten) {
@@ -270,7 +278,8 @@ export class InstanceRecords {
         throw error;
       });
     }
-    this.#readAt = startedAt;
+    this.#readSince = forgotten;
+    if (forgotten === this.#forgotten) this.#readAt = startedAt;
   }
 
   /** Undefined while a commit of this node is under way, since the store may count it already. */

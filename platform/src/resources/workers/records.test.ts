@@ -165,6 +165,25 @@ test("a reading that began before a write does not undo it", async () => {
   expect(read.toSorted((a, b) => a.id.localeCompare(b.id))).toEqual([placed, fresh]);
 });
 
+test("records that are forgotten while they are read are read once more", async () => {
+  const store = new CountedStore();
+  const { records, insert, clock } = setup(store);
+  await insert("a");
+  await records.all();
+  await clock.advance(SEEN_ELSEWHERE_MS);
+  records.instances.forget();
+  const open = store.hold();
+  const reading = records.all();
+  await idle();
+  await store.commit([{ do: "patch", kind: instances.kind, id: "a", set: { machine: "m2" } }]);
+  records.instances.forget();
+  const again = records.find("a");
+  open();
+  await reading;
+  expect((await again)?.doc.machine).toBe("m2");
+  expect((await records.find("a"))?.doc.machine).toBe("m2");
+});
+
 test("a late answer to a write does not undo what came after it", async () => {
   const store = new CountedStore();
   const { records, insert, clock } = setup(store);
@@ -227,8 +246,9 @@ class CountedStore extends MemoryStore {
 
   override async list(listing: Listing): Promise<StoredRecord[]> {
     if (this.breaks) throw new Error("no answer");
-    if (listing.kind === instances.kind) this.lists++;
     const found = await super.list(listing);
+    if (listing.kind !== instances.kind) return found;
+    this.lists++;
     await this.#gate;
     return found;
   }
