@@ -111,7 +111,7 @@ export class House implements AsyncDisposable {
 
   async #tick(now: number): Promise<void> {
     await this.prepared();
-    if (await this.#parts.machines.hold(now)) this.#comparedAt = Number.NEGATIVE_INFINITY;
+    if (await this.#parts.machines.hold(now)) this.#gained();
     await this.#beat.beat(now);
     await this.#compare();
     // If the tick of one trade fails, the others still run.
@@ -122,8 +122,15 @@ export class House implements AsyncDisposable {
   async #recover(): Promise<void> {
     const { machines, clock } = this.#parts;
     await machines.prepared();
+    this.#gained();
     await this.#beat.beat(clock.now());
     await this.#compare();
+  }
+
+  /** The node that held the machine may have begun an instance a moment ago. Until that is read, its program looks like nobody's. */
+  #gained(): void {
+    this.#parts.instanceRecords.forget();
+    this.#comparedAt = Number.NEGATIVE_INFINITY;
   }
 
   async #compare(): Promise<void> {

@@ -67,6 +67,24 @@ test("a Pod goes on as it is, and is stopped by the node that took over", async 
   expect(await second.compute.list()).toEqual([]);
 });
 
+test("a Pod that began in the second in which its node left goes on", async () => {
+  const { first, second } = await twoNodes();
+  await first.clock.advance(500);
+  // The second node has just read the instances, and does not know the new one.
+  second.services.instanceRecords.forget();
+  await second.services.instanceRecords.all();
+  await first.create();
+  const [program] = first.running();
+  const left = first[Symbol.asyncDispose]();
+  await first.settle();
+  await second.clock.advance(500);
+  await second.pass(2);
+  await left;
+  await using _ = second;
+  expect(await holderOf(second)).toBe("node-b");
+  expect([program!.exited, second.running()]).toEqual([false, [program]]);
+});
+
 test("a Pod that was accepted and waited for room begins once, under the other node", async () => {
   const nodes = await twoNodes();
   nodes.first.compute.queue.holdFor(FULL);
