@@ -87,6 +87,7 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
   readonly #woken = new Set<string>();
   readonly #rounds: Rounds;
   #isPlanDue = false;
+  #wasMine = false;
   readonly #reasons: WaitReasons;
   /** Plans run one after the other. Two at once would both start a worker for the same job. */
   readonly #planning = new OneAtATime();
@@ -306,8 +307,14 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
     await keys.removeOrphans(clock.now() - YOUNG_KEY_MS, (worker) => known.has(worker));
   }
 
+  /** The node that planned until now may have added workers a moment ago. They are read before anything is planned here. */
   async #isMine(now: number): Promise<boolean> {
-    return this.#parts.mine ? this.#parts.mine(now) : true;
+    const { mine, records } = this.#parts;
+    if (!mine) return true;
+    const wasMine = this.#wasMine;
+    this.#wasMine = await mine(now);
+    if (this.#wasMine && !wasMine) records.instances.forget();
+    return this.#wasMine;
   }
 
   #background(work: Promise<void> | undefined): void {

@@ -110,6 +110,29 @@ test("what another node's worker is doing is known: it ends when it is idle ther
   expect([nodes.first.running(), nodes.second.running()]).toEqual([[], []]);
 });
 
+test("a node that plans from now on knows the workers that the one before added in the same second", async () => {
+  const signals = Object.defineProperty(new MemorySignals(), "reliable", { value: false });
+  const machine = (name: string, vcpu: number) => ({ name, capacity: { vcpu, ceilings: false } });
+  const first = await setupFleet({ signals, endpoint: { workers: { max: 1 } }, machine: machine("first", 1) });
+  const beside = { signals, store: first.store, found: first, endpoint: first.endpoint };
+  await using second = await setupFleet({ ...beside, machine: machine("second", 4) });
+  const third = await setupFleet({ ...beside, machine: machine("third", 4) });
+  await first.pass(6);
+  await first.clock.advance(500);
+  // The second node has just read the instances, and does not know the new one. It would place another on its own machine.
+  second.services.workerRecords.instances.forget();
+  await second.records();
+  await third.abandon();
+  await first.submit();
+  await first.settle();
+  expect((await first.records()).map(({ machine }) => machine)).toEqual(["third"]);
+  const left = first[Symbol.asyncDispose]();
+  await second.settle();
+  await second.pass(3);
+  await left;
+  expect((await second.records()).map(({ machine }) => machine)).toEqual(["third"]);
+});
+
 test("when the planning node is gone another one plans, and the lost machine's workers are replaced", async () => {
   const nodes = await twoNodes({ workers: { min: 2, max: 2 } });
   await nodes.pass(2);
