@@ -1,6 +1,5 @@
 /** What the keeper of a machine does with Pods: boots, restarts and ends them, and removes what they left. */
 
-import type { Clock } from "../../../kernel/clock.ts";
 import { type Failed, named } from "../../../kernel/failed.ts";
 import { floating } from "../../../kernel/floating.ts";
 import type { Log } from "../../../kernel/log.ts";
@@ -11,8 +10,9 @@ import { exitReason, exitText, type InstanceLog } from "../../../machines/instan
 import type { Hand, Keeper } from "../../../machines/keeper.ts";
 import { type Exit, type Instance, PlaceGone, StartRefused } from "../../../ports/compute/compute.ts";
 import type { KeptPodInstance, PodInstance } from "../instance.ts";
-import { podInstanceLifecycle, podLifecycle } from "../lifecycle.ts";
+import { podLifecycle } from "../lifecycle.ts";
 import type { PodChange, PodItem, PodRecords } from "../records.ts";
+import { isDue, mayCrash, mayRun, running } from "./allowed.ts";
 import { PodBooter, type PodBooterParts } from "./booter.ts";
 import { afterCrash, MOST_RESTARTS } from "./brake.ts";
 import { Clearing, type ClearingParts } from "./clearing.ts";
@@ -239,11 +239,11 @@ export class PodHand implements Hand<KeptPodInstance> {
     // When a machine is switched off, it asks programs to end, and many then exit with 0. That is not an end that the Pod's program chose.
     if (exit.at < bootedAt) return this.#wasAway(item, exit.at);
     const how = exitReason(exit);
-    const why = reworded(how, (text) => exit.reason ?? text);
-    if (exit.isLost) return this.#unplace(item, because("place-lost", {}, why), { at: exit.at });
+    const said = reworded(how, (text) => exit.reason ?? text);
+    if (exit.isLost) return this.#unplace(item, because("place-lost", {}, said), { at: exit.at });
     if (exit.code === 0) return this.#close(item, "end", because("pod-ended", { how: exitText(exit) }), exit.at);
     // A member of a cluster is started again once there is room, because nobody could start it alone.
-    if (exit.isFinal && !pod.doc.cluster) return this.#fail(item, why, exit.at);
+    if (exit.isFinal && !pod.doc.cluster) return this.#fail(item, said, exit.at);
     const ending = await this.#log.ending(item, how);
     await this.#crashed(item, ending, exit.at);
     this.#parts.log.warn({ pod: pod.id, code: ending.code, reason: plainText(ending) }, "the program of a Pod failed");
@@ -382,15 +382,3 @@ export class PodHand implements Hand<KeptPodInstance> {
     if (!(await this.#records.pods.get(owner))) await this.#parts.podKeys.removeOf(owner);
   }
 }
-
-const running = ({ startedAt, address }: Instance) =>
-  ({ move: "run", set: { reason: null, startedAt, address: address ?? null } }) as const;
-
-/** Another node may have recorded this a moment ago, and instances are remembered for a moment. */
-const mayRun = (pod: PodItem) => podLifecycle.can(pod.doc.status, "run");
-
-/** Its owner may have asked for a restart meanwhile. Then its end is part of that. */
-const mayCrash = (pod: PodItem, { doc }: PodInstance) =>
-  podLifecycle.can(pod.doc.status, "crash") && podInstanceLifecycle.can(doc.state, "crash");
-
-const isDue = ({ doc }: PodItem, clock: Clock) => (doc.crashes?.startsAgainAt ?? 0) <= clock.now();
