@@ -113,6 +113,9 @@ export class PodHand implements Hand<KeptPodInstance> {
     const full = this.#parts.refusal?.();
     if (full !== undefined) return this.#waitFor(pod, full);
     try {
+      // Without a key it never reached the driver.
+      const begun = item.doc.keyId === null ? undefined : await this.#begun(item.id);
+      if (begun) return await this.#runs(item, begun);
       const hindrance = await this.#booter.hindrance(pod);
       if (hindrance !== undefined) return await this.#waitFor(pod, hindrance);
       const instance = await this.#booter.boot(item, pod, () => this.#keeper.isClosed);
@@ -160,10 +163,12 @@ export class PodHand implements Hand<KeptPodInstance> {
   async #bootAgain(item: PodInstance, pod: PodItem): Promise<void> {
     const hindrance = this.#parts.refusal?.();
     if (hindrance !== undefined) return this.#waitFor(pod, hindrance);
-    const times = pod.doc.cluster ? "" : ` (${pod.doc.crashes?.count ?? 0} of ${MOST_RESTARTS})`;
-    this.#log.say(item, `starting again${times}`);
     // The previous exit has been dealt with.
     this.#keeper.forget(item.id);
+    const begun = await this.#begun(item.id);
+    if (begun) return this.#revived(item, begun);
+    const times = pod.doc.cluster ? "" : ` (${pod.doc.crashes?.count ?? 0} of ${MOST_RESTARTS})`;
+    this.#log.say(item, `starting again${times}`);
     try {
       const instance = await this.#booter.again(item, pod);
       // A program that has already ended did run. Its end is handled like any other, with a pause before the next start.
@@ -173,6 +178,11 @@ export class PodHand implements Hand<KeptPodInstance> {
       if (!(error instanceof StartRefused)) return this.#fail(item, failedStart(error));
       await this.#anew(item, error);
     }
+  }
+
+  /** A program whose start could not be recorded runs already. It must keep its key, which another start would replace. */
+  async #begun(id: string): Promise<Instance | undefined> {
+    return (await this.#parts.compute.list()).find((one) => one.id === id && one.state === "running");
   }
 
   async #anew(item: PodInstance, refusal: StartRefused): Promise<void> {

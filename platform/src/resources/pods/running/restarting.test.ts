@@ -104,3 +104,17 @@ test("a program that another node has started again is not started over and over
   await world.pass(3);
   expect([tries, (await world.pod(pod)).status, world.running().length]).toEqual([1, "RUNNING", 1]);
 });
+
+test("a program that was started again right before its server ended goes on with its key", async () => {
+  const { store, world, pod } = await runningPod();
+  before(store, "RUNNING", () => new Promise(() => {}));
+  world.running()[0]!.exit({ code: 1 });
+  await world.pass(3);
+  expect((await world.pod(pod)).status).toBe("STARTING");
+  await using next = await world.crash();
+  await next.pass(2);
+  const [program] = next.running();
+  const { status, json } = await next.call("GET", `/v2/pods/${pod}`, { key: program!.spec.env.RUNPOD_API_KEY! });
+  expect([status, json.status]).toEqual([200, "RUNNING"]);
+  expect((await next.log(pod)).filter((line) => line.startsWith("[starting again"))).toHaveLength(1);
+});
