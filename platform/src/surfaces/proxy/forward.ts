@@ -85,7 +85,7 @@ class Forwarding implements Asker, Uploaded {
   }
 
   get isSent(): boolean {
-    return this.#upload === undefined || this.#upload.isOver;
+    return this.#upload === undefined || this.#upload.isWhole;
   }
 
   interim(status: number): void {

@@ -64,7 +64,9 @@ export class Upload {
   readonly #isChunked: boolean;
   readonly #arriving: { heardAt: number; stalled(): void };
   #sent = 0;
-  isOver = false;
+  /** Whether all of the body has been passed on. If not, the worker takes whatever comes next for the rest of it. */
+  isWhole = false;
+  #isOver = false;
 
   constructor(worker: Duplex, uploading: Uploading, told: Uploaded) {
     const { request, clock } = uploading;
@@ -81,7 +83,7 @@ export class Upload {
 
   /** The worker accepts more bytes again. */
   drained(): void {
-    if (this.isOver) return;
+    if (this.#isOver) return;
     const { request, clock } = this.#uploading;
     this.#arriving.heardAt = clock.monotonic();
     watchOf(clock).add(this.#arriving);
@@ -90,7 +92,7 @@ export class Upload {
 
   /** Stops passing the body on. The request is not destroyed: that would close its socket, and the client could not read the answer. */
   stop(): void {
-    if (this.isOver) return;
+    if (this.#isOver) return;
     this.#leave();
     this.#uploading.request.pause();
   }
@@ -122,12 +124,13 @@ export class Upload {
 
   readonly #finish = () => {
     this.#leave();
+    this.isWhole = true;
     if (this.#isChunked) this.#worker.write("0\r\n\r\n", "latin1");
   };
 
   #leave(): void {
     const { request, clock } = this.#uploading;
-    this.isOver = true;
+    this.#isOver = true;
     watchOf(clock).delete(this.#arriving);
     request.off("data", this.#take).off("end", this.#finish);
   }
