@@ -2,6 +2,7 @@
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import { expect, test } from "vitest";
 import { setupBalanced } from "../../../tests/balanced-world.ts";
 import { turn } from "../../kernel/clock.ts";
@@ -70,3 +71,31 @@ test.each([
   else expect(bytes).toBe(ANSWER);
   socket.destroy();
 });
+
+test.each([
+  ["the plain door", []],
+  ["Node", ["TE: trailers"]],
+])(
+  "an answer of many chunks that came at once, after %s, holds up no other request and listens once",
+  async (_who, more) => {
+    await using world = await setupBalanced();
+    const big = `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${`100000\r\n${"x".repeat(MIB)}\r\n`.repeat(16)}0\r\n\r\n`;
+    // A plain stream brings all of it in one piece.
+    const worker = world.worker("w", () => {}, { over: "streams" });
+    worker.server.removeAllListeners("connection").on("connection", (stream: Duplex) =>
+      stream.on("data", (asked: Buffer) => {
+        const isBig = asked.toString().startsWith("GET /big ");
+        stream.write(isBig ? big : "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+      }),
+    );
+    const warned: Error[] = [];
+    const warn = (warning: Error) => void warned.push(warning);
+    process.on("warning", warn);
+    const slow = world.begin("GET", "/big", more).pause();
+    while (world.app.balancer.demand(world.endpoint).inFlight > 0 || worker.dialled === 0) await turn();
+    expect((await world.ask("GET", "/other")).text).toBe("ok");
+    expect([worker.dialled, warned]).toEqual([1, []]);
+    process.off("warning", warn);
+    slow.destroy();
+  },
+);

@@ -45,6 +45,8 @@ class Forwarding implements Asker, Uploaded {
   #before = 0;
   #received = 0;
   #isOver = false;
+  /** The worker waits until the client has read what there is. */
+  #isHeld = false;
   /** Whether the request can be sent once more if the connection closes without an answer. */
   #isRepeatable = false;
   /** When the worker got the request, or when that time was last restarted. */
@@ -148,11 +150,18 @@ class Forwarding implements Asker, Uploaded {
     this.#upload = send(connection.stream, uploading, this);
   }
 
-  /** Pauses the worker until the client has read what there is. */
+  /** Pauses the worker until the client has read what there is. What had come by then may still bring many chunks. */
   #hold(): void {
-    const { stream } = this.#connection!;
-    stream.pause();
-    this.#passing.response.once("drain", () => stream.resume());
+    if (this.#isHeld) return;
+    this.#isHeld = true;
+    this.#connection!.stream.pause();
+    this.#passing.response.once("drain", () => this.#letGo());
+  }
+
+  #letGo(): void {
+    if (!this.#isHeld) return;
+    this.#isHeld = false;
+    this.#connection!.stream.resume();
   }
 
   #end(chunk: Buffer, from: number, to: number): void {
@@ -189,6 +198,8 @@ class Forwarding implements Asker, Uploaded {
     this.#isOver = true;
     this.#watch.delete(this);
     this.#upload?.stop();
+    // The next request on this connection does not wait for this client.
+    this.#letGo();
     this.#connection = undefined;
   }
 }
