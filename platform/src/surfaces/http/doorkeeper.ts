@@ -138,6 +138,11 @@ export class Doorkeeper implements AsyncDisposable {
     }
   }
 
+  /** Whether a request of this connection is in progress, so that the one behind it cannot have the connection. */
+  isAsked(socket: Socket): boolean {
+    return guestOf(socket)?.asks === true;
+  }
+
   /** A request that leaves HTTP, such as an upgrade, counts as in progress for as long as its connection is open. */
   becomes(socket: Socket): void {
     const guest = guestOf(socket);

@@ -110,8 +110,12 @@ function openServer(parts: ServerParts): Server {
     keepAliveInitialDelay: KEEP_ALIVE_MS,
     // `refusalAtOnce` checks the Host header instead, and says what is wrong.
     requireHostHeader: false,
+    // One that cannot have its connection is answered as the plain request that it also is, in its turn.
     shouldUpgradeCallback: (request) =>
-      server.listening && !refusalAtOnce(request as Request) && ahead?.mayUpgrade(request as Request) === true,
+      server.listening &&
+      !doorkeeper.isAsked(request.socket) &&
+      !refusalAtOnce(request as Request) &&
+      ahead?.mayUpgrade(request as Request) === true,
   };
   const server: Server = certificate ? createSecureServer(options, certificate) : createHttpServer(options);
   const answered = guarded(log);

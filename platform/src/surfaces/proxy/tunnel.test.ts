@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
 import { type BalancedWorld, setupBalanced } from "../../../tests/balanced-world.ts";
 import { idle } from "../../../tests/idle.ts";
+import { turn } from "../../kernel/clock.ts";
 
 const WAIT_FOR_ANY_MS = 120_000;
 
@@ -169,6 +170,45 @@ describe("the guards are those of every request", () => {
     expect([status, JSON.parse(text).error]).toEqual([400, "not allowed for QB API"]);
   });
 });
+
+test.each([
+  ["with it, after the plain door", "", true],
+  ["with it, after Node", "TE: trailers\r\n", true],
+  ["later, after the plain door", "", false],
+  ["later, after Node", "TE: trailers\r\n", false],
+])(
+  "one that is asked for behind a request in progress is answered as a plain request, in its turn: %s",
+  async (_how, more, isAtOnce) => {
+    await using world = await setupBalanced();
+    const held = Promise.withResolvers<void>();
+    world.worker("w1", (request, response) => {
+      if (request.url === "/echo") response.end(`no ${request.headers.upgrade}`);
+      else void held.promise.then(() => response.end("first"));
+    });
+    const asking = (path: string, lines: string) =>
+      `GET /v2/${world.endpoint}${path} HTTP/1.1\r\nHost: x\r\nAuthorization: ${world.key}\r\n${lines}\r\n`;
+    const upgrading = asking(
+      "/echo",
+      "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: eA==\r\nSec-WebSocket-Version: 13\r\n",
+    );
+    const client = connect(Number(new URL(world.url).port), "127.0.0.1").setEncoding("latin1");
+    let heard = "";
+    client.on("data", (text: string) => {
+      heard += text;
+    });
+    client.write(asking("/held", more) + (isAtOnce ? upgrading : ""));
+    await idle();
+    if (!isAtOnce) client.write(upgrading);
+    await idle();
+    expect(heard).toBe("");
+    held.resolve();
+    while (!heard.includes("undefined")) await turn();
+    expect(heard).toMatch(
+      /^HTTP\/1\.1 200 [\s\S]*\r\n\r\n(5\r\n)?first[\s\S]*HTTP\/1\.1 200 [\s\S]*\r\n\r\n(c\r\n)?no undefined/,
+    );
+    client.destroy();
+  },
+);
 
 describe("what goes wrong", () => {
   test("a worker's refusal reaches the client, without what is not for it", async () => {
