@@ -16,8 +16,13 @@ export const cache = new QueryClient({
       // The event stream says when something changed; asking again on every focus would only load the server.
       staleTime: 30_000,
       refetchOnWindowFocus: false,
+      // A browser that calls itself offline may well reach a server of its own machine or network. A request tells.
+      networkMode: "always",
+      refetchOnReconnect: true,
       retry: (count, error) => count < 2 && (!(error instanceof Refusal) || error.status === 0 || error.status >= 500),
     },
+    // Otherwise a write made offline would wait unseen, and be done whenever the network is back, also after its form was left.
+    mutations: { networkMode: "always" },
   },
 });
 

@@ -83,7 +83,7 @@ export function People() {
         </Button>
       }
     >
-      {read.error ? (
+      {read.error && !read.data ? (
         <Refused refusal={read.error} retry={() => void read.refetch()} />
       ) : (
         <PeopleTable people={read.data?.people} mayNot={mayNot} />

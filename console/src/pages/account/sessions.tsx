@@ -74,7 +74,7 @@ export function Sessions() {
         </>
       }
     >
-      {read.error ? (
+      {read.error && !read.data ? (
         <Refused refusal={read.error} retry={() => void read.refetch()} />
       ) : (
         <DataTable
