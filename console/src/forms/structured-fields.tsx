@@ -3,6 +3,7 @@ import { Plus, X } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { Button, IconButton } from "../design/button.tsx";
 import { Field } from "../design/field.tsx";
+import { faultOfRow } from "./map-rows.ts";
 import css from "./schema-form.module.css";
 
 interface Common {
@@ -39,6 +40,10 @@ export function WordsField({
   );
 }
 
+/** Keeps the form from being sent without what stands in a control that has a fault. */
+const refusing = (fault: string | undefined) => (control: HTMLInputElement | HTMLTextAreaElement | null) =>
+  control?.setCustomValidity(fault ?? "");
+
 /** Names and values. A text in the form of an `.env` file can be pasted into a name. */
 export function MapField({
   value,
@@ -62,8 +67,9 @@ export function MapField({
     event.preventDefault();
     change([...rows.slice(0, index), ...pasted, ...rows.slice(index + 1)]);
   };
+  const faults = rows.map((_, index) => faultOfRow(rows, index));
   return (
-    <Field {...common}>
+    <Field {...common} fault={common.fault ?? faults.find(Boolean)}>
       {({ id, described }) => (
         <div id={id} className={css.rows} aria-describedby={described}>
           {rows.map(([name, content], index) => (
@@ -74,6 +80,8 @@ export function MapField({
                 placeholder="NAME"
                 spellCheck={false}
                 value={name}
+                ref={refusing(faults[index])}
+                aria-invalid={faults[index] ? true : undefined}
                 onPaste={(event) => paste(index, event.clipboardData.getData("text"), event)}
                 onChange={({ target }) => change(rows.with(index, [target.value, content]))}
               />
@@ -137,6 +145,8 @@ export function JsonField({
           rows={Math.min(16, Math.max(2, text.split("\n").length))}
           spellCheck={false}
           value={text}
+          ref={refusing(fault)}
+          aria-invalid={fault ? true : undefined}
           onChange={({ target }) => read(target.value)}
         />
       )}

@@ -139,6 +139,8 @@ interface EditFormProps {
 /** Sends only the fields that were changed. */
 export function EditForm({ resource, record, first, without, specials, warning, onSaved }: EditFormProps) {
   const [changed, setChanged] = useState<Values>({});
+  // Fields of several lines keep what is typed in them, and are made anew to lose it.
+  const [discarded, setDiscarded] = useState(0);
   const update = useWriteAny(resource.update!, {
     changes: [resource.list, resource.get!],
     onSuccess: () => {
@@ -160,6 +162,11 @@ export function EditForm({ resource, record, first, without, specials, warning, 
       ),
     );
   const isChanged = Object.keys(changed).length > 0;
+  const discard = () => {
+    setChanged({});
+    setDiscarded(discarded + 1);
+    update.reset();
+  };
   return (
     <form
       className={css.edit}
@@ -170,7 +177,7 @@ export function EditForm({ resource, record, first, without, specials, warning, 
     >
       <Panel>
         <SchemaForm
-          key={JSON.stringify(known)}
+          key={`${discarded} ${JSON.stringify(known)}`}
           schema={shape}
           value={{ ...known, ...changed }}
           onChange={change}
@@ -192,7 +199,7 @@ export function EditForm({ resource, record, first, without, specials, warning, 
           >
             Save changes
           </Button>
-          <Button onClick={() => setChanged({})} refused={!isChanged && "Nothing was changed yet"}>
+          <Button onClick={discard} refused={!isChanged && "Nothing was changed yet"}>
             Discard
           </Button>
         </div>

@@ -1,0 +1,39 @@
+/** What a person typed is not lost unseen, and what a page cannot do now it says. */
+import { beforeEach, expect, test } from "vitest";
+import { missingForTests } from "../../platform/src/adapters/host/machine.ts";
+import { missingBrowser } from "./chromium.ts";
+import { consolePlace } from "./place.ts";
+import { button, visit } from "./walk.ts";
+import { enterByLink } from "./walk-people.ts";
+
+const missing = missingBrowser ?? (await missingForTests());
+beforeEach(({ skip }) => skip(missing !== undefined, missing));
+
+test("forms lose nothing unseen, and pages without a network or a clipboard say what they cannot do", async ({
+  onTestFailed,
+}) => {
+  await using walk = await consolePlace(onTestFailed);
+  const { at, page, step, troubles } = walk;
+  await enterByLink(walk);
+  const endpoint = await at.endpoint({ name: "typed", env: { A: "1", B: "2" }, workers: { min: 0, max: 0 } });
+  const settings = `/serverless/${endpoint}/settings`;
+
+  await step("what was discarded is not shown any more", async () => {
+    await visit(walk, settings);
+    await page.getByLabel("Value of A").fill("discarded");
+    await button(page, "Discard").click();
+    expect(await page.getByLabel("Value of A").inputValue()).toBe("1");
+  });
+
+  await step("a form with the same name twice is not sent, and says why", async () => {
+    await page.getByPlaceholder("NAME").last().fill("A");
+    await page.getByText("A is there twice.").waitFor();
+    await button(page, "Save changes").click();
+    expect((await at.call("GET", `/v2/serverless/${endpoint}`)).json.env).toEqual({ A: "1", B: "2" });
+    await page.getByPlaceholder("NAME").last().fill("C");
+    await button(page, "Save changes").click();
+    await page.getByText("Saved", { exact: true }).waitFor();
+    expect((await at.call("GET", `/v2/serverless/${endpoint}`)).json.env).toEqual({ A: "1", C: "2" });
+  });
+  expect(troubles.seen).toEqual([]);
+});
