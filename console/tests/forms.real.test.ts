@@ -35,5 +35,11 @@ test("forms lose nothing unseen, and pages without a network or a clipboard say 
     await page.getByText("Saved", { exact: true }).waitFor();
     expect((await at.call("GET", `/v2/serverless/${endpoint}`)).json.env).toEqual({ A: "1", C: "2" });
   });
+
+  await step("a log without lines is not downloaded", async () => {
+    await visit(walk, `/serverless/${endpoint}/logs`);
+    const saving = button(page, "Download the lines shown");
+    expect(await saving.getAttribute("aria-disabled")).toBe("true");
+  });
   expect(troubles.seen).toEqual([]);
 });

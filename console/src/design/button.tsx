@@ -54,14 +54,7 @@ export function IconButton({ label, isLight, ...rest }: ButtonProps & { label: s
   }
   return (
     <Hint text={rest.refused || label}>
-      <Button
-        kind="quiet"
-        {...rest}
-        refused={undefined}
-        aria-label={label}
-        className={css.icon!}
-        aria-disabled={rest.refused ? true : undefined}
-      />
+      <Button kind="quiet" {...rest} aria-label={label} className={css.icon!} />
     </Hint>
   );
 }
