@@ -13,7 +13,7 @@ test("forms lose nothing unseen, and pages without a network or a clipboard say 
   onTestFailed,
 }) => {
   await using walk = await consolePlace(onTestFailed);
-  const { at, page, step, troubles } = walk;
+  const { at, page, context, step, troubles } = walk;
   await enterByLink(walk);
   const endpoint = await at.endpoint({ name: "typed", env: { A: "1", B: "2" }, workers: { min: 0, max: 0 } });
   const settings = `/serverless/${endpoint}/settings`;
@@ -40,6 +40,17 @@ test("forms lose nothing unseen, and pages without a network or a clipboard say 
     await visit(walk, `/serverless/${endpoint}/logs`);
     const saving = button(page, "Download the lines shown");
     expect(await saving.getAttribute("aria-disabled")).toBe("true");
+  });
+
+  await step("a page without a clipboard of the browser copies all the same", async () => {
+    const plain = await context.newPage();
+    await plain.addInitScript(() => Object.defineProperty(navigator, "clipboard", { value: undefined }));
+    await plain.goto(`${at.server.url}/serverless/${endpoint}`);
+    await button(plain, "Copy the id").first().click();
+    await plain.keyboard.press("Control+k");
+    await plain.getByRole("combobox", { name: "Search" }).press("Control+v");
+    expect(await plain.getByRole("combobox", { name: "Search" }).inputValue()).toBe(endpoint);
+    await plain.close();
   });
   expect(troubles.seen).toEqual([]);
 });

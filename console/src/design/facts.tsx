@@ -1,6 +1,7 @@
 /** Small facts as people read them: times, money, sizes, ids, states. The exact value is always one hover away. */
 import { Check, Copy } from "lucide-react";
 import { useEffect, useState } from "react";
+import { copyText } from "./copy-text.ts";
 import css from "./facts.module.css";
 
 /** Made when it is first needed. */
@@ -157,7 +158,7 @@ const [CHECK, COPY] = [<Check key="copied" />, <Copy key="copy" />];
 export function CopyButton({ text, label = "Copy" }: { text: string; label?: string }) {
   const [isCopied, setCopied] = useState(false);
   const copy = async () => {
-    await navigator.clipboard.writeText(text);
+    await copyText(text);
     setCopied(true);
     setTimeout(() => setCopied(false), 1500);
   };

@@ -3,6 +3,7 @@ import { Terminal } from "lucide-react";
 import { type ReactNode, useEffect, useState } from "react";
 import type { Refusal } from "../api/refusal.ts";
 import { Button, ButtonLink } from "./button.tsx";
+import { copyText } from "./copy-text.ts";
 import { Described } from "./described.tsx";
 import { CopyButton } from "./facts.tsx";
 import css from "./layout.module.css";
@@ -45,7 +46,7 @@ export function Page({ title, name, about, actions, curl, tabs, children }: Page
 export function CurlButton({ curl }: { curl: string }) {
   const [isCopied, setCopied] = useState(false);
   const copy = async () => {
-    await navigator.clipboard.writeText(curl);
+    await copyText(curl);
     setCopied(true);
     setTimeout(() => setCopied(false), 1500);
   };

@@ -8,11 +8,12 @@ import { ArrowDown, ArrowUp, ClipboardPaste, Copy, LogOut, RotateCcw, Search, X 
 import { useEffect, useRef, useState } from "react";
 import { Button, IconButton } from "./button.tsx";
 import { onTheme, resolvedColor } from "./colors.ts";
+import { copyText } from "./copy-text.ts";
 import { Status } from "./facts.tsx";
 import css from "./terminal.module.css";
 import { type LinkState, type Socket, TerminalLink, type TerminalProps } from "./terminal-link.ts";
 import { documentForTerminals, withAdoptedStyles } from "./terminal-styles.ts";
-import { sayRefused } from "./toast.tsx";
+import { say, sayRefused } from "./toast.tsx";
 
 interface Shown {
   xterm: Xterm;
@@ -242,13 +243,15 @@ function handleKey(event: KeyboardEvent, xterm: Xterm, keys: Keys): boolean {
 
 function copySelection(xterm: Xterm): void {
   const text = xterm.getSelection();
-  if (text !== "") navigator.clipboard.writeText(text).catch(sayRefused);
+  if (text !== "") copyText(text).catch(sayRefused);
   xterm.clearSelection();
   xterm.focus();
 }
 
 async function paste(xterm: Xterm): Promise<void> {
   xterm.focus();
+  // Over plain http only the keys of the browser itself can paste.
+  if (!(navigator.clipboard as Clipboard | undefined)) return say("Press Ctrl Shift V to paste");
   xterm.paste(await navigator.clipboard.readText());
 }
 
