@@ -3,7 +3,7 @@ import { beforeEach, expect, test } from "vitest";
 import { missingForTests } from "../../platform/src/adapters/host/machine.ts";
 import { missingBrowser } from "./chromium.ts";
 import { consolePlace } from "./place.ts";
-import { button, visit } from "./walk.ts";
+import { button, heading, visit } from "./walk.ts";
 import { enterByLink } from "./walk-people.ts";
 
 const missing = missingBrowser ?? (await missingForTests());
@@ -51,6 +51,24 @@ test("forms lose nothing unseen, and pages without a network or a clipboard say 
     await plain.getByRole("combobox", { name: "Search" }).press("Control+v");
     expect(await plain.getByRole("combobox", { name: "Search" }).inputValue()).toBe(endpoint);
     await plain.close();
+  });
+
+  await step("a write without a network fails at once, keeps what was typed, and is not done later", async () => {
+    await visit(walk, "/secrets/new");
+    await page.getByLabel("Name").fill("LATER");
+    await page.getByLabel("Value").fill("a value");
+    await context.setOffline(true);
+    await button(page, "Create secret").click();
+    await page.getByText("The server did not answer.").waitFor();
+    expect(await page.getByLabel("Name").inputValue()).toBe("LATER");
+  });
+
+  await step("a page whose files cannot be fetched waits for the network, and then appears", async () => {
+    await page.getByRole("link", { name: "Registries" }).click();
+    await page.getByText("The server cannot be reached").waitFor();
+    await context.setOffline(false);
+    await heading(page, "Registries").waitFor();
+    expect((await at.call("GET", "/v2/account/secrets")).json.secrets).toEqual([]);
   });
   expect(troubles.seen).toEqual([]);
 });

@@ -23,6 +23,12 @@ export const loading =
       throw new Error("This page could not be loaded.", { cause });
     });
 
+/** Whether the server gives out the console now. A reload without it would leave nothing but an error of the browser. */
+export async function isServed(signal: AbortSignal): Promise<boolean> {
+  const answer = await fetch("/start.js", { method: "HEAD", cache: "no-store", signal }).catch(() => undefined);
+  return answer?.ok ?? false;
+}
+
 /** Returns false if the page was reloaded a moment ago, so that nobody's page reloads for ever. */
 export function reloadOnce(kept: Pick<Storage, "getItem" | "setItem">, now: number, reload: () => void): boolean {
   const last = kept.getItem(RELOADED_AT);
