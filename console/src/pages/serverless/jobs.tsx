@@ -77,7 +77,12 @@ function Jobs({ endpoint }: { endpoint: Endpoint }) {
           rowActions={rowActions}
           more={find === "" ? list.more : { has: false, isLoading: false, load: () => undefined }}
           empty={
-            <NoJobs endpoint={endpoint} isFiltered={statuses.length > 0 || worker !== "" || find !== ""} find={find} />
+            <NoJobs
+              endpoint={endpoint}
+              isFiltered={statuses.length > 0 || worker !== "" || find !== ""}
+              find={find}
+              searchedJobs={!isWhole && list.more.has ? list.rows?.length : undefined}
+            />
           }
         />
       )}
@@ -98,9 +103,11 @@ type Found = { data: ListedJob | undefined; error: unknown };
 
 function rowsOf(rows: ListedJob[] | undefined, find: string, isWhole: boolean, found: Found) {
   if (find === "") return rows;
-  if (!isWhole) return rows?.filter(({ id }) => id.includes(find));
+  const known = rows?.filter(({ id }) => id.includes(find));
+  if (!isWhole) return known;
   if (found.data) return [found.data];
-  return found.error ? [] : undefined;
+  // So long a text may still be a part of an id, without its end.
+  return found.error ? known : undefined;
 }
 
 interface ToolsProps {
@@ -243,7 +250,23 @@ function RowActions({ job, actions, mayNot }: RowActionsProps) {
   );
 }
 
-function NoJobs({ endpoint, isFiltered, find }: { endpoint: Endpoint; isFiltered: boolean; find: string }) {
+interface NoJobsProps {
+  endpoint: Endpoint;
+  isFiltered: boolean;
+  find: string;
+  /** How many jobs were searched, where there are more. */
+  searchedJobs: number | undefined;
+}
+
+function NoJobs({ endpoint, isFiltered, find, searchedJobs }: NoJobsProps) {
+  if (find !== "" && searchedJobs !== undefined) {
+    return (
+      <Empty title="Not found among the newest jobs">
+        A part of an id is looked for in the {countText(searchedJobs)} jobs that were loaded. Enter a whole id to find
+        any job.
+      </Empty>
+    );
+  }
   if (find !== "") {
     return (
       <Empty title="No job has this id">
