@@ -1,6 +1,5 @@
 /** What came back from a call of Try it: a job with its stream and output, a chat, or the answer of a worker. */
 import type { Endpoint } from "@millrace/platform/resources/endpoints/model.ts";
-import { useState } from "react";
 import { ButtonLink } from "../../design/button.tsx";
 import { Code } from "../../design/code.tsx";
 import { Duration, durationText, Status, useNow } from "../../design/facts.tsx";
@@ -100,12 +99,14 @@ function Standing({ endpoint, job }: { endpoint: Called; job: Job }) {
 
 export function ChatResult({ endpoint, call, job }: { endpoint: Called; call: Call; job: Job | undefined }) {
   const said = chatText(call.text);
-  const [began] = useState(Date.now);
   const now = useNow();
+  const { beganAt = now } = call;
   return (
     <Panel
       title="Answer"
-      about={call.tookMs === undefined ? `since ${durationText(Math.max(0, now - began))}` : durationText(call.tookMs)}
+      about={
+        call.tookMs === undefined ? `since ${durationText(Math.max(0, now - beganAt))}` : durationText(call.tookMs)
+      }
       actions={call.jobId !== undefined && <JobLink endpoint={endpoint} jobId={call.jobId} />}
     >
       <div className={css.result} aria-live="polite">

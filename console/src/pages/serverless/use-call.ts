@@ -17,6 +17,7 @@ export interface HttpAnswer {
 interface Called {
   mode?: RunMode;
   isBusy: boolean;
+  beganAt?: number;
   jobId?: string;
   /** What has come so far, as text. */
   text: string;
@@ -46,7 +47,7 @@ export function useCall(endpointId: string) {
     const stop = new AbortController();
     stopping.current = stop;
     const tell = (news: Partial<Called>) => !stop.signal.aborted && setCalled((before) => ({ ...before, ...news }));
-    setCalled({ mode, isBusy: true, text: "" });
+    setCalled({ mode, isBusy: true, beganAt: Date.now(), text: "" });
     const began = performance.now();
     try {
       await sending[mode]({ endpointId, body, http, signal: stop.signal, tell });
