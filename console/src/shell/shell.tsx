@@ -217,7 +217,7 @@ function SignOutButton() {
       size="small"
       icon={<LogOut />}
       isBusy={signOut.isPending}
-      onClick={() => signOut.mutate({})}
+      onClick={() => signOut.mutate({}, { onError: sayRefused })}
     />
   );
 }

@@ -9,7 +9,7 @@ import { Button } from "../../design/button.tsx";
 import { Id, useNow } from "../../design/facts.tsx";
 import { TextField } from "../../design/field.tsx";
 import { Facts, Loaded, Panel, Refused } from "../../design/layout.tsx";
-import { say } from "../../design/toast.tsx";
+import { say, sayRefused } from "../../design/toast.tsx";
 import { faultsOf } from "../../forms/faults.ts";
 import { roleWords } from "../../parts/roles.tsx";
 import css from "./account.module.css";
@@ -28,7 +28,7 @@ export function Profile() {
       curl={curlOf("getMe")}
       actions={
         me.data?.session && (
-          <Button isBusy={signOut.isPending} onClick={() => signOut.mutate({})}>
+          <Button isBusy={signOut.isPending} onClick={() => signOut.mutate({}, { onError: sayRefused })}>
             Sign out
           </Button>
         )
