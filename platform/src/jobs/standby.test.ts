@@ -71,11 +71,12 @@ test("jobs that a worker cannot take wait, and others are called for them", asyn
 test("a job that comes while another one waits does not begin, and the worker that stood by is called for it", async () => {
   const { desk, engine } = await world();
   const { id: old } = await engine.submit(submission());
-  await desk.take(w, waiting);
+  const before = worker("before");
+  await desk.take(before, now);
   await desk.ping(w, new Set([old]));
   const take = desk.take(w, waiting);
-  // The job waits again, and this worker must not get it, since it may still be at it.
-  await desk.ended(w);
+  // The job waits again, and this worker must not get it, since it says that it is at it.
+  await desk.ended(before);
   await idle();
   const { id } = await engine.submit(submission());
   expect([ids(await take), (await engine.read("ep", old)).job.state]).toEqual([[id], "IN_QUEUE"]);

@@ -68,6 +68,11 @@ export class Withheld {
     this.#letGo(call, session);
   }
 
+  /** Answers all open requests of the worker with nothing. Only requests that it makes from now on count. */
+  letGo(call: WorkerCall): void {
+    this.#letGo(call, this.#sessionOf(call));
+  }
+
   #sessionOf({ worker, endpoint }: WorkerCall): Session {
     return this.#parts.sessions.of(worker, endpoint, this.#parts.clock.monotonic());
   }

@@ -224,6 +224,8 @@ export class WorkerDesk {
   async ended(call: WorkerCall, how = "was lost", orderly = false): Promise<void> {
     const { worker, endpoint } = call;
     const session = this.#sessions.of(worker, endpoint, this.#clock.monotonic());
+    // Its connections may stay open for a while. A job that went there would be lost with them.
+    this.withheld.letGo(call);
     const jobs = await this.#queue.held(worker);
     const lost = jobs.map((job) => ({ job, why: `${how} while processing the job` }));
     if (orderly) await this.handBack(call, jobs);

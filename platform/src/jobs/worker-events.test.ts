@@ -2,6 +2,7 @@
 
 import { expect, test } from "vitest";
 import { here, jobWorld, report, submission, worker } from "../../tests/engine-world.ts";
+import { idle } from "../../tests/idle.ts";
 import { because, type Reason } from "../kernel/reason.ts";
 import type { WorkerCall } from "./worker-desk.ts";
 
@@ -50,6 +51,19 @@ test("a drained worker's polls are answered at once, and it gets nothing more", 
   const again = desk.take(w, held);
   await clock.advance(1000);
   expect(await again).toEqual([]);
+});
+
+test("a worker that has ended gets nothing more by a request that it had made before", async () => {
+  const { desk, engine } = await world();
+  let answer: unknown;
+  void desk.take(w, held).then((jobs) => {
+    answer = jobs;
+  });
+  await desk.ended(w);
+  await idle();
+  expect(answer).toEqual([]);
+  const { id } = await engine.submit(submission());
+  expect((await desk.take(worker("another"), now)).map(({ job }) => job.id)).toEqual([id]);
 });
 
 test("a drained worker may end the job that it has", async () => {
