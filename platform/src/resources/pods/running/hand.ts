@@ -12,7 +12,7 @@ import { type Exit, type Instance, PlaceGone, StartRefused } from "../../../port
 import type { KeptPodInstance, PodInstance } from "../instance.ts";
 import { podLifecycle } from "../lifecycle.ts";
 import type { PodChange, PodItem, PodRecords } from "../records.ts";
-import { isDue, mayCrash, mayRun, running } from "./allowed.ts";
+import { isAway, isDue, mayCrash, mayRun, running } from "./allowed.ts";
 import { PodBooter, type PodBooterParts } from "./booter.ts";
 import { afterCrash, MOST_RESTARTS } from "./brake.ts";
 import { Clearing, type ClearingParts } from "./clearing.ts";
@@ -127,6 +127,7 @@ export class PodHand implements Hand<KeptPodInstance> {
       }
       if (instance.state !== "running") await this.#keeper.accepted(instance);
     } catch (error) {
+      if (isAway(error)) throw error;
       // The log has the full error. Accounts see less of it: no paths of the server's files.
       this.#parts.log.warn({ err: error, pod: pod.id }, "a Pod could not be started");
       await this.#cannotBegin(item, error);
@@ -175,6 +176,7 @@ export class PodHand implements Hand<KeptPodInstance> {
       if (instance.state !== "pending") await this.#revived(item, instance);
       if (instance.state !== "running") await this.#keeper.accepted(instance);
     } catch (error) {
+      if (isAway(error)) throw error;
       if (!(error instanceof StartRefused)) return this.#fail(item, failedStart(error));
       await this.#anew(item, error);
     }

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { setupPods } from "../../../../tests/pod-world.ts";
 import { InterceptedStore } from "../../../../tests/world.ts";
 import type { Caller } from "../../../kernel/caller.ts";
+import { problem } from "../../../kernel/problem.ts";
 import type { KeptSpan } from "../../../metering/span.ts";
 import { MemoryStore } from "../../../ports/store/memory-store.ts";
 import type { Write } from "../../../ports/store/store.ts";
@@ -118,3 +119,24 @@ test("a program that was started again right before its server ended goes on wit
   expect([status, json.status]).toEqual([200, "RUNNING"]);
   expect((await next.log(pod)).filter((line) => line.startsWith("[starting again"))).toHaveLength(1);
 });
+
+test.each(["first", "second"])(
+  "a database that is away while the %s start is recorded does not end the Pod",
+  async (which) => {
+    const store = new InterceptedStore();
+    await using world = await setupPods({ store });
+    const away = async () => {
+      throw problem("unavailable", "The database cannot be reached at the moment.");
+    };
+    if (which === "first") before(store, "RUNNING", away);
+    const { id } = await world.create();
+    if (which === "second") {
+      before(store, "RUNNING", away);
+      world.running()[0]!.exit({ code: 1 });
+    }
+    await world.pass(3);
+    const [program] = world.running();
+    const { json } = await world.call("GET", `/v2/pods/${id}`, { key: program!.spec.env.RUNPOD_API_KEY! });
+    expect(json.status).toBe("RUNNING");
+  },
+);
