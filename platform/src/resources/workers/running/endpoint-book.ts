@@ -60,7 +60,12 @@ export class EndpointBook {
     this.#readAt = now;
     this.#newer.clear();
     const read = new Map<string, Item<KeptEndpoint>>();
-    for await (const item of this.#endpoints.all()) read.set(item.id, item);
+    try {
+      for await (const item of this.#endpoints.all()) read.set(item.id, item);
+    } catch (error) {
+      this.forget();
+      throw error;
+    }
     for (const id of this.#newer) {
       const newer = this.#known.get(id);
       if (newer) read.set(id, newer);
