@@ -44,9 +44,11 @@ interface Options {
   warmUps?: WarmUps;
   /** The queue begins jobs as they are inserted, for workers that wait. */
   beginsAtOnce?: boolean;
+  /** Whether callers of the endpoints take turns. */
+  isShared?: () => boolean;
 }
 
-export async function jobWorld({ events, warmUps, beginsAtOnce = false }: Options = {}) {
+export async function jobWorld({ events, warmUps, beginsAtOnce = false, isShared = () => false }: Options = {}) {
   const clock = new FakeClock();
   const waiting: (() => void)[] = [];
   let isHeld = false;
@@ -62,7 +64,7 @@ export async function jobWorld({ events, warmUps, beginsAtOnce = false }: Option
     const parts = { queue, signals, clock, random: new SeededRandom(1), failed: () => undefined };
     const engine = new Engine(parts);
     /** One more desk on the same queue, as on another node. */
-    const newDesk = () => new WorkerDesk({ ...parts, waiters: engine.waiters, events, warmUps });
+    const newDesk = () => new WorkerDesk({ ...parts, waiters: engine.waiters, events, warmUps, isShared });
     return { queue, engine, newDesk, desk: newDesk() };
   };
   return {

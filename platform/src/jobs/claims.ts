@@ -12,8 +12,8 @@ interface Parts {
   queue: Queue;
   clock: Clock;
   pollers: Pollers;
-  /** Whether callers take turns. Runs for every claim, so it must be fast. */
-  isShared: (endpoint: string) => boolean;
+  /** Whether callers take turns. Runs for every claim, so it mostly answers at once. */
+  isShared: (endpoint: string) => boolean | Promise<boolean>;
   own: OwnWorkers;
 }
 
@@ -36,12 +36,15 @@ export class Claims {
   async of(call: WorkerCall, session: Session, { limit, admit, drained }: Look): Promise<Claimed[]> {
     const { queue, pollers, clock, isShared, own } = this.#parts;
     const { endpoint, worker } = call;
+    const asksShared = isShared(endpoint);
+    // An old answer would let a worker serve several accounts after the owner has said that each has workers of its own.
+    const inTurns = typeof asksShared === "boolean" ? asksShared : await asksShared;
     const fair = limit === 1 ? 1 : await fairShare(pollers, queue, endpoint, limit);
     if (isWithheld(session)) return [];
     const except = [...session.listed];
     const ask: Ask = { endpoint, holder: worker, limit: fair, bytes: TAKEN_BYTES, now: clock.now(), except, drained };
     if (admit) ask.admit = admit;
-    if (isShared(endpoint)) ask.inTurns = true;
+    if (inTurns) ask.inTurns = true;
     const asked = ask.inTurns && own.isFor(endpoint) ? own.claim(call, session, ask) : queue.claim(ask);
     session.claims.add(asked);
     try {
@@ -60,12 +63,13 @@ export class Claims {
   standBy(call: WorkerCall, session: Session, { limit, isOpen, came }: Stand): Standby | undefined {
     const { queue, clock, isShared, own } = this.#parts;
     const { endpoint, worker: holder } = call;
-    if (!queue.standBy || !session.isWarm || isShared(endpoint) || own.isFor(endpoint)) return undefined;
+    const isForAnyJob = () => isShared(endpoint) === false && !own.isFor(endpoint);
+    if (!queue.standBy || !session.isWarm || !isForAnyJob()) return undefined;
     return new Standby({
       standBy: (begin) =>
         queue.standBy!({
           ...{ endpoint, holder, limit, begin, now: () => clock.now() },
-          isOpen: () => !isWithheld(session) && isOpen(),
+          isOpen: () => !isWithheld(session) && isOpen() && isForAnyJob(),
         }),
       session,
       came: (claimed) => {

@@ -58,7 +58,7 @@ export interface EngineParts {
   /** Records the traces of jobs. Without it, none are recorded. */
   tracing?: Pick<Tracing, "jobEnded"> | undefined;
   /** Whether the endpoint is shared, so that its callers take turns. Runs for every claim, so it must be fast. */
-  isShared?: (endpoint: string) => boolean;
+  isShared?: (endpoint: string) => boolean | Promise<boolean>;
   /** How long results are kept, other than by default. */
   retention?: Retention | undefined;
 }

@@ -82,6 +82,18 @@ test("a job that comes while another one waits does not begin, and the worker th
   expect([ids(await take), (await engine.read("ep", old)).job.state]).toEqual([[id], "IN_QUEUE"]);
 });
 
+test("a job of an endpoint that is shared since the worker began to wait does not begin, so that it is claimed in turns", async () => {
+  let isShared = false;
+  const { desk, engine, signals } = await jobWorld({ beginsAtOnce: true, isShared: () => isShared });
+  let calls = 0;
+  signals.listen("work:ep", () => calls++);
+  const take = desk.take(w, waiting);
+  await idle();
+  isShared = true;
+  const { id } = await engine.submit(submission());
+  expect([ids(await take), calls]).toEqual([[id], 1]);
+});
+
 describe("when the worker is gone before the job is on the disk,", () => {
   test("the job goes to another one and has lost no attempt", async () => {
     const { desk, gone, take, submitted, flush } = await beginning();

@@ -298,13 +298,13 @@ export class EndpointService {
     return item;
   }
 
-  /** Whether other accounts may call it, as it was a moment ago. Answers without waiting, since every claim asks. */
-  isShared(id: string): boolean {
-    if (!this.#remembered.get(id)) this.find(id).catch(() => undefined);
-    return this.#shared.has(id);
+  /** Whether other accounts may call it, as it was a moment ago. Mostly answers at once, since every claim asks. */
+  isShared(id: string): boolean | Promise<boolean> {
+    const known = this.#remembered.get(id);
+    return known ? isOffered(known) : this.find(id).then(isOffered);
   }
 
-  /** Since when each of its workers serves one account only; undefined if they serve all. */
+  /** Since when each of its workers serves one account only; undefined if they serve all. As old as the last answer of `isShared`. */
   apartSince(id: string): number | undefined {
     return this.#shared.get(id);
   }
@@ -324,6 +324,8 @@ export class EndpointService {
     return this.#publicUrl();
   }
 }
+
+const isOffered = (item: EndpointItem | undefined) => item?.doc.sharedAs !== undefined;
 
 /** An endpoint of another account does not exist for the caller. One outside the key's list is refused. */
 export function permitted(caller: Caller, id: string, item: EndpointItem | undefined): EndpointItem {

@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import { type FleetWorld, type Program, setupFleet } from "../../../../tests/fleet-world.ts";
 import { SLICE_MS } from "../../../jobs/own-workers.ts";
+import { MemorySignals } from "../../../ports/signals/memory-signals.ts";
 
 const PATH = "/v2/public-endpoints";
 
@@ -163,4 +164,30 @@ test("after a crash of the server, a worker still serves its own account only", 
   const [fresh] = world.running();
   expect(fresh!.id).not.toBe(worker!.id);
   expect((await fresh!.take())!.id).toBe(id);
+});
+
+test("a worker of another server that was busy while the rule began serves nobody else", async () => {
+  const signals = Object.defineProperty(new MemorySignals(), "reliable", { value: false });
+  const both = { signals, rateLimits: "off", endpoint: { workers: { max: 1 } } };
+  const first = await setupFleet({ ...both, machine: { name: "first", capacity: { vcpu: 1, ceilings: false } } });
+  const beside = { ...both, store: first.store, found: first, endpoint: first.endpoint };
+  await using second = await setupFleet({ ...beside, machine: { name: "second" } });
+  await using _ = first;
+  await first.call("POST", PATH, { body: { name: "a-model", endpointId: first.endpoint, everyone: true } });
+  const keyOf = async (name: string) =>
+    first.newKey({ of: await first.services.accounts.create(name, `${name}@localhost`) });
+  const run = async (key: string) =>
+    (await first.call("POST", "/v2/a-model/run", { key, body: { input: {} } })).json.id;
+  await first.pass(6);
+  const job = await run(await keyOf("a"));
+  await first.pass(3);
+  const [worker] = second.running();
+  expect((await worker!.take())?.id).toBe(job);
+  await first.call("PATCH", `${PATH}/a-model`, { body: { workerPerAccount: true } });
+  await first.pass(10);
+  await worker!.done(job);
+  await run(await keyOf("b"));
+  const asked = worker!.take();
+  await first.pass(3);
+  expect((await asked)?.id).toBeUndefined();
 });
