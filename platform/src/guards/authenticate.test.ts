@@ -1,8 +1,10 @@
 /** The life of keys: how they are sent, when they stop working, and what is remembered about them. */
 import { describe, expect, test } from "vitest";
+import { idle } from "../../tests/idle.ts";
 import { setup } from "../../tests/world.ts";
 import { timestamp } from "../kernel/clock.ts";
 import { keyDigest } from "../kernel/ids.ts";
+import { MemoryStore } from "../ports/store/memory-store.ts";
 
 const API_KEYS = "/v2/account/api-keys";
 const SSH_KEYS = "/v2/account/ssh-keys";
@@ -88,6 +90,28 @@ describe("revocation", () => {
     const key = { scope: "*", name: "digest", value: keyDigest(world.key) };
     await world.store.commit([{ do: "insert", record: { ...made!, unique: [key] } }]);
     expect((await world.call("GET", SSH_KEYS)).status).toBe(200);
+  });
+
+  test("a key that is revoked while it is looked up works no longer", async () => {
+    const store = new MemoryStore();
+    await using world = await setup({ store });
+    const made = (await world.call("POST", API_KEYS, { body: { scopes: ["all"] } })).json;
+    await world.clock.advance(1000);
+    const lookUp = Promise.withResolvers<void>();
+    const get = store.get.bind(store);
+    store.get = async (kind, id) => {
+      if (kind !== "account") return get(kind, id);
+      store.get = get;
+      await lookUp.promise;
+      return get(kind, id);
+    };
+    const use = () => world.call("GET", SSH_KEYS, { key: made.key });
+    const first = use();
+    await idle();
+    expect((await world.call("DELETE", `${API_KEYS}/${made.id}`)).status).toBe(204);
+    lookUp.resolve();
+    await first;
+    expect((await use()).status).toBe(401);
   });
 
   test("a key may revoke itself", async () => {

@@ -163,27 +163,28 @@ export class Authenticator implements AsyncDisposable {
   }
 
   async #lookUp(key: string): Promise<Caller | undefined> {
-    if (isBearer(key)) return this.#byBearer(key);
+    if (isBearer(key)) return this.#known.reading(key, () => this.#byBearer(key));
     if (!KEY_SHAPE.test(key)) return undefined;
+    return (await this.#known.reading(key, () => this.#byKey(key))) ?? this.#findProgram(key);
+  }
+
+  async #byKey(key: string): Promise<Caller | undefined> {
     const item = await this.#keys.findEverywhere("digest", keyDigest(key));
-    if (!item) return this.#findProgram(key);
+    if (!item) return undefined;
     const { userId: user, name: keyName, scopes: grants, endpoints, exempt = false, expiresAt } = item.doc;
     const { account } = item;
     // Programs of a suspended account finish what they have begun. Only its people and their keys are kept out.
     const { requestLimits } = await this.#rules.assertOpen(account);
     const ownsInstallation = grants.includes("all") && !endpoints && (await this.#accounts.isFirst(account));
     const whose = { account, user, key: item.id, keyName };
-    const caller: Caller = { ...whose, grants, endpoints, exempt, expiresAt, ownsInstallation, requestLimits };
-    this.#known.set(key, caller);
-    return caller;
+    return { ...whose, grants, endpoints, exempt, expiresAt, ownsInstallation, requestLimits };
   }
 
   /** A person on the command line, who signed in by a code. */
-  async #byBearer(secret: string): Promise<Caller | undefined> {
+  async #byBearer(secret: string): Promise<Caller> {
     const standing = await this.#sessions.byBearer(secret);
     const caller = standing && (await this.#withRules(callerOf(standing)));
     if (!caller) throw sessionEnded();
-    this.#known.set(secret, caller);
     return caller;
   }
 

@@ -36,6 +36,17 @@ test("what is deleted or cleared is forgotten at once", () => {
   expect([remembered.get("b"), remembered.get("c")]).toEqual([undefined, undefined]);
 });
 
+test("what was read before a deletion is not remembered after it", async () => {
+  const { remembered } = setup();
+  expect(await remembered.reading("a", async () => 1)).toBe(1);
+  expect(remembered.get("a")).toBe(1);
+  const { promise, resolve } = Promise.withResolvers<number>();
+  const reading = remembered.reading("b", () => promise);
+  remembered.delete("b");
+  resolve(2);
+  expect([await reading, remembered.get("b")]).toEqual([2, undefined]);
+});
+
 test("an endless number of names does not fill the memory, and the newest is always known", () => {
   const { remembered } = setup();
   for (let i = 0; i <= 10_000; i++) remembered.set(`name ${i}`, i);

@@ -8,6 +8,8 @@ export class Remembered<T> {
   readonly #values = new Map<string, { value: T; readAt: number }>();
   readonly #clock: Clock;
   readonly #forMs: number;
+  /** Counts deletions. What was read before one may be out of date. */
+  #deletions = 0;
 
   constructor(clock: Clock, forMs: number) {
     this.#clock = clock;
@@ -27,11 +29,21 @@ export class Remembered<T> {
     this.#values.set(name, { value, readAt });
   }
 
+  /** Reads a value and remembers it, unless something was deleted here while it was read. */
+  async reading<R extends T | undefined>(name: string, read: () => Promise<R>): Promise<R> {
+    const deletions = this.#deletions;
+    const value = await read();
+    if (value !== undefined && deletions === this.#deletions) this.set(name, value);
+    return value;
+  }
+
   delete(name: string): void {
+    this.#deletions++;
     this.#values.delete(name);
   }
 
   clear(): void {
+    this.#deletions++;
     this.#values.clear();
   }
 

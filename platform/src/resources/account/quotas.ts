@@ -105,11 +105,8 @@ export class QuotaBook {
   async prepare(): Promise<void> {}
 
   async of(account: string): Promise<Quotas> {
-    const known = this.#remembered.get(account);
-    if (known) return known;
-    const quotas = { ...this.#standard, ...(await this.#accounts.get(account))?.doc.quotas };
-    this.#remembered.set(account, quotas);
-    return quotas;
+    const read = async () => ({ ...this.#standard, ...(await this.#accounts.get(account))?.doc.quotas });
+    return this.#remembered.get(account) ?? this.#remembered.reading(account, read);
   }
 
   /** Drops what is remembered of an account, after its quotas changed. */

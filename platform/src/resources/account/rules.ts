@@ -28,12 +28,12 @@ export class AccountRules {
   async prepare(): Promise<void> {}
 
   async of(account: string): Promise<Rules> {
-    const known = this.#remembered.get(account);
-    if (known) return known;
+    return this.#remembered.get(account) ?? this.#remembered.reading(account, () => this.#read(account));
+  }
+
+  async #read(account: string): Promise<Rules> {
     const { suspended, requests } = (await this.#accounts.get(account))?.doc ?? {};
-    const rules = { suspended, requestLimits: requests };
-    this.#remembered.set(account, rules);
-    return rules;
+    return { suspended, requestLimits: requests };
   }
 
   async isSuspended(account: string): Promise<boolean> {

@@ -77,7 +77,9 @@ export class S3KeyService {
 
   /** Undefined if there is no such key. Throws if its account is suspended. */
   async find(accessKeyId: string): Promise<S3Credential | undefined> {
-    const credential = this.#remembered.get(accessKeyId) ?? (await this.#lookUp(accessKeyId));
+    const credential =
+      this.#remembered.get(accessKeyId) ??
+      (await this.#remembered.reading(accessKeyId, () => this.#lookUp(accessKeyId)));
     if (credential) await this.#rules.assertOpen(credential.account);
     return credential;
   }
@@ -86,9 +88,7 @@ export class S3KeyService {
     const item = await this.#keys.findEverywhere("accessKeyId", accessKeyId);
     if (!item) return undefined;
     const secret = await this.#vault.open(item.doc.sealed as Sealed, context(item.account, item.id));
-    const credential = { account: item.account, key: item.id, accessKeyId, secret };
-    this.#remembered.set(accessKeyId, credential);
-    return credential;
+    return { account: item.account, key: item.id, accessKeyId, secret };
   }
 
   /** Passes every sealed secret through `change`. Returns how many changed. */
