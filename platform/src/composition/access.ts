@@ -101,7 +101,7 @@ export function openAccess(
     }),
     /** These are for other nodes, if there are any. */
     nodeLink: node && new NodeLink({ ...linking, records: services.workerRecords }),
-    instanceLink: node && new InstanceLink({ node: node.id, own, executions, instances, passes, log, used }),
+    instanceLink: node && new InstanceLink({ node: node.id, own, executions, instances, passes, clock, log, used }),
   };
 }
 

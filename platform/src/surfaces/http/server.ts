@@ -11,6 +11,7 @@ import { ambiguityOf } from "./ambiguous.ts";
 import { waitsForContinue } from "./body.ts";
 import { Proxies } from "./client-address.ts";
 import type { Doorkeeper } from "./doorkeeper.ts";
+import { endSoon } from "./last-words.ts";
 import { Lingering } from "./linger.ts";
 import { PlainDoor } from "./plain-door.ts";
 import { PlainRequest } from "./plain-exchange.ts";
@@ -31,8 +32,6 @@ const KEEP_ALIVE_MS = 72_000;
 const CHECK_MS = 15_000;
 const MAX_HEADER_BYTES = 32 * 1024;
 const SHUTDOWN_GRACE_MS = 5000;
-/** A client whose request could not be parsed has this long to read why. */
-const LAST_WORDS_MS = 2000;
 
 export interface ServerParts {
   clock: Clock;
@@ -324,9 +323,7 @@ function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket, clock
     socket.destroy();
     return;
   }
-  socket.end(refusalText(brokenRequest(error)));
-  const cut = clock.after(LAST_WORDS_MS, () => socket.destroy());
-  socket.once("close", () => cut.cancel());
+  endSoon(socket, clock, refusalText(brokenRequest(error)));
 }
 
 function brokenRequest(error: NodeJS.ErrnoException) {

@@ -2,6 +2,7 @@
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import type { Clock } from "../../kernel/clock.ts";
 import type { Log } from "../../kernel/log.ts";
 import { isProblem, type Problem, problem } from "../../kernel/problem.ts";
 import type { InstanceRecords } from "../../machines/instance-records.ts";
@@ -9,6 +10,7 @@ import type { InstanceSite, OwnExecutions } from "../../machines/own-executions.
 import type { OwnMachine } from "../../machines/own-machine.ts";
 import type { Compute } from "../../ports/compute/compute.ts";
 import { dialLoopback } from "../../ports/compute/dial-loopback.ts";
+import { endSoon } from "../http/last-words.ts";
 import { refusalText } from "../http/refusal-text.ts";
 import type { Request } from "../http/reply.ts";
 import type { Ahead } from "../http/server.ts";
@@ -24,6 +26,7 @@ export interface InstanceLinkParts {
   executions: OwnExecutions;
   instances: InstanceRecords;
   passes: NodePasses;
+  clock: Clock;
   log: Log;
   /** Records that a port of the instance's owner is in use, until disposed. */
   used: (owner: string) => Disposable;
@@ -56,7 +59,7 @@ export class InstanceLink implements Ahead {
     this.#connections.add(socket);
     socket.once("close", () => this.#connections.delete(socket));
     this.#serve(this.#asked(request)!, request, socket as Socket, head).catch((error) =>
-      socket.end(refusalText(this.#asProblem(error))),
+      endSoon(socket, this.#parts.clock, refusalText(this.#asProblem(error))),
     );
   }
 

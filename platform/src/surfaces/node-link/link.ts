@@ -12,6 +12,7 @@ import { podLog } from "../../resources/pods/model.ts";
 import { workerLog } from "../../resources/workers/model.ts";
 import type { WorkerRecords } from "../../resources/workers/records.ts";
 import { EventStream } from "../http/events.ts";
+import { endSoon } from "../http/last-words.ts";
 import { problemJson } from "../http/problem-json.ts";
 import { sendRefusal } from "../http/refusal.ts";
 import { refusalText } from "../http/refusal-text.ts";
@@ -64,7 +65,7 @@ export class NodeLink implements Ahead {
     this.#tunnels.add(socket);
     socket.once("close", () => this.#tunnels.delete(socket));
     this.#connect(this.#asked(request, "connection")!, request, socket as Socket, head).catch((error) =>
-      socket.end(refusalText(this.#asProblem(error))),
+      endSoon(socket, this.#parts.clock, refusalText(this.#asProblem(error))),
     );
   }
 

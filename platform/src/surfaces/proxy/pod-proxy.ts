@@ -41,10 +41,11 @@ const statuses: Statuses = { ...problemStatuses, "late-answer": 524 };
 
 export class PodProxy implements Ahead {
   readonly #parts: PodProxyParts;
-  readonly #upgrades = new Upgrades();
+  readonly #upgrades: Upgrades;
 
   constructor(parts: PodProxyParts) {
     this.#parts = parts;
+    this.#upgrades = new Upgrades(parts.clock);
   }
 
   find(asked: Credentials): Answering | undefined {

@@ -67,12 +67,13 @@ interface Known {
 
 export class EndpointProxy implements Ahead {
   readonly #parts: ProxyParts;
-  readonly #upgrades = new Upgrades();
+  readonly #upgrades: Upgrades;
   /** A caller stays the same object for as long as it is cached. */
   readonly #surfaces = new WeakMap<Caller, Surface>();
 
   constructor(parts: ProxyParts) {
     this.#parts = parts;
+    this.#upgrades = new Upgrades(parts.clock);
   }
 
   find(request: Credentials): Answering | undefined | Promise<Answering | undefined> {

@@ -15,6 +15,7 @@ import { reasonOf } from "../../resources/shells.ts";
 import { commandOf, TERMINAL_PATH, type TerminalService } from "../../resources/terminals/service.ts";
 import type { TerminalAsked } from "../../resources/terminals/tickets.ts";
 import type { Doorkeeper } from "../http/doorkeeper.ts";
+import { endSoon } from "../http/last-words.ts";
 import { refusalText } from "../http/refusal-text.ts";
 import type { Request } from "../http/reply.ts";
 import type { Ahead } from "../http/server.ts";
@@ -94,7 +95,7 @@ export class Terminals implements Ahead, AsyncDisposable {
     socket.on("error", () => {});
     floating(this.#enter(request, socket as Socket, head), (error) => {
       // A connection that became a WebSocket was already told, or can no longer be told.
-      if (isProblem(error)) socket.end(refusalText(error));
+      if (isProblem(error)) endSoon(socket, this.#parts.clock, refusalText(error));
       else {
         this.#failed(error);
         socket.destroy();
