@@ -2,11 +2,14 @@
 import type { IncomingMessage } from "node:http";
 import { type Problem, problem } from "../../kernel/problem.ts";
 
-export function ambiguityOf({ rawHeaders, headers }: IncomingMessage): Problem | undefined {
+export function ambiguityOf({ rawHeaders, headers, httpVersion }: IncomingMessage): Problem | undefined {
   if (hasTwoHosts(rawHeaders)) return problem("unreadable", "The request has more than one Host header.");
   const coding = headers["transfer-encoding"];
   if (coding !== undefined && !/^chunked$/i.test(coding))
     return problem("unreadable", "A body may be sent in chunks, and in no other transfer encoding.");
+  // A proxy that speaks HTTP/1.0 does not know chunks, and would read the body as the next request (RFC 9112, 6.1).
+  if (coding !== undefined && httpVersion !== "1.1")
+    return problem("unreadable", "A body may be sent in chunks with HTTP/1.1 only.");
   return undefined;
 }
 
