@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { TestBrowser } from "../../../tests/browser.ts";
 import { browserAt, setupSigningOn } from "../../../tests/identity/signing-on.ts";
-import { invited, signedInOwner } from "../../../tests/people.ts";
+import { invited, PASSWORD, signedInOwner } from "../../../tests/people.ts";
 import { setup, type World } from "../../../tests/world.ts";
 import { CODES_OF_A_PERSON, CODES_OF_AN_ADDRESS } from "./attempts.ts";
 import { CODE_MS } from "./code-logins.ts";
@@ -124,6 +124,21 @@ test("ends with the person: removed, disabled, or with a lesser role", async () 
     body: { disabled: true },
   });
   expect(reasonOf(await collect(world, waiting.deviceCode))).toEqual(OVER);
+});
+
+test.each([
+  ["signs out everywhere", "DELETE", "/v2/account/sessions", undefined],
+  ["sets a new password", "PATCH", ME, { currentPassword: PASSWORD, newPassword: `${PASSWORD} staple` }],
+] as const)("gives nothing once the person %s, also if it was approved before", async (_what, method, path, body) => {
+  await using world = await setup();
+  const left = await invited(world, { role: "member" });
+  const { deviceCode, userCode } = await ask(world);
+  expect((await answer(left, userCode)).status).toBe(204);
+  const here = new TestBrowser(world.url);
+  await here.call("POST", "/v2/account/sign-in", { body: { email: "member@example.com", password: PASSWORD } });
+  expect((await here.call(method, path, { ...(body && { body }) })).status).toBeLessThan(300);
+  expect(reasonOf(await left.call("GET", ME))).toEqual([401, "session-ended"]);
+  expect(reasonOf(await collect(world, deviceCode))).toEqual(OVER);
 });
 
 test("lasts no longer than the sign-in by the provider that approved it", async () => {

@@ -86,7 +86,8 @@ export class CodeLogins {
     const found = await this.look(userCode);
     // Groups at the provider were read when this session began. What follows from it lasts no longer.
     const until = session.doc.signedInBy === "provider" ? session.doc.expiresAt : undefined;
-    const set = approve ? { approvedBy: caller.user, ...(until !== undefined && { until }) } : { refused: true };
+    const approval = { approvedBy: caller.user, approvedIn: session.id, ...(until !== undefined && { until }) };
+    const set = approve ? approval : { refused: true };
     const changed = await this.#logins.change(found.id, (item) => {
       if (isAnswered(item)) throw codeOver();
       return { set };

@@ -331,6 +331,8 @@ export type KeptCodeLogin = {
   userAgent?: string;
   /** The person who approved it. */
   approvedBy?: string;
+  /** The session in which they did; absent in records from before it counted. */
+  approvedIn?: string;
   /** The session lasts no longer than this. */
   until?: number;
   refused?: boolean;

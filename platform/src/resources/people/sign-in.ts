@@ -108,8 +108,10 @@ export class SignInService {
   async byCode(deviceCode: string, { address, userAgent }: From): Promise<Begun | undefined> {
     const { codeLogins, clock, sessions } = this.#parts;
     const login = await codeLogins.find(deviceCode);
-    const { approvedBy, device, until = Number.POSITIVE_INFINITY } = login.doc;
+    const { approvedBy, approvedIn, device, until = Number.POSITIVE_INFINITY } = login.doc;
     if (approvedBy === undefined) return undefined;
+    // Whoever ends all sessions of a person also ends what those were about to begin.
+    if (approvedIn !== undefined && !(await sessions.byId(approvedIn))) throw codeOver();
     const person = await this.#users.get(approvedBy);
     const forMs = Math.min(sessions.mostMs, until - clock.now());
     if (!person || person.doc.disabled || forMs <= 0) throw codeOver();
