@@ -82,7 +82,9 @@ export class People {
     const also = await this.#leavingAnOwner(item, after);
     // What is open, such as a terminal, must not outlive the right to it.
     const losesRights = after.disabled || !mayGive(grantsOf[roleOf(after)], roleOf(item.doc));
-    return { set, also: [...also, ...(losesRights ? await this.#sessions.ending(item.id) : [])] };
+    // Nobody has proved until now that the address by which they are linked was theirs.
+    const isLinked = after.provider !== undefined && item.doc.provider === undefined;
+    return { set, also: [...also, ...(losesRights || isLinked ? await this.#sessions.ending(item.id) : [])] };
   }
 
   /** Removes the person together with all their sessions and open invitations. */

@@ -159,6 +159,20 @@ describe("people who were here before", () => {
     expect((await browser.call("PATCH", ME, { body: { name: "Countess" } })).status).toBe(200);
   });
 
+  test("are signed out when they are linked: whoever else took the address does not get the role", async () => {
+    await using there = await setupSigningOn({ rules: "ml=default:owner", people: { ada: ADA } });
+    const { world } = there;
+    const eve = await invited(world, { role: "viewer", email: "eve@example.com" });
+    const body = { email: "ada@example.com", currentPassword: PASSWORD };
+    expect((await eve.call("PATCH", ME, { body })).status).toBe(200);
+    const { browser, answer } = await there.enter("ada");
+    expect(answer.json.me.person).toMatchObject({ email: "ada@example.com", role: "owner" });
+    expect(reasonOf(await eve.call("GET", ME))).toEqual([401, "session-ended"]);
+    expect((await browser.call("GET", ME)).status).toBe(200);
+    expect((await there.enter("ada")).answer.status).toBe(200);
+    expect((await browser.call("GET", ME)).status).toBe(200);
+  });
+
   test("are not taken over by an address that nobody verified, nor by another one of the provider's people", async () => {
     const people = { eve: { ...ADA, email_verified: false, groups: ["ml"] }, ada: ADA, eva: ADA };
     await using there = await setupSigningOn({ rules: "ml=default:member", people });
