@@ -51,9 +51,10 @@ const readIdentity = (file: string) =>
     throw wrongUse(`${file}, named by --identity, cannot be read (${cause.code})`, { cause });
   });
 
-function linesOf({ data, header, checked, hasMasterKey }: Restored): string[] {
+function linesOf({ data, header, checked, lost, hasMasterKey }: Restored): string[] {
   return [
     `restored ${data} as it was at ${header.at}, with ${checked.payloads} payload files`,
+    ...(lost > 0 ? [`${lost} payload files were missing already when the backup was made: their jobs say so`] : []),
     hasMasterKey
       ? "start the server on it; jobs that ran at that time run again"
       : "it has no master key: put it there before you start the server, or no secret can be read",

@@ -151,4 +151,7 @@ test("a payload that is missing is named, and so is a folder without databases",
   // The backup holds what there is.
   await world.back();
   expect(await checkBackup(world.file, {})).toMatchObject({ parts: 2 });
+  const restored = await world.restore({ masterKeyFile: join(world.data, "master-key") });
+  expect(restored).toMatchObject({ lost: 1, checked: { payloads: 0 } });
+  expect(await world.secretIn(world.target)).toBe("a value");
 });

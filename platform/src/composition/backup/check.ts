@@ -29,6 +29,16 @@ export async function checkBackup(file: string, openers: Openers): Promise<{ hea
 
 /** A server may run on the folder meanwhile. */
 export async function checkFolder(data: string): Promise<Checked> {
+  const { missing, ...checked } = await lookInFolder(data);
+  if (missing.length > 0)
+    throw notWhole(data, [
+      `${missing.length} payload files are missing in ${join(data, PAYLOADS)}, such as ${missing[0]}`,
+    ]);
+  return checked;
+}
+
+/** Refuses damaged databases, and names the payload files that are not there. */
+export async function lookInFolder(data: string): Promise<Checked & { missing: string[] }> {
   const formats: Record<string, number> = {};
   const wrong: string[] = [];
   for (const name of DATABASES) {
@@ -39,12 +49,12 @@ export async function checkFolder(data: string): Promise<Checked> {
     const damage = damageOf(file);
     if (damage !== undefined) wrong.push(`${name} is damaged: ${damage}`);
   }
-  const { payloads, missing } = wrong.length > 0 ? { payloads: 0, missing: [] } : await payloadsOf(data);
-  if (missing.length > 0)
-    wrong.push(`${missing.length} payload files are missing in ${join(data, PAYLOADS)}, such as ${missing[0]}`);
-  if (wrong.length > 0) throw new Error(`${data} is not whole: ${wrong.join("; ")}. Restore a backup`);
-  return { formats, payloads };
+  if (wrong.length > 0) throw notWhole(data, wrong);
+  return { formats, ...(await payloadsOf(data)) };
 }
+
+const notWhole = (data: string, wrong: readonly string[]) =>
+  new Error(`${data} is not whole: ${wrong.join("; ")}. Restore a backup`);
 
 /** A file that is not there is missing only if the queue still names it afterwards. */
 async function payloadsOf(data: string): Promise<{ payloads: number; missing: string[] }> {
@@ -52,5 +62,5 @@ async function payloadsOf(data: string): Promise<{ payloads: number; missing: st
   const gone: string[] = [];
   for (const name of names) if (!(await stat(join(data, PAYLOADS, name)).catch(() => undefined))) gone.push(name);
   const still = gone.length > 0 ? new Set(lookInto(join(data, "queue.db")).payloads) : new Set<string>();
-  return { payloads: names.length, missing: gone.filter((name) => still.has(name)) };
+  return { payloads: names.length - gone.length, missing: gone.filter((name) => still.has(name)) };
 }

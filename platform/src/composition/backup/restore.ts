@@ -11,7 +11,7 @@ import { isFull, roomIn } from "../../ports/disk.ts";
 import { type Settings, withoutSecrets } from "../../settings/settings.ts";
 import { makeDataFolder, masterKeyFile, real } from "../installation.ts";
 import { keysIn, namesOf, refuseDatabase } from "./backup.ts";
-import { type Checked, checkFolder } from "./check.ts";
+import { type Checked, lookInFolder } from "./check.ts";
 import { DATABASES, KEY_FILES, PAYLOADS, PLAIN_FILES, RESTORING } from "./places.ts";
 import { inBackup } from "./reading.ts";
 
@@ -26,6 +26,8 @@ export interface Restored {
   data: string;
   header: Header;
   checked: Checked;
+  /** Payload files that were gone when the backup was made. Whoever reads such a job is told so. */
+  lost: number;
   hasMasterKey: boolean;
 }
 
@@ -52,11 +54,11 @@ export async function restoreBackup(settings: Settings, file: string, wish: Rest
       await refuseNoRoom(data, header);
       await writeParts(data, parts);
       if (key) await writeFile(join(data, "master-key"), pieces(key.text));
-      const checked = await checkFolder(data);
+      const { missing, ...checked } = await lookInFolder(data);
       await syncFolder(data);
       await rmdir(join(data, RESTORING));
       isDone = true;
-      return { data, header, checked, hasMasterKey };
+      return { data, header, checked, lost: missing.length, hasMasterKey };
     } catch (error) {
       throw isFull(error) ? new Error(`the disk of ${data} is full: nothing was restored`, { cause: error }) : error;
     } finally {
