@@ -117,6 +117,17 @@ test("a backup is refused where it would be lost, replace something or reveal th
   expect(readdirSync(world.folder)).toEqual(["a.millrace"]);
 });
 
+test("a backup during which the master keys change is not made, since they might not open its secrets", async () => {
+  await using world = await setup();
+  const [keys, next] = [join(world.folder, "keys"), join(world.folder, "next")];
+  writeFileSync(keys, readFileSync(join(world.data, "master-key")));
+  writeFileSync(next, Buffer.alloc(32, 1).toString("base64"));
+  const settings = { MILLRACE_MASTER_KEY_COMMAND: `cat ${keys}; mv -f ${next} ${keys} || true` };
+  await expect(world.back({}, world.file, settings)).rejects.toThrow("the master keys changed while");
+  expect(readdirSync(world.folder).sort()).toEqual(["data", "keys"]);
+  expect(await world.back({}, world.file, settings)).toMatchObject({ isEncrypted: false });
+});
+
 test("only an empty folder takes a backup, and a cut one leaves nothing in it", async () => {
   await using world = await setup();
   await world.back();

@@ -11,6 +11,7 @@ import { takeSnapshot } from "../../adapters/sqlite/snapshot.ts";
 import { timestamp } from "../../kernel/clock.ts";
 import { requestId } from "../../kernel/ids.ts";
 import { syncFolder } from "../../kernel/private-file.ts";
+import { isSame } from "../../kernel/same.ts";
 import { isFull, roomIn } from "../../ports/disk.ts";
 import { type Settings, withoutSecrets } from "../../settings/settings.ts";
 import { lookForDamage, masterKeyFile, real, refuseNoInstallation } from "../installation.ts";
@@ -114,6 +115,9 @@ async function writeDraft(settings: Settings, { work, kept, draft }: Places, wis
   const { data } = settings;
   const masterKeys = await masterKeysOf(settings, wish);
   const { at, formats, payloads } = await takeSnapshot({ data, copies: work, kept }, real.clock.now);
+  // A rotation seals the records anew and then drops the old keys, which the copies of before still need.
+  if (!isSame(await masterKeysOf(settings, wish), masterKeys))
+    throw new Error("the master keys changed while the backup was made: no backup was made, make one now");
   const small = [...PLAIN_FILES, ...(wish.keys ? KEY_FILES : [])].filter((name) => existsSync(join(data, name)));
   const files = [
     ...DATABASES.map((name) => ({ name, path: join(work, name) })),
