@@ -1,7 +1,9 @@
 /** The audit log is also written elsewhere: nothing waits for that, and what is lost is said. */
+import { execFileSync } from "node:child_process";
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
-import { mkdtemp, readFile, rename, rm, stat } from "node:fs/promises";
+import { createReadStream } from "node:fs";
+import { mkdtemp, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -132,6 +134,32 @@ test("a file that was rotated away begins anew, and only its owner may read it",
     await keeper.keep(["three"]);
     expect([await readFile(`${path}.1`, "utf8"), await readFile(path, "utf8")]).toEqual(["one\ntwo\n", "three\n"]);
     expect((await stat(path)).mode & 0o777).toBe(0o600);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
+
+test("a line that was cut, by a full disk or a power cut, does not take the next one with it", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "millrace-audit-"));
+  try {
+    const path = join(folder, "audit.log");
+    await writeFile(path, "one\nha");
+    const keeper = auditFile(path);
+    await keeper.keep(["two"]);
+    await keeper.keep(["three"]);
+    expect(await readFile(path, "utf8")).toBe("one\nha\ntwo\nthree\n");
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
+
+test("a pipe gets lines too", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "millrace-audit-"));
+  try {
+    const pipe = join(folder, "audit");
+    execFileSync("mkfifo", [pipe]);
+    const [got] = await Promise.all([text(createReadStream(pipe)), auditFile(pipe).keep(["one"])]);
+    expect(got).toBe("one\n");
   } finally {
     await rm(folder, { recursive: true });
   }
