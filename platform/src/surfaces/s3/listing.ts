@@ -23,8 +23,10 @@ const MOST_LOOKS = 5000;
 const LISTED_AT_ONCE = 1000;
 /** Deeper folders are not entered. */
 const DEEPEST = 64;
-/** Sorts after every name in a folder. */
+/** Sorts after every name in a folder. A page that ends with it has shown a whole group. */
 const LAST = "\u{10ffff}";
+/** Sorts like `LAST`, where a page ends because it has looked into enough folders. */
+const STOPPED = "\u{10fffe}";
 
 interface Found {
   key: string;
@@ -55,7 +57,10 @@ export async function pageOf(files: Files, listing: KeyListing): Promise<KeyPage
     page.contents.push({ key, facts });
     last = key;
   }
-  return walk.stoppedAt === undefined ? page : { ...page, next: walk.stoppedAt };
+  const { stoppedAt } = walk;
+  if (stoppedAt === undefined) return page;
+  const group = page.prefixes.at(-1);
+  return { ...page, next: group !== undefined && stoppedAt.startsWith(group) ? group + LAST : stoppedAt };
 }
 
 function groupOf(key: string, prefix: string, delimiter: string): string | undefined {
@@ -69,7 +74,7 @@ class Walk {
   readonly #files: Files;
   readonly #listing: KeyListing;
   #looks = 0;
-  /** Where the walk stopped for this page. */
+  /** The next page begins after this, because the walk stopped early. */
   stoppedAt: string | undefined;
 
   constructor(files: Files, listing: KeyListing) {
@@ -92,10 +97,11 @@ class Walk {
     const { inside } = begin;
     // Finishes the folder in which the last page ended, before the ones after it.
     if (inside?.name.startsWith(startsWith)) yield* this.#folder(folder, base, inside.name, after);
+    if (this.stoppedAt !== undefined) return;
     let from = inside ? `${inside.name}/` : begin.after;
     let isEmpty = true;
     for (;;) {
-      if (this.#mustStop(base)) return;
+      if (this.#mustStop(base, from)) return;
       const entries = await this.#files.list(folder, { after: from, startsWith, most: LISTED_AT_ONCE });
       if (!entries) return;
       for (const { name, kind } of entries) {
@@ -123,12 +129,16 @@ class Walk {
     } else if (path.length < DEEPEST) yield* this.#inFolder(path, key, after);
   }
 
-  #mustStop(base: string): boolean {
-    if (this.#listing.isGone?.()) this.stoppedAt = base;
-    else if (++this.#looks > MOST_LOOKS) this.stoppedAt = base + LAST;
+  /** `from` is the name up to which the folder was walked, or undefined if it was not looked into yet. */
+  #mustStop(base: string, from: string | undefined): boolean {
+    if (this.#listing.isGone?.() || ++this.#looks > MOST_LOOKS)
+      this.stoppedAt = from === undefined ? justBefore(base) : `${base}${from}${from.endsWith("/") ? STOPPED : ""}`;
     return this.stoppedAt !== undefined;
   }
 }
+
+/** Sorts before the folder and after what precedes it, because a dot is the character before the slash. */
+const justBefore = (folder: string) => `${folder.slice(0, -1)}.${STOPPED}`;
 
 /** Where to continue in a folder after a key: after a name in it, or inside one of its folders. */
 function beginIn(
