@@ -1,7 +1,7 @@
 /** Operations of S3 clients on one object: read, store, copy, delete. */
 import type { ByteRange } from "../../kernel/bytes.ts";
 import { timestamp } from "../../kernel/clock.ts";
-import type { FileFacts, FilePath, Files, OpenedFile } from "../../ports/files/files.ts";
+import type { Draft, FileFacts, FilePath, Files, OpenedFile } from "../../ports/files/files.ts";
 import { etagOf, FileRefused } from "../../ports/files/files.ts";
 import { forgetMetadata } from "../../ports/files/metadata.ts";
 import { streamTo } from "../http/bytes.ts";
@@ -98,17 +98,32 @@ function rangeOf({ request }: S3Call, facts: FileFacts): ByteRange | undefined {
   return range;
 }
 
+/** What a request demands of the file that it is about to replace or delete. */
+export interface Demands {
+  ifAbsent?: boolean;
+  match?: string | undefined;
+}
+
+export function demandsOf(call: S3Call): Demands {
+  const none = call.header("if-none-match")?.trim();
+  if (none !== undefined && none !== "*")
+    throw new S3Refused("NotImplemented", "'If-None-Match' takes only * where something is stored.");
+  return { ifAbsent: none === "*", match: call.header("if-match") };
+}
+
+async function refuseOther(files: Files, path: FilePath, { match }: Demands): Promise<void> {
+  if (match === undefined) return;
+  const there = await files.find(path);
+  if (!there || !namesTag(match, etagOf(there)))
+    throw new S3Refused("PreconditionFailed", "The file is not the one that the condition names.");
+}
+
 export async function putObject(call: S3Call, files: Files): Promise<Answer> {
   const { key } = call.address;
   const { names: path, isFolder } = pathOf(key);
-  const ifAbsent = call.header("if-none-match")?.trim() === "*";
-  const match = call.header("if-match");
-  if (match !== undefined && !isFolder) {
-    const before = await files.find(path);
-    if (!before || !namesTag(match, etagOf(before)))
-      throw new S3Refused("PreconditionFailed", "The file is not the one that the condition names.");
-  }
-  return { headers: { ETag: await storeObject(files, key, call.body(), metadataIn(call), { ifAbsent }) } };
+  const demands = demandsOf(call);
+  if (!isFolder) await refuseOther(files, path, demands);
+  return { headers: { ETag: await storeObject(files, key, call.body(), metadataIn(call), demands) } };
 }
 
 /** Stores a whole file with its metadata, or nothing. Resolves with its ETag. */
@@ -117,16 +132,23 @@ export async function storeObject(
   key: string,
   contents: AsyncIterable<Buffer>,
   metadata: Metadata,
-  { ifAbsent = false } = {},
+  demands: Demands = {},
 ): Promise<string> {
   const { names: path, isFolder } = pathOf(key);
-  if (isFolder) return storeFolder(files, path, contents);
+  if (isFolder) return etagOf(await storeFolder(files, path, contents));
   await using draft = await files.draft();
   for await (const chunk of contents) await draft.write(chunk);
+  const facts = await keepWhere(files, draft, path, demands);
+  await keepMetadata(files, path, facts, metadata);
+  return etagOf(facts);
+}
+
+/** Puts a draft in its place if the demands hold now, because the file there may have changed while the draft was written. */
+export async function keepWhere(files: Files, draft: Draft, path: FilePath, demands: Demands): Promise<FileFacts> {
+  await refuseOther(files, path, demands);
+  const { ifAbsent = false } = demands;
   try {
-    const facts = await draft.keep(path, { ifAbsent });
-    await keepMetadata(files, path, facts, metadata);
-    return etagOf(facts);
+    return await draft.keep(path, { ifAbsent });
   } catch (error) {
     if (ifAbsent && error instanceof FileRefused && error.reason === "taken")
       throw new S3Refused("PreconditionFailed", "There is something at this key already.");
@@ -134,11 +156,11 @@ export async function storeObject(
   }
 }
 
-async function storeFolder(files: Files, path: string[], contents: AsyncIterable<Buffer>): Promise<string> {
+async function storeFolder(files: Files, path: string[], contents: AsyncIterable<Buffer>): Promise<FileFacts> {
   for await (const chunk of contents)
     if (chunk.length > 0)
       throw new S3Refused("InvalidArgument", "A key that ends with a slash is a folder, which has no contents.");
-  return etagOf(await files.makeFolder(path));
+  return files.makeFolder(path);
 }
 
 export async function removeObject(files: Files, path: FilePath): Promise<void> {
@@ -153,7 +175,9 @@ export async function objectTags(call: S3Call, files: Files): Promise<Answer> {
 }
 
 export async function deleteObject(call: S3Call, files: Files): Promise<Answer> {
-  await removeObject(files, pathOf(call.address.key).names);
+  const path = pathOf(call.address.key);
+  await refuseOther(files, path.names, { match: call.header("if-match") });
+  await removeObject(files, path.names);
   return { status: 204 };
 }
 
@@ -166,9 +190,20 @@ export async function openSource(call: S3Call): Promise<Source> {
   const path = pathOf(key).names;
   const opened = await files.open(path);
   if (!opened) throw noSuchKey(key);
+  if (unmetIn(sourceConditions(call), taggedBy(opened.facts)) !== undefined) {
+    await opened[Symbol.asyncDispose]();
+    throw new S3Refused("PreconditionFailed", "The file to copy is not the one that the condition names.");
+  }
   const isItself = bucket === call.address.bucket && key === call.address.key;
   return { opened, isItself, metadata: () => metadataOf(files, path, opened.facts) };
 }
+
+const sourceConditions = (call: S3Call) => ({
+  "if-match": call.header("x-amz-copy-source-if-match"),
+  "if-none-match": call.header("x-amz-copy-source-if-none-match"),
+  "if-modified-since": call.header("x-amz-copy-source-if-modified-since"),
+  "if-unmodified-since": call.header("x-amz-copy-source-if-unmodified-since"),
+});
 
 interface Source {
   opened: OpenedFile;
@@ -179,22 +214,29 @@ interface Source {
 
 export async function copyObject(call: S3Call, files: Files): Promise<Answer> {
   const { names: path } = pathOf(call.address.key);
+  const demands = demandsOf(call);
+  await refuseOther(files, path, demands);
   const source = await openSource(call);
   await using opened = source.opened;
   const isReplaced = call.header("x-amz-metadata-directive")?.toUpperCase() === "REPLACE";
   const metadata = isReplaced ? metadataIn(call) : await source.metadata();
   // Copying a file to itself changes only its metadata, however large it is.
-  const facts = source.isItself ? opened.facts : await copied(call, files, path, opened);
+  const facts = source.isItself ? opened.facts : await copied(call, files, { path, demands }, opened);
   if (metadata.size === 0) await forgetMetadata(files, path);
   else await keepMetadata(files, path, facts, metadata);
   return xmlAnswer("CopyObjectResult", { ETag: etagOf(facts), LastModified: timestamp(facts.modifiedAt) });
 }
 
-async function copied(call: S3Call, files: Files, path: FilePath, opened: OpenedFile): Promise<FileFacts> {
+async function copied(
+  call: S3Call,
+  files: Files,
+  { path, demands }: { path: FilePath; demands: Demands },
+  opened: OpenedFile,
+): Promise<FileFacts> {
   await using draft = await files.draft();
   for await (const chunk of opened.read()) {
     if (call.isGone) throw new S3Refused("RequestTimeout", "The client went away.");
     await draft.write(chunk);
   }
-  return await draft.keep(path);
+  return await keepWhere(files, draft, path, demands);
 }

@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { mkdir, readdir, readFile, stat, symlink, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { Readable } from "node:stream";
 import {
   AbortMultipartUploadCommand,
   CompleteMultipartUploadCommand,
@@ -123,6 +124,37 @@ describe("objects", () => {
     expect(await refusal(replace('"other"'))).toEqual(["PreconditionFailed", 412]);
     await replace(ETag);
     expect(await get(world.s3, "once")).toBe("z");
+  });
+
+  test("are replaced, copied and deleted only where the condition still holds", async () => {
+    await using world = await setupS3();
+    const { s3 } = world;
+    const { ETag } = await put(s3, "from", "text");
+    const { ETag: old } = await put(s3, "to", "first");
+    async function* slowly() {
+      yield "sec";
+      await put(s3, "to", "changed meanwhile");
+      yield "ond";
+    }
+    const Body = Readable.from(slowly(), { objectMode: false });
+    const late = new PutObjectCommand({ Bucket, Key: "to", Body, ContentLength: 6, IfMatch: old });
+    expect(await refusal(s3.send(late))).toEqual(["PreconditionFailed", 412]);
+    const copy = (more: object) =>
+      s3.send(new CopyObjectCommand({ Bucket, Key: "to", CopySource: `${Bucket}/from`, ...more }));
+    const past = new Date(0);
+    for (const condition of [
+      ...[{ CopySourceIfMatch: old }, { CopySourceIfNoneMatch: ETag }, { CopySourceIfUnmodifiedSince: past }],
+      ...[{ IfMatch: old }, { IfNoneMatch: "*" }],
+    ])
+      expect([condition, await refusal(copy(condition))]).toEqual([condition, ["PreconditionFailed", 412]]);
+    const remove = (IfMatch?: string) => s3.send(new DeleteObjectCommand({ Bucket, Key: "to", IfMatch }));
+    expect(await refusal(remove(old))).toEqual(["PreconditionFailed", 412]);
+    expect(await get(s3, "to")).toBe("changed meanwhile");
+    const { CopyObjectResult } = await copy({ CopySourceIfMatch: ETag, CopySourceIfModifiedSince: past });
+    await remove(CopyObjectResult?.ETag);
+    expect(await refusal(get(s3, "to"))).toEqual(["NoSuchKey", 404]);
+    const other = new PutObjectCommand({ Bucket, Key: "to", Body: "x", IfNoneMatch: '"etag"' });
+    expect(await refusal(s3.send(other))).toEqual(["NotImplemented", 501]);
   });
 
   test("are deleted one by one and many at once; what is not there is no error", async () => {
@@ -324,6 +356,23 @@ describe("uploads in parts", () => {
     expect(await get(s3, Key)).toBe("hello world12");
     expect(await refusal(complete([first]))).toEqual(["NoSuchUpload", 404]);
     expect(await refusal(part(1, "late"))).toEqual(["NoSuchUpload", 404]);
+  });
+
+  test("replace nothing where that is the condition, and can be completed again without it", async () => {
+    await using world = await setupS3();
+    const { s3 } = world;
+    const Key = "once";
+    const { ETag: theirs } = await put(s3, Key, "theirs");
+    const { UploadId } = await s3.send(new CreateMultipartUploadCommand({ Bucket, Key }));
+    const { ETag } = await s3.send(new UploadPartCommand({ Bucket, Key, UploadId, PartNumber: 1, Body: "mine" }));
+    const MultipartUpload = { Parts: [{ PartNumber: 1, ETag }] };
+    const complete = (condition: object) =>
+      s3.send(new CompleteMultipartUploadCommand({ Bucket, Key, UploadId, MultipartUpload, ...condition }));
+    for (const condition of [{ IfNoneMatch: "*" }, { IfMatch: ETag }])
+      expect(await refusal(complete(condition))).toEqual(["PreconditionFailed", 412]);
+    expect(await get(s3, Key)).toBe("theirs");
+    await complete({ IfMatch: theirs });
+    expect(await get(s3, Key)).toBe("mine");
   });
 
   test("are given up, and swept when nobody has added to them for a week", async () => {

@@ -5,7 +5,7 @@ import { etagOf, type FileFacts, type Files } from "../../ports/files/files.ts";
 import { pathOf } from "./address.ts";
 import { type Answer, numberIn, type S3Call, xmlAnswer } from "./call.ts";
 import { keepMetadata, type Metadata, metadataFrom, metadataIn } from "./metadata.ts";
-import { openSource } from "./objects.ts";
+import { demandsOf, keepWhere, openSource } from "./objects.ts";
 import { S3Refused } from "./refusals.ts";
 import { smallText } from "./small-text.ts";
 import { childrenOf, shownKey, type Xml } from "./xml.ts";
@@ -91,6 +91,7 @@ export async function listParts(call: S3Call, files: Files): Promise<Answer> {
 export async function completeUpload(call: S3Call, files: Files): Promise<Answer> {
   const { key, bucket } = call.address;
   const { names } = pathOf(key);
+  const demands = demandsOf(call);
   const asked = childrenOf(await call.text(), "CompleteMultipartUpload", "Part");
   const { id, metadata } = await uploadOf(call, files);
   const parts = new Map((await partsOf(files, id)).map((part) => [part.number, part.facts]));
@@ -107,7 +108,7 @@ export async function completeUpload(call: S3Call, files: Files): Promise<Answer
       await draft.write(chunk);
     }
   }
-  const facts = await draft.keep(names);
+  const facts = await keepWhere(files, draft, names, demands);
   await keepMetadata(files, names, facts, metadata);
   await removeUpload(files, id);
   const shown = { Bucket: bucket, Key: shownKey(key, undefined), ETag: etagOf(facts) };
