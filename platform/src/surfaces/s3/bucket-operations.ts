@@ -93,7 +93,7 @@ export async function deleteObjects(call: S3Call, files: Files): Promise<Answer>
   const failed: Xml[] = [];
   for (const { Key: key = "" } of objects) {
     try {
-      await removeObject(files, pathOf(key).names);
+      await removeObject(files, pathOf(key));
       deleted.push({ Key: shownKey(key, undefined) });
     } catch (error) {
       const refusal = refusalFrom(error);

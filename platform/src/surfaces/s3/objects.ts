@@ -163,9 +163,12 @@ async function storeFolder(files: Files, path: string[], contents: AsyncIterable
   return files.makeFolder(path);
 }
 
-export async function removeObject(files: Files, path: FilePath): Promise<void> {
-  await files.remove(path);
-  await forgetMetadata(files, path);
+/** A key of a folder removes no file of that name, and a key of a file no folder. */
+export async function removeObject(files: Files, { names, isFolder }: ObjectPath): Promise<void> {
+  const there = await files.find(names);
+  if (there && (there.kind === "folder") !== isFolder) return;
+  await files.remove(names);
+  if (!isFolder) await forgetMetadata(files, names);
 }
 
 /** Files have no tags, but clients ask before they copy. */
@@ -177,7 +180,7 @@ export async function objectTags(call: S3Call, files: Files): Promise<Answer> {
 export async function deleteObject(call: S3Call, files: Files): Promise<Answer> {
   const path = pathOf(call.address.key);
   await refuseOther(files, path.names, { match: call.header("if-match") });
-  await removeObject(files, path.names);
+  await removeObject(files, path);
   return { status: 204 };
 }
 
@@ -213,19 +216,23 @@ interface Source {
 }
 
 export async function copyObject(call: S3Call, files: Files): Promise<Answer> {
-  const { names: path } = pathOf(call.address.key);
+  const { names: path, isFolder } = pathOf(call.address.key);
   const demands = demandsOf(call);
   await refuseOther(files, path, demands);
   const source = await openSource(call);
   await using opened = source.opened;
+  if (isFolder) return copyAnswer(await storeFolder(files, path, opened.read()));
   const isReplaced = call.header("x-amz-metadata-directive")?.toUpperCase() === "REPLACE";
   const metadata = isReplaced ? metadataIn(call) : await source.metadata();
   // Copying a file to itself changes only its metadata, however large it is.
   const facts = source.isItself ? opened.facts : await copied(call, files, { path, demands }, opened);
   if (metadata.size === 0) await forgetMetadata(files, path);
   else await keepMetadata(files, path, facts, metadata);
-  return xmlAnswer("CopyObjectResult", { ETag: etagOf(facts), LastModified: timestamp(facts.modifiedAt) });
+  return copyAnswer(facts);
 }
+
+const copyAnswer = (facts: FileFacts): Answer =>
+  xmlAnswer("CopyObjectResult", { ETag: etagOf(facts), LastModified: timestamp(facts.modifiedAt) });
 
 async function copied(
   call: S3Call,
