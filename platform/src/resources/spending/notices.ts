@@ -4,6 +4,7 @@ import { signatureOf } from "../../jobs/webhook-signature.ts";
 import type { Post } from "../../jobs/webhooks.ts";
 import { type Duty, every } from "../../kernel/background.ts";
 import { type Clock, timestamp } from "../../kernel/clock.ts";
+import type { LastSeen } from "../../kernel/cursor.ts";
 import type { Failed } from "../../kernel/failed.ts";
 import type { Log } from "../../kernel/log.ts";
 import { usdOf } from "../../kernel/money.ts";
@@ -36,8 +37,8 @@ const SENDING_MS = 30_000;
 /** An account has so many warnings sent one after another before it is another account's turn. */
 const IN_A_TURN = 10;
 const ACCOUNTS_AT_ONCE = 64;
-const CLEARED_AT_ONCE = 100;
-/** Longer than the months for which a warning could be written again. */
+const READ_AT_ONCE = 100;
+/** Longer than the month in which a warning could be written again. */
 const KEPT_MS = 70 * 24 * HOUR_MS;
 
 export class SpendNotices implements AsyncDisposable {
@@ -150,9 +151,16 @@ export class SpendNotices implements AsyncDisposable {
     this.#clearedAt = now;
     this.#written.clear();
     await this.#parts.spending.settle(now);
-    const after = { createdAt: now - KEPT_MS, id: "" };
-    for (const { id } of await this.#notices.list({ after, limit: CLEARED_AT_ONCE }))
-      await this.#notices.removeIfThere(id);
+    await this.#removeOld(now);
+  }
+
+  /** A warning about a credit stays, because the credit can stay used up for any time. An account has one for each threshold. */
+  async #removeOld(now: number): Promise<void> {
+    for (let after: LastSeen | undefined = { createdAt: now - KEPT_MS, id: "" }; after; ) {
+      const page: Item<KeptSpendNotice>[] = await this.#notices.list({ after, limit: READ_AT_ONCE });
+      for (const { id, doc } of page) if (doc.message.month !== undefined) await this.#notices.removeIfThere(id);
+      after = page.length === READ_AT_ONCE ? page.at(-1) : undefined;
+    }
   }
 }
 

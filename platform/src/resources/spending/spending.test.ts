@@ -325,6 +325,29 @@ describe("warnings", () => {
     expect(sent.toSorted()).toEqual(["spend.reached", "spend.warning"]);
   });
 
+  test("about a credit come once, however long the credit stays used up", async () => {
+    await using world = await open();
+    await startPod(world);
+    const { spending } = world.services;
+    await spending.credit(world.owner.account, nanosOf(0.0001));
+    await world.clock.advance(5 * MINUTE);
+    await spending.set(world.owner.account, { webhook: "https://hooks.test/" });
+    const sent: string[] = [];
+    await using notices = new SpendNotices({
+      ...{ store: world.store, clock: world.clock, log: recordingLog().log, spending },
+      failed: (error) => expect.unreachable(String(error)),
+      post: async (_url, [body]) => {
+        sent.push(JSON.parse(Buffer.from(body!).toString()).event);
+        return { status: 200 };
+      },
+    });
+    for (const days of [0, 71, 72]) {
+      await notices.look(world.clock.now() + days * 24 * 60 * MINUTE);
+      await idle();
+    }
+    expect(sent).toEqual(["spend.warning", "spend.reached"]);
+  });
+
   test("of one account are not delayed by a target of another that never answers", async () => {
     await using world = await open();
     const key = await world.strangersKey();
