@@ -22,8 +22,11 @@ export interface AllocatorParts {
 /** Fewer callers than this compete for room at the same moment, so one of these tries succeeds or finds no room. */
 const MOST_TRIES = 1000;
 
-/** Decides whether the instances may be placed at all, given the existing ones. It is asked again at every try. */
-export type Judge = (instances: readonly InstanceItem[]) => Promise<NoRoom | undefined>;
+/**
+ * Decides whether the instances may be placed at all, given the existing ones. It is asked again at every try, and once more about the
+ * places that were found.
+ */
+export type Judge = (instances: readonly InstanceItem[], places?: readonly Place[]) => Promise<NoRoom | undefined>;
 
 type Also = (places: readonly Place[]) => Promise<readonly Write[] | undefined>;
 
@@ -67,6 +70,8 @@ export class Allocator {
         wishes.map(({ need }) => need),
       );
       if ("reason" in places) return places;
+      const beyond = await judge(counted.instances, places);
+      if (beyond) return beyond;
       const writes = await also(places);
       if (!writes) return [];
       const placed = await records.insert(

@@ -99,8 +99,8 @@ export class PodPlacer {
       const bounds = pod === pods.at(-1) ? within : undefined;
       return podRecords.creating({ ...pod, doc: { ...pod.doc, ...where } }, bounds);
     };
-    const judge = async (instances: readonly InstanceItem[]) => {
-      const asked = { need: wishes[0]!.need, count: pods.length };
+    const judge = async (instances: readonly InstanceItem[], places?: readonly Place[]) => {
+      const asked = { need: wishes[0]!.need, count: pods.length, places };
       const refusal = await refusalOf(account, asked, instances, quotas);
       if (refusal) throw problem("over-quota", refusal.text, { reason: refusal.code });
       return undefined;
@@ -123,8 +123,9 @@ export class PodPlacer {
     if ("reason" in wish) return wish;
     const unpaid = await this.#parts.spending.refusal(pod.account, pod.doc.createdBy);
     if (unpaid) return { reason: unpaid.reason };
-    const judge = async (instances: readonly InstanceItem[]) => {
-      const reason = await refusalOf(pod.account, { need: wish.need, count: 1 }, instances, this.#parts.quotas);
+    const judge = async (instances: readonly InstanceItem[], places?: readonly Place[]) => {
+      const asked = { need: wish.need, count: 1, places };
+      const reason = await refusalOf(pod.account, asked, instances, this.#parts.quotas);
       return reason === undefined ? undefined : { reason };
     };
     const machines = await this.#parts.machines();

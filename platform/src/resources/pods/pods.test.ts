@@ -183,6 +183,22 @@ test("a Pod's own key gets, stops and terminates that Pod alone", async () => {
   expect((await asPod("GET", `/v2/pods/${id}`)).status).toBe(401);
 });
 
+test("the vCPU that come with a GPU count against the account's quota, at creation, in clusters and at a start", async () => {
+  const quotas = { ...standardQuotas(2), vcpu: 10 };
+  await using world = await setupPods({ machine: TWO_GPUS, quotas });
+  const refused = expect.stringContaining("and may have 10 (quota 'vcpu')");
+  const compute = { gpuTypeId: "NVIDIA A40", gpuCountPerPod: 1, podCount: 2 };
+  const cluster = { name: "c", type: "TRAINING", image: "host:/app", compute };
+  const members = await world.call("POST", "/v2/clusters", { body: cluster });
+  expect([members.status, members.json.detail]).toEqual([403, refused]);
+  const first = await world.create(GPU_POD);
+  const { status, json } = await world.call("POST", "/v2/pods", { body: GPU_POD });
+  expect([status, json.detail]).toEqual([403, refused]);
+  await world.act(first.id, "stop");
+  await world.create(GPU_POD);
+  expect((await world.act(first.id, "start")).json).toMatchObject({ status: "PROVISIONING", statusReason: refused });
+});
+
 test("what an account may hold is a limit that is named: at creation a refusal, at a start a reason to wait", async () => {
   const quotas = { ...standardQuotas(2), gpus: 1 };
   await using world = await setupPods({ machine: TWO_GPUS, quotas });
