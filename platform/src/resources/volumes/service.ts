@@ -16,7 +16,7 @@ import type { SpendBook } from "../spending/service.ts";
 import type { Uses } from "../uses.ts";
 import { type KeptNetworkVolume, type KeptVolumeUse, NetworkVolume } from "./model.ts";
 import type { VolumeItem, VolumeRecords } from "./records.ts";
-import { siteFor, tierIn } from "./siting.ts";
+import { refuseGrowth, siteFor, tierIn } from "./siting.ts";
 
 export type { VolumeItem } from "./records.ts";
 export type NewVolume = Static<typeof NetworkVolume.create>;
@@ -155,7 +155,11 @@ export class NetworkVolumeService {
     const before = (await volumes.owned(caller, id)).doc;
     const more = (set.size ?? before.size) - before.size;
     if (more === 0) return this.records.changeOwned(caller, id, changed);
-    if (more > 0) await this.#spending.assert(caller.account, caller.key);
+    if (more > 0) {
+      await this.#spending.assert(caller.account, caller.key);
+      const used = await this.records.sizes();
+      refuseGrowth(before, more, await this.#machines(), (machine) => used.get(machine) ?? 0);
+    }
     const grow = (within: Bound[]) =>
       this.records.changeOwned(caller, id, async (item) => {
         const decision = await changed(item);

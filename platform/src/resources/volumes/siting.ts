@@ -1,4 +1,4 @@
-/** Decides where a new volume goes: on shared storage if there is any, else on the machine of its data center with the most free space. */
+/** Decides where a new volume goes, and whether one can grow there: on shared storage if there is any, else on the machine of its data center with the most free space. */
 import { dataCenters, isDataCenter, volumeTypesOf } from "../../catalog/compute.ts";
 import type { VolumeType } from "../../catalog/words.ts";
 import { problem } from "../../kernel/problem.ts";
@@ -43,6 +43,23 @@ export function siteFor(
     );
   }
   return best.id;
+}
+
+/** Throws if the volume's machine has no room for so many GB more. A machine that cannot be reached now is not asked. */
+export function refuseGrowth(
+  { machine: id, size }: { machine: string | null; size: number },
+  more: number,
+  machines: readonly Machine[],
+  usedGb: (machine: string) => number,
+): void {
+  const machine = machines.find((one) => one.id === id);
+  if (!machine) return;
+  const left = Math.max(0, roomIn(machine) - usedGb(machine.id));
+  if (left < more)
+    throw problem(
+      "no-capacity",
+      `The machine of this volume has no ${more} GB more for it: ${left} GB are left, so it can grow to ${size + left} GB.`,
+    );
 }
 
 /** Virtual machines offer more than they have, so their disk counts as unlimited. */

@@ -168,6 +168,20 @@ describe("update", () => {
     expect([status, json.detail]).toEqual([400, "The volume has 50 GB, and no volume becomes smaller."]);
   });
 
+  test("to more than the disk of its machine has left is refused, the sizes of all volumes counted", async () => {
+    await using s = await setup({ fake: { capacity: { diskGb: 100 } } });
+    const [id] = [await made(s.world, { ...MODELS, size: 30 }), await made(s.world, { ...MODELS, size: 40 })];
+    const grow = async (path: string, size: number) => {
+      const { status, json } = await s.world.call("PATCH", `${path}/${id}`, { body: { size } });
+      return [status, json.detail ?? json.message ?? json.size];
+    };
+    const why = "The machine of this volume has no 31 GB more for it: 30 GB are left, so it can grow to 60 GB.";
+    expect(await grow(VOLUMES, 61)).toEqual([400, why]);
+    // This API says 500 for a lack of room, also at a creation.
+    expect(await grow("/v1/networkvolumes", 61)).toEqual([500, why]);
+    expect(await grow(VOLUMES, 60)).toEqual([200, 60]);
+  });
+
   test.each([
     ["an empty body", {}, "$: must have at least 1 property"],
     ["its data center", { dataCenter: "US-CA-2" }, "$: additional properties 'dataCenter' not allowed"],
@@ -316,7 +330,7 @@ describe("what is metered", () => {
   };
 
   test("a volume from its creation to its deletion, by size and tier, whether anything uses it or not", async () => {
-    await using s = await setup();
+    await using s = await setup({ fake: { capacity: { diskGb: 2000 } } });
     const id = await made(s.world, { ...MODELS, size: 1000 });
     await s.world.clock.advance(1000);
     await s.world.call("PATCH", `${VOLUMES}/${id}`, { body: { name: "n" } });
