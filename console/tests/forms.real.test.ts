@@ -36,6 +36,16 @@ test("forms lose nothing unseen, and pages without a network or a clipboard say 
     expect((await at.call("GET", `/v2/serverless/${endpoint}`)).json.env).toEqual({ A: "1", C: "2" });
   });
 
+  await step("a name is typed again as it is seen, where it has spaces in a row and line breaks", async () => {
+    const odd = await at.endpoint({ name: "two  spaces\nand lines", workers: { min: 0, max: 0 } });
+    await visit(walk, `/serverless/${odd}/settings`);
+    await button(page, /^Delete two/).click();
+    await page.getByLabel("Type two spaces and lines to go on").fill("two spaces and lines");
+    await page.getByRole("alertdialog").getByRole("button", { name: "Delete" }).click();
+    await heading(page, "Serverless").waitFor();
+    expect((await at.call("GET", `/v2/serverless/${odd}`)).status).toBe(404);
+  });
+
   await step("a log without lines is not downloaded", async () => {
     await visit(walk, `/serverless/${endpoint}/logs`);
     const saving = button(page, "Download the lines shown");

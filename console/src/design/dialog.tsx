@@ -8,6 +8,7 @@ import { Button, IconButton } from "./button.tsx";
 import css from "./dialog.module.css";
 import { TextField } from "./field.tsx";
 import { Refused } from "./layout.tsx";
+import { seenText } from "./seen-text.ts";
 
 interface DialogProps {
   isOpen: boolean;
@@ -75,7 +76,8 @@ interface ConfirmProps {
 
 export function Confirm({ isOpen, onClose, title, children, verb, typed, isBusy, refusal, onConfirm }: ConfirmProps) {
   const [said, setSaid] = useState("");
-  const refused = typed !== undefined && said !== typed ? `Type ${typed} first` : undefined;
+  const wanted = typed === undefined ? undefined : seenText(typed) || verb;
+  const refused = wanted !== undefined && seenText(said) !== wanted ? `Type ${wanted} first` : undefined;
   return (
     <AlertDialog.Root
       open={isOpen}
@@ -99,8 +101,8 @@ export function Confirm({ isOpen, onClose, title, children, verb, typed, isBusy,
               if (!refused && !isBusy) onConfirm();
             }}
           >
-            {typed !== undefined && (
-              <TextField label={`Type ${typed} to go on`} value={said} onChange={setSaid} isCode autoFocus />
+            {wanted !== undefined && (
+              <TextField label={`Type ${wanted} to go on`} value={said} onChange={setSaid} isCode autoFocus />
             )}
             {refusal && <Refused refusal={refusal} />}
             <footer className={css.foot}>
