@@ -46,6 +46,22 @@ test("forms lose nothing unseen, and pages without a network or a clipboard say 
     expect((await at.call("GET", `/v2/serverless/${odd}`)).status).toBe(404);
   });
 
+  await step("a press beside a dialog loses nothing that was typed, and no key that is shown once", async () => {
+    const beside = () => page.mouse.click(5, 5);
+    await visit(walk, "/account/keys?do=create");
+    await page.getByRole("dialog").waitFor();
+    await beside();
+    await page.getByRole("dialog").waitFor({ state: "hidden" });
+    await button(page, "Create API key").click();
+    await page.getByRole("dialog").getByLabel("Name").fill("kept");
+    await beside();
+    await button(page, "Create key").click();
+    await button(page, "I have copied it").waitFor();
+    await beside();
+    await button(page, "I have copied it").click();
+    await page.getByRole("row", { name: /kept/ }).waitFor();
+  });
+
   await step("a log without lines is not downloaded", async () => {
     await visit(walk, `/serverless/${endpoint}/logs`);
     const saving = button(page, "Download the lines shown");

@@ -17,15 +17,24 @@ interface DialogProps {
   about?: ReactNode;
   /** As a panel at the side, for what has much in it. */
   isDrawer?: boolean;
+  /** Stays when somebody presses beside it, since what it shows cannot be shown again. */
+  isFirm?: boolean;
   children: ReactNode;
 }
 
-export function Dialog({ isOpen, onClose, title, about, isDrawer, children }: DialogProps) {
+export function Dialog({ isOpen, onClose, title, about, isDrawer, isFirm, children }: DialogProps) {
+  // A slip of the pointer must not lose what was typed either.
+  const [hasTyped, setTyped] = useState(false);
+  if (!isOpen && hasTyped) setTyped(false);
   return (
-    <Base.Root open={isOpen} onOpenChange={(open) => !open && onClose()}>
+    <Base.Root
+      open={isOpen}
+      onOpenChange={(open) => !open && onClose()}
+      disablePointerDismissal={isFirm === true || hasTyped}
+    >
       <Base.Portal>
         <Base.Backdrop className={css.backdrop!} />
-        <Base.Popup className={isDrawer ? css.drawer! : css.popup!}>
+        <Base.Popup className={isDrawer ? css.drawer! : css.popup!} onInput={() => setTyped(true)}>
           <header className={css.head}>
             <Base.Title className={css.title!}>{title}</Base.Title>
             <Base.Close render={<IconButton label="Close" icon={<X />} />} />

@@ -18,7 +18,7 @@ interface ShownOnceProps {
 
 export function ShownOnce({ isOpen, onClose, title, about, secrets, children }: ShownOnceProps) {
   return (
-    <Dialog isOpen={isOpen} onClose={onClose} title={title} about={about}>
+    <Dialog isOpen={isOpen} onClose={onClose} title={title} about={about} isFirm>
       {secrets.map(({ label, text }) => (
         <div key={label} className={css.secret}>
           <span className={css.label}>{label}</span>
