@@ -1,9 +1,9 @@
 /** What a person typed is not lost unseen, and what a page cannot do now it says. */
 import { beforeEach, expect, test } from "vitest";
 import { missingForTests } from "../../platform/src/adapters/host/machine.ts";
-import { missingBrowser } from "./chromium.ts";
+import { missingBrowser, person } from "./chromium.ts";
 import { consolePlace } from "./place.ts";
-import { button, heading, visit } from "./walk.ts";
+import { button, heading, VIEWER, visit } from "./walk.ts";
 import { enterByLink } from "./walk-people.ts";
 
 const missing = missingBrowser ?? (await missingForTests());
@@ -60,6 +60,21 @@ test("forms lose nothing unseen, and pages without a network or a clipboard say 
     await beside();
     await button(page, "I have copied it").click();
     await page.getByRole("row", { name: /kept/ }).waitFor();
+  });
+
+  await step("a viewer who opens a form by its address is told why it cannot be sent", async () => {
+    const { json: invitation } = await at.call("POST", "/v2/account/invitations", { role: "viewer" });
+    const viewer = await person(walk.browser, troubles);
+    await viewer.page.goto(invitation.url);
+    await viewer.page.getByLabel("Email").fill(VIEWER.email);
+    await viewer.page.getByLabel("Password").fill(VIEWER.password);
+    await button(viewer.page, /^Join/).click();
+    await viewer.page.waitForURL(`${at.server.url}/`);
+    await viewer.page.goto(`${at.server.url}/secrets/new`);
+    const sending = button(viewer.page, "Create secret");
+    expect(await sending.getAttribute("aria-disabled")).toBe("true");
+    expect(await sending.getAttribute("data-hint")).toContain("secrets:write");
+    await viewer.context.close();
   });
 
   await step("a log without lines is not downloaded", async () => {

@@ -1,7 +1,9 @@
 /** Forms of a resource, to create and to change one, made from its model. */
 import { useNavigate } from "@tanstack/react-router";
 import { type ReactNode, useEffect, useRef, useState } from "react";
+import { calls } from "../api/calls.data.ts";
 import { curlOf } from "../api/curl.ts";
+import { useMayNot } from "../api/me.ts";
 import { useWriteAny } from "../api/queries.ts";
 import type { Resource } from "../api/resources.ts";
 import { Button, ButtonLink } from "../design/button.tsx";
@@ -71,6 +73,7 @@ function CreateForm({
       void navigate({ to: then?.(made) ?? `${resource.path}/${made.id}` });
     },
   });
+  const mayNot = useMayNot(calls[resource.create!]?.scope);
   const faults = faultsOf(create.error);
   const fields = useRef<HTMLDivElement>(null);
   useEffect(() => {
@@ -108,7 +111,7 @@ function CreateForm({
               {summary?.(value)}
               {create.error && <Refused refusal={create.error} />}
               <div className={css.buttons}>
-                <Button type="submit" kind="primary" isBusy={create.isPending}>
+                <Button type="submit" kind="primary" refused={mayNot} isBusy={create.isPending}>
                   {resource.creating ?? `Create ${resource.one}`}
                 </Button>
                 <ButtonLink to={resource.path as "/"}>Cancel</ButtonLink>

@@ -3,7 +3,7 @@ import type { Grant } from "@millrace/platform/kernel/scope.ts";
 import { useState } from "react";
 import type { Answer, Ask } from "../../api/client.ts";
 import { curlFor } from "../../api/curl.ts";
-import { useMe } from "../../api/me.ts";
+import { useMayNot, useMe } from "../../api/me.ts";
 import { useRead, useWrite } from "../../api/queries.ts";
 import { createApiKey } from "../../api/shapes.data.ts";
 import { Button } from "../../design/button.tsx";
@@ -92,6 +92,7 @@ const EMPTY: Values = { scopes: ["serverless:invoke"] };
 
 export function CreateKey({ isOpen, onClose }: { isOpen: boolean; onClose: () => void }) {
   const me = useMe();
+  const mayNot = useMayNot("api-keys:write");
   const [value, setValue] = useState<Values>(EMPTY);
   const create = useWrite("createApiKey", { changes: ["listApiKeys"] });
   const faults = faultsOf(create.error);
@@ -127,7 +128,7 @@ export function CreateKey({ isOpen, onClose }: { isOpen: boolean; onClose: () =>
         />
         {create.error && faults.size === 0 && <Refused refusal={create.error} />}
         <DialogFoot onCancel={close}>
-          <Button type="submit" kind="primary" isBusy={create.isPending}>
+          <Button type="submit" kind="primary" refused={mayNot} isBusy={create.isPending}>
             Create key
           </Button>
         </DialogFoot>

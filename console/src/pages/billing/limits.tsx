@@ -81,12 +81,18 @@ function Shown({ account }: { account: AccountRecord }) {
           />
         </div>
       </Panel>
-      {dialog === "limits" && <SetLimits account={account} onClose={() => setDialog(undefined)} />}
+      {dialog === "limits" && <SetLimits account={account} mayNot={mayNot} onClose={() => setDialog(undefined)} />}
     </>
   );
 }
 
-function SetLimits({ account, onClose }: { account: AccountRecord; onClose: () => void }) {
+interface SetLimitsProps {
+  account: AccountRecord;
+  mayNot: string | undefined;
+  onClose: () => void;
+}
+
+function SetLimits({ account, mayNot, onClose }: SetLimitsProps) {
   const [value, setValue] = useState<Values>({ spendLimit: account.spendLimit });
   const update = useWrite("updateAccount", {
     changes: ["getAccount"],
@@ -120,7 +126,7 @@ function SetLimits({ account, onClose }: { account: AccountRecord; onClose: () =
         )}
         {update.error && <Refused refusal={update.error} />}
         <DialogFoot onCancel={onClose}>
-          <Button type="submit" kind="primary" isBusy={update.isPending}>
+          <Button type="submit" kind="primary" refused={mayNot} isBusy={update.isPending}>
             Save limits
           </Button>
         </DialogFoot>
