@@ -77,6 +77,21 @@ test("forms lose nothing unseen, and pages without a network or a clipboard say 
     await viewer.context.close();
   });
 
+  await step("a number of 64 bits keeps its digits when its job is shown and run again", async () => {
+    const first = await fetch(`${at.server.url}/v2/${endpoint}/run`, {
+      method: "POST",
+      headers: { Authorization: `Bearer ${at.key}`, "Content-Type": "application/json" },
+      body: '{"input":{"seed":12345678901234567890}}',
+    });
+    const { id } = (await first.json()) as { id: string };
+    await visit(walk, `/serverless/${endpoint}/try?job=${id}`);
+    await page.getByText('"seed": 12345678901234567890').waitFor();
+    await button(page, "Run").last().click();
+    await page.getByRole("link", { name: "See the job" }).click();
+    await page.waitForURL((url) => url.pathname.includes("/jobs/") && !url.pathname.includes(id));
+    await page.getByText('"seed": 12345678901234567890').waitFor();
+  });
+
   await step("a log without lines is not downloaded", async () => {
     await visit(walk, `/serverless/${endpoint}/logs`);
     const saving = button(page, "Download the lines shown");

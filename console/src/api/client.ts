@@ -4,6 +4,7 @@ import { type Ask as AnyAsk, requestPath } from "@millrace/platform/kernel/reque
 import type { Static, TObject, TSchema } from "@millrace/platform/kernel/schema.ts";
 import { calls } from "./calls.data.ts";
 import { takeEarly } from "./early.ts";
+import { isExact, parseExact } from "./exact-json.ts";
 import { RatePause } from "./rate-pause.ts";
 import { Refusal } from "./refusal.ts";
 import { noticeLostSession, sessionHeaders } from "./session.ts";
@@ -51,12 +52,15 @@ export function call<Name extends OperationName>(
 export async function callAny(name: OperationName, ask: AnyAsk, signal?: AbortSignal): Promise<unknown> {
   const { method } = calls[name]!;
   const answer = await send(addressOf(name, ask), { method, body: ask.body, signal });
-  return answer.status === 204 ? undefined : answer.json();
+  if (answer.status === 204) return undefined;
+  return isExact(name) ? parseExact(await answer.text()) : answer.json();
 }
 
 interface Sent {
   method: string;
   body?: unknown;
+  /** JSON that is sent as somebody typed it, in the place of a body. */
+  text?: string;
   headers?: Record<string, string>;
   signal?: AbortSignal | undefined;
 }
@@ -83,15 +87,20 @@ export async function send(address: string, sent: Sent): Promise<Response> {
  * Any answer is taken, for calls whose refusals are those of a worker. The session authenticates the caller, so no API key is ever in the
  * hands of the page.
  */
-export async function sendForAny(address: string, { method, body, headers, signal }: Sent): Promise<Response> {
+export async function sendForAny(address: string, { method, body, text, headers, signal }: Sent): Promise<Response> {
+  const content = text ?? (body === undefined ? undefined : JSON.stringify(body));
   const early = method === "GET" ? takeEarly(address, signal) : undefined;
   const answer =
     early ??
     fetch(address, {
       method,
       signal: signal ?? null,
-      headers: { ...sessionHeaders(), ...(body !== undefined && { "Content-Type": "application/json" }), ...headers },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
+      headers: {
+        ...sessionHeaders(),
+        ...(content !== undefined && { "Content-Type": "application/json" }),
+        ...headers,
+      },
+      ...(content !== undefined && { body: content }),
     });
   return answer.catch((error: unknown) => {
     if (signal?.aborted) throw error;

@@ -1,6 +1,7 @@
 /** Follows a stream of server-sent events by `fetch`, which can carry the headers of a session, and heals it when it breaks. */
 import { createParser } from "eventsource-parser";
 import { send } from "./client.ts";
+import { parseExact } from "./exact-json.ts";
 import { paused } from "./rate-pause.ts";
 import { Refusal } from "./refusal.ts";
 
@@ -67,7 +68,7 @@ async function readEvents(
   const parser = createParser({
     onEvent: ({ id, event, data }) => {
       if (id !== undefined) keepId(id);
-      onEvent(JSON.parse(data), event);
+      onEvent(parseExact(data), event);
     },
   });
   const words = new TextDecoder();

@@ -8,6 +8,7 @@ import {
   useQueryClient,
 } from "@tanstack/react-query";
 import { type Answer, type AnyAsk, type Ask, call, callAny, type OperationName } from "./client.ts";
+import { isExact } from "./exact-json.ts";
 import { Refusal } from "./refusal.ts";
 
 export const cache = new QueryClient({
@@ -47,6 +48,8 @@ export function useRead<Name extends OperationName>(
     queryKey: keyOf(name, ask),
     queryFn: (context) => (read ? (read(context) as Promise<Answer<Name>>) : call(name, ask, context.signal)),
     ...(keep && { placeholderData: keepPreviousData }),
+    // A copy of a number that keeps its digits is none any more.
+    ...(isExact(name) && { structuralSharing: false }),
     ...options,
   });
 }

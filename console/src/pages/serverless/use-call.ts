@@ -1,6 +1,7 @@
 /** One call of an endpoint from the page: sends it, reads what comes back piece by piece, and can be stopped. */
 import { useEffect, useRef, useState } from "react";
 import { addressOf, send, sendForAny } from "../../api/client.ts";
+import { parseExact } from "../../api/exact-json.ts";
 import { cache, keyOf } from "../../api/queries.ts";
 import { Refusal } from "../../api/refusal.ts";
 import type { RunMode } from "./try-modes.ts";
@@ -78,7 +79,7 @@ interface Way {
 const sending: Record<RunMode, (way: Way) => Promise<void>> = {
   async run({ endpointId, body, signal, tell }) {
     const params = { endpoint_id: endpointId };
-    const answer = await send(addressOf("runJob", { params }), { method: "POST", body: JSON.parse(body), signal });
+    const answer = await send(addressOf("runJob", { params }), { method: "POST", text: body, signal });
     const { id } = (await answer.json()) as { id: string };
     tell({ jobId: id });
   },
@@ -86,20 +87,20 @@ const sending: Record<RunMode, (way: Way) => Promise<void>> = {
     const params = { endpoint_id: endpointId };
     const answer = await send(addressOf("runJobAndWait", { params, query: { wait: 300_000 } }), {
       method: "POST",
-      body: JSON.parse(body),
+      text: body,
       signal,
     });
     // The headers come before the end, so that the reason for waiting can be shown.
     const early = answer.headers.get("X-Job-Id");
     if (early) tell({ jobId: early });
-    const record = (await answer.json()) as { id: string };
+    const record = parseExact(await answer.text()) as { id: string };
     cache.setQueryData(keyOf("getJob", { params: { ...params, job_id: record.id } }), record);
     tell({ jobId: record.id });
   },
   async chat({ endpointId, body, signal, tell }) {
     const answer = await send(`/v2/${encodeURIComponent(endpointId)}/openai/v1/chat/completions`, {
       method: "POST",
-      body: JSON.parse(body),
+      text: body,
       signal,
     });
     const id = answer.headers.get("X-Job-Id");
@@ -111,7 +112,7 @@ const sending: Record<RunMode, (way: Way) => Promise<void>> = {
     const hasBody = method !== "GET" && body.trim() !== "";
     const answer = await sendForAny(`/v2/${encodeURIComponent(endpointId)}${path}`, {
       method,
-      ...(hasBody && { body: JSON.parse(body) }),
+      ...(hasBody && { text: body }),
       signal,
     });
     const type = answer.headers.get("Content-Type") ?? "";
