@@ -74,13 +74,14 @@ export function openAccess(
     ...{ ...ground, publicUrl: () => endpoints.publicUrl() },
     standing: (key) => services.terminalTickets.standing(key),
   });
-  const logReaders = new LogReaders({ clock, most: settings.logReaders });
+  const isStanding = (key: string) => services.terminalTickets.isStanding(key);
+  const logReaders = new LogReaders({ clock, most: settings.logReaders, isStanding });
   const linking = { ...ground, node: node?.id ?? "", machines: here, passes, balancer, logReaders };
   return {
     workers,
     shells,
     terminals,
-    events: new AccountEvents({ ...ground, ...services, isStanding: (key) => terminals.isStanding(key) }),
+    events: new AccountEvents({ ...ground, ...services, isStanding }),
     terminalSurface: new Terminals({
       ...{ ...ground, doorkeeper, terminals },
       publicUrl: () => endpoints.publicUrl(),

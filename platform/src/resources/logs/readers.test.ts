@@ -13,9 +13,9 @@ async function* endless(block: LogLine[]): AsyncGenerator<LogLine[]> {
 
 function setup(most?: number) {
   const clock = new FakeClock();
-  const readers = new LogReaders({ clock, most });
+  const readers = new LogReaders({ clock, most, isStanding: async () => true });
   const follow = (account: string, gone: AbortSignal, block: LogLine[] = [lineOf("a")]) =>
-    readers.follow(account, gone, logEvents, async () => endless(block));
+    readers.follow({ account }, gone, logEvents, async () => endless(block));
   return { clock, readers, follow };
 }
 
@@ -38,7 +38,7 @@ test("one that has gone, or found no log, makes room for the next", async () => 
   await follow("one", first.signal);
   first.abort();
   const { signal } = new AbortController();
-  const failing = readers.follow("one", signal, logEvents, () => Promise.reject(new Error("no such log")));
+  const failing = readers.follow({ account: "one" }, signal, logEvents, () => Promise.reject(new Error("no such log")));
   await expect(failing).rejects.toThrow("no such log");
   await follow("one", AbortSignal.abort());
   await follow("one", signal);

@@ -14,6 +14,22 @@ const OF_ALL: Speed = { perSecond: 16_000_000, atOnce: 64_000_000 };
 const MOST_KNOWN = 1000;
 
 const DEFAULT_LOG_READERS = 100;
+/** A reader whose key or session has ended gets no line from then on, after this long at most. */
+const LOOK_MS = 1000;
+
+/** Who reads. Another node that reads for somebody has no key, and looks itself. */
+interface Reader {
+  account: string;
+  key?: string;
+}
+
+export interface LogReadersParts {
+  clock: Clock;
+  /** The most readers that an account may have at once. */
+  most?: number | undefined;
+  /** Whether a key or session is still good. */
+  isStanding: (key: string) => Promise<boolean>;
+}
 
 interface Account {
   readers: number;
@@ -25,29 +41,30 @@ type BlockOf<T, Batch = LogLine[]> = (batch: Batch) => EventBlock<T>;
 
 export class LogReaders {
   readonly #clock: Clock;
-  /** The most readers that an account may have at once. */
   readonly #most: number;
+  readonly #isStanding: LogReadersParts["isStanding"];
   readonly #accounts = new Map<string, Account>();
   readonly #all = new Allowance(OF_ALL);
 
-  constructor({ clock, most = DEFAULT_LOG_READERS }: { clock: Clock; most?: number | undefined }) {
+  constructor({ clock, most = DEFAULT_LOG_READERS, isStanding }: LogReadersParts) {
     this.#clock = clock;
     this.#most = most;
+    this.#isStanding = isStanding;
   }
 
   /** Follows the log of one worker or Pod. If its node is lost meanwhile, the last line says so. */
   followOne<T>(
-    account: string,
+    reader: Reader,
     gone: AbortSignal,
     blockOf: BlockOf<T>,
     open: () => Promise<AsyncIterable<LogLine[]>>,
   ): Promise<AsyncIterable<EventBlock<T>>> {
-    return this.follow(account, gone, blockOf, async () => withLastWords(await open(), this.#clock));
+    return this.follow(reader, gone, blockOf, async () => withLastWords(await open(), this.#clock));
   }
 
   /** Streams what `open` returns as events. The reader counts against its account's limit until `gone` aborts. */
   async follow<T, Batch>(
-    account: string,
+    { account, key }: Reader,
     gone: AbortSignal,
     blockOf: BlockOf<T, Batch>,
     open: () => Promise<AsyncIterable<Batch>>,
@@ -59,11 +76,23 @@ export class LogReaders {
     gone.addEventListener("abort", leave, { once: true });
     try {
       if (gone.aborted) leave();
-      return this.#paced(await open(), own, gone, blockOf);
+      return this.#paced(this.#whileStanding(key, await open()), own, gone, blockOf);
     } catch (error) {
       gone.removeEventListener("abort", leave);
       if (!gone.aborted) leave();
       throw error;
+    }
+  }
+
+  /** Ends with the key. A client that comes back is told why. */
+  async *#whileStanding<Batch>(key: string | undefined, batches: AsyncIterable<Batch>): AsyncGenerator<Batch> {
+    let lookedAt = this.#clock.monotonic();
+    for await (const batch of batches) {
+      if (key !== undefined && this.#clock.monotonic() - lookedAt >= LOOK_MS) {
+        lookedAt = this.#clock.monotonic();
+        if (!(await this.#isStanding(key))) return;
+      }
+      yield batch;
     }
   }
 

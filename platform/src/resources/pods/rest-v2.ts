@@ -42,7 +42,7 @@ export function podHandlers({ pods, podViews: views, portLinks: links, logReader
     async getPodLogs(call) {
       const { caller, params, gone } = call;
       const asked = { pod: params.id!, query: logQueryOf(call), gone };
-      return logReaders.followOne(caller.account, gone, logEvents, () => pods.logs(caller, asked));
+      return logReaders.followOne(caller, gone, logEvents, () => pods.logs(caller, asked));
     },
     async createPodPortLink({ caller, params }) {
       const { url, expiresAt } = await links.create(caller, params.id!, params.port!);

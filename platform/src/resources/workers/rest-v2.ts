@@ -33,13 +33,11 @@ export const workerHandlers = ({
   async getWorkerLogs(call) {
     const { caller, params, gone } = call;
     const asked = { endpoint: params.id!, worker: params.workerId!, query: logQueryOf(call), gone };
-    return readers.followOne(caller.account, gone, logEvents, () => service.logs(caller, asked));
+    return readers.followOne(caller, gone, logEvents, () => service.logs(caller, asked));
   },
   async getEndpointLogs(call) {
     const { caller, params, gone } = call;
     const asked = { endpoint: params.id!, query: endpointLogQueryOf(call), gone };
-    return readers.follow(caller.account, gone, endpointLogEvents(asked.query), () =>
-      service.endpointLogs(caller, asked),
-    );
+    return readers.follow(caller, gone, endpointLogEvents(asked.query), () => service.endpointLogs(caller, asked));
   },
 });

@@ -77,6 +77,24 @@ test("each line is an event with an id and three texts, and no name", async () =
   client.hangUp();
 });
 
+test("a log ends for a reader whose key was revoked, before the next line", async () => {
+  const { world, write } = await setup("before");
+  await using _ = world;
+  const key = await world.newKey({ scopes: ["serverless:read"] });
+  const client = await follow(world, "", { authorization: `Bearer ${key}` });
+  expect(await client.lines(1)).toEqual(["before"]);
+  await world.clock.advance(1000);
+  write("while it is good");
+  expect(await client.lines(1)).toEqual(["while it is good"]);
+  const { apiKeys } = (await world.call("GET", "/v2/account/api-keys")).json;
+  const { id } = apiKeys.find(({ scopes }: { scopes: string[] }) => scopes.join() === "serverless:read");
+  await world.call("DELETE", `/v2/account/api-keys/${id}`);
+  await world.clock.advance(1000);
+  write("after");
+  expect(await client.rest()).toEqual([]);
+  client.hangUp();
+});
+
 test("the answer is a stream that no proxy may hold back, with the rate limits", async () => {
   const { world } = await setup("a");
   await using _ = world;

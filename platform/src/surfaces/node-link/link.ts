@@ -144,7 +144,9 @@ export class NodeLink implements Ahead {
     reply.raw.once("close", () => following.abort());
     if (reply.raw.destroyed) following.abort();
     // The asking node limits the readers per account. This node does not know the account, so it counts readers per log.
-    const events = await logReaders.follow(stream, gone, linkEvents, async () => logs.follow(stream, from, gone));
+    const events = await logReaders.follow({ account: stream }, gone, linkEvents, async () =>
+      logs.follow(stream, from, gone),
+    );
     await new EventStream(events, { gone, clock, isHead: false }).send(reply);
   }
 
