@@ -1,5 +1,5 @@
 /** Signing in: by a link, by a password and by an invitation; how often, and what those learn who are refused. */
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { TestBrowser } from "../../../tests/browser.ts";
 import { invited, linkOf, PASSWORD, signedInOwner, tokenIn } from "../../../tests/people.ts";
 import { setup, type World } from "../../../tests/world.ts";
@@ -151,6 +151,16 @@ describe("a password", () => {
     const forSomebody = passwords.asked - before;
     await signIn(new TestBrowser(world.url), "wrong horse battery", "nobody@example.com");
     expect(passwords.asked - before).toBe(2 * forSomebody);
+  });
+
+  test("that is wrong is refused without waiting for the audit log, whose write would tell that the email is known", async () => {
+    await using world = await setup();
+    await withPassword(world);
+    const { promise: written, resolve: write } = Promise.withResolvers<void>();
+    using refused = vi.spyOn(world.services.audit, "refused").mockReturnValue(written);
+    expect(reasonOf(await signIn(new TestBrowser(world.url), "wrong horse battery"))).toEqual([401, "sign-in-failed"]);
+    expect(refused).toHaveBeenCalledOnce();
+    write();
   });
 
   test("is tried so often for an email in a quarter of an hour, and no more, also by many at once", async () => {

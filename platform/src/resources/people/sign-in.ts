@@ -1,5 +1,6 @@
 /** Signs people in by a one-time link, a password, an invitation, the identity provider or a code, and signs them out. */
 import type { Caller } from "../../kernel/caller.ts";
+import { floating } from "../../kernel/floating.ts";
 import { newRecord } from "../../kernel/ids.ts";
 import { present } from "../../kernel/present.ts";
 import { problem } from "../../kernel/problem.ts";
@@ -79,7 +80,8 @@ export class SignInService {
       refuseFollower(person.doc, this.#parts.hasProvider);
       return this.#begin(person, "password", from, [], failed);
     }
-    if (person) await this.#parts.audit.refused(deedOf(person, "password", from), "unauthenticated");
+    // The answer does not wait for the entry, which no stranger's address gets: the time of a write would tell that this one is known.
+    if (person) floating(this.#parts.audit.refused(deedOf(person, "password", from), "unauthenticated"), () => {});
     throw failed();
   }
 
