@@ -92,6 +92,23 @@ test("forms lose nothing unseen, and pages without a network or a clipboard say 
     await page.getByText('"seed": 12345678901234567890').waitFor();
   });
 
+  await step("a batch that could not be started is not made a second time by another try", async () => {
+    await visit(walk, `/serverless/${endpoint}/batches`);
+    await button(page, /^Create/)
+      .first()
+      .click();
+    const lines = { name: "lines.jsonl", mimeType: "text/plain", buffer: Buffer.from('{"n":1}\n{"n":2}') };
+    await page.getByLabel(/^File of requests/).setInputFiles(lines);
+    await page.route(/finalize/, (route) => route.abort());
+    await button(page, "Create and start").click();
+    await page.getByText("The server did not answer.").waitFor();
+    await page.unroute(/finalize/);
+    await button(page, "Create and start").click();
+    await page.getByRole("dialog").waitFor({ state: "hidden" });
+    const { json } = await at.call("GET", `/v2/${endpoint}/batch`);
+    expect(json.batches).toMatchObject([{ status: "FINALIZED", requestTotal: 2 }]);
+  });
+
   await step("a log without lines is not downloaded", async () => {
     await visit(walk, `/serverless/${endpoint}/logs`);
     const saving = button(page, "Download the lines shown");

@@ -1,5 +1,5 @@
 /** Gathers requests from a file, in a new batch or in one that is a draft. */
-import { useState } from "react";
+import { useRef, useState } from "react";
 import { call } from "../../api/client.ts";
 import { cache, keyOf } from "../../api/queries.ts";
 import { Refusal } from "../../api/refusal.ts";
@@ -26,17 +26,23 @@ export function BatchForm({ endpointId, batchId, isOpen, onClose, onDone }: Batc
   const [startsNow, setStartsNow] = useState(true);
   const [sent, setSent] = useState<number>();
   const [refusal, setRefusal] = useState<Refusal>();
+  const begun = useRef<Begun>({ id: batchId, parts: 0 });
   const count = file?.requests.length ?? 0;
   const refused = !file ? "Choose a file first" : file.faults.length > 0 ? "Mend the file first" : undefined;
+  const choose = (next: BatchFile | undefined) => {
+    begun.current = { id: batchId, parts: 0 };
+    setFile(next);
+  };
   const submit = async () => {
     setRefusal(undefined);
     setSent(0);
     try {
-      const id = await sendFile({ endpointId, batchId, name, file: file!, onSent: setSent });
-      if (batchId === undefined && startsNow)
-        await call("finalizeBatch", { params: { endpoint_id: endpointId, batch_id: id } });
+      const id = await sendFile({ endpointId, file: file!, begun: begun.current, onSent: setSent });
+      const params = { endpoint_id: endpointId, batch_id: id };
+      if (batchId === undefined && name !== "") await call("updateBatch", { params, body: { displayName: name } });
+      if (batchId === undefined && startsNow) await call("finalizeBatch", { params });
       onDone(id);
-      setFile(undefined);
+      choose(undefined);
       setName("");
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
@@ -81,7 +87,7 @@ export function BatchForm({ endpointId, batchId, isOpen, onClose, onDone }: Batc
               className={css.file}
               onChange={async ({ target }) => {
                 const [chosen] = target.files ?? [];
-                setFile(chosen ? readBatchFile(await chosen.text()) : undefined);
+                choose(chosen ? readBatchFile(await chosen.text()) : undefined);
               }}
             />
           )}
@@ -113,30 +119,38 @@ export function BatchForm({ endpointId, batchId, isOpen, onClose, onDone }: Batc
 const submitText = (batchId: string | undefined, startsNow: boolean) =>
   batchId !== undefined ? "Add them" : startsNow ? "Create and start" : "Create a draft";
 
+/** What of a file was sent so far. Another try goes on behind it, and makes no second batch. */
+interface Begun {
+  id: string | undefined;
+  parts: number;
+}
+
 interface Sending {
   endpointId: string;
-  batchId: string | undefined;
-  name: string;
   file: BatchFile;
+  begun: Begun;
   onSent: (count: number) => void;
 }
 
 /** A file may be longer than one body, so it goes in parts. Returns the id of the batch. */
-async function sendFile({ endpointId, batchId, name, file, onSent }: Sending): Promise<string> {
-  let id = batchId;
+async function sendFile({ endpointId, file, begun, onSent }: Sending): Promise<string> {
   let sent = 0;
-  for (const part of inParts(file.requests)) {
-    if (id === undefined) {
-      const made = await call("createBatch", { params: { endpoint_id: endpointId }, body: part });
-      id = (made as unknown as { id: string }).id;
-      if (name !== "")
-        await call("updateBatch", { params: { endpoint_id: endpointId, batch_id: id }, body: { displayName: name } });
-    } else {
-      const params = { endpoint_id: endpointId, batch_id: id };
-      await call("addBatchRequests", { params, body: { requests: part } });
+  for (const [place, part] of inParts(file.requests).entries()) {
+    if (place >= begun.parts) {
+      begun.id = await sendPart(endpointId, begun.id, part);
+      begun.parts = place + 1;
     }
     sent += part.length;
     onSent(sent);
   }
-  return id!;
+  return begun.id!;
+}
+
+async function sendPart(endpointId: string, id: string | undefined, part: BatchFile["requests"]): Promise<string> {
+  if (id === undefined) {
+    const made = await call("createBatch", { params: { endpoint_id: endpointId }, body: part });
+    return (made as unknown as { id: string }).id;
+  }
+  await call("addBatchRequests", { params: { endpoint_id: endpointId, batch_id: id }, body: { requests: part } });
+  return id;
 }
