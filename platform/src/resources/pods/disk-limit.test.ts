@@ -1,4 +1,4 @@
-/** The container disk of a CPU Pod is limited per vCPU, on every surface. */
+/** The container disk of a CPU Pod is limited per vCPU, on every surface. No Pod's disk exceeds that of its machine. */
 import { expect, test } from "vitest";
 import { refused, told } from "../../../tests/graphql-calls.ts";
 import { CPU_POD, GPU_POD, type PodWorld, setupPods, TWO_GPUS } from "../../../tests/pod-world.ts";
@@ -58,4 +58,24 @@ test("GraphQL: the same, in its own words", async () => {
   const { message } = await refused(world, create, { input: { ...input, containerDiskInGb: 21 } });
   expect(message).toContain(`'containerDiskInGb' ${REASON}`);
   expect((await told(world, create, { input })).deployCpuPod.containerDiskInGb).toBe(20);
+});
+
+const GPUS = [{ type: "NVIDIA A40", count: 1, virtual: false }];
+
+test("a Pod that runs gets no more disk than its machine has free, and others get only what it leaves", async () => {
+  const capacity = { vcpu: 64, memoryMb: 262_144, diskGb: 100, ceilings: false, gpus: GPUS };
+  await using world = await setupPods({ machine: { capacity } });
+  const mounts = (size: number) => ({ persistent: { path: "/workspace", size } });
+  const { id } = await world.create({ ...GPU_POD, disk: 10, mounts: mounts(20) });
+  const refused = await world.change(id, { mounts: mounts(91) });
+  const why = "The Pod's machine has no 71 GB of disk more for it: 70 GB are free.";
+  expect([refused.status, refused.json.detail]).toEqual([400, why]);
+  expect((await world.change(id, { mounts: mounts(85) })).status).toBe(200);
+  await world.pass(3);
+  expect(await world.pod(id)).toMatchObject({ status: "RUNNING", mounts: mounts(85) });
+  const other = (disk: number) => world.call("POST", "/v2/pods", { body: { ...CPU_POD, name: "other", disk } });
+  expect((await other(6)).status).toBe(400);
+  expect((await other(5)).status).toBe(201);
+  // A change that takes no more disk is never refused for it.
+  expect((await world.change(id, { env: { A: "b" } })).status).toBe(200);
 });

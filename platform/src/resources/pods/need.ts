@@ -15,13 +15,17 @@ type Needy = Pick<KeptPod, "gpu" | "cpu" | "disk" | "image" | "dataCenterIds" | 
   Partial<Pick<KeptPod, "globalNetworking" | "cluster" | "withoutGpu">> &
   Pick<KeptPod, "cloud" | "interruptible" | "bidPerGpu">;
 
+/** The GB of a machine's disk that a Pod has for itself. */
+export const diskOf = ({ disk, mounts }: Pick<KeptPod, "disk" | "mounts">): number =>
+  disk + (mounts.persistent?.size ?? 0);
+
 /** A Pod does not share its disk. It stays on the machine with its storage, and as a member of a cluster on its first one. */
 export function needOf(pod: Needy, volume?: VolumePlace): Need {
-  const { gpu, withoutGpu, cpu = [], disk, image, mounts, last } = pod;
+  const { gpu, withoutGpu, cpu = [], image, mounts, last } = pod;
   const stays = mounts.persistent !== undefined || pod.cluster !== undefined;
   const home = stays && last ? last.machine : volume?.machine;
   const terms: Terms = {
-    diskGb: disk + (mounts.persistent?.size ?? 0),
+    diskGb: diskOf(pod),
     keepsDisk: true,
     runs: isHostImage(image) ? "host" : "container",
     dataCenters: volume ? [volume.dataCenter] : dataCentersFor(pod),

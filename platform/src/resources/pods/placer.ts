@@ -6,8 +6,9 @@ import { problem } from "../../kernel/problem.ts";
 import type { Random } from "../../kernel/random.ts";
 import { because } from "../../kernel/reason.ts";
 import { Allocator } from "../../machines/allocator.ts";
-import { type InstanceItem, NOWHERE } from "../../machines/instances.ts";
+import { type InstanceItem, NOWHERE, placeOf } from "../../machines/instances.ts";
 import type { Machine, NoRoom, Place } from "../../machines/place.ts";
+import { Room } from "../../machines/room.ts";
 import type { Bound, Write } from "../../ports/store/store.ts";
 import type { QuotaBook } from "../account/quotas.ts";
 import { hostName } from "../container/variables.ts";
@@ -141,6 +142,17 @@ export class PodPlacer {
     if (!placed || !("reason" in placed) || pod.doc.interruptible) return placed;
     const leaving = await this.#parts.yielding.makeRoom(wish.need, pod.doc.name);
     return leaving.length === 0 ? placed : { reason: because("waits-for-yielding") };
+  }
+
+  /** Throws unless the machine of a Pod that has a place has room for so much more disk. A machine that is away is not asked. */
+  async refuseMoreDisk({ doc }: PodInstance, moreGb: number): Promise<void> {
+    if (moreGb <= 0) return;
+    const { instances } = await this.#parts.podRecords.instances.counted();
+    const room = new Room(await this.#parts.machines(), instances.flatMap(placeOf));
+    const free = room.all().find(({ machine, box }) => machine.id === doc.machine && box.id === doc.box);
+    if (!free || moreGb <= free.diskGb) return;
+    const left = Math.max(0, free.diskGb);
+    throw problem("no-capacity", `The Pod's machine has no ${moreGb} GB of disk more for it: ${left} GB are free.`);
   }
 
   async #wish(pod: NewPod): Promise<NewWish | NoRoom> {

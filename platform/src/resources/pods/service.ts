@@ -32,6 +32,7 @@ import {
   POD_BYTES,
   type PodConfig,
 } from "./model.ts";
+import { diskOf } from "./need.ts";
 import type { PodPlacer } from "./placer.ts";
 import type { PodDecision, PodItem, PodRecords } from "./records.ts";
 import { gpusFor, noRoom, refuseLocked, refuseMember, type Starting } from "./starting.ts";
@@ -184,7 +185,9 @@ export class PodService {
           reason: "pod-locked",
         });
       const reason = because("restarts-for-change", { fields: reboots.join(", ") });
-      return { move: "change", set: { ...set, reason }, also, ...restarting };
+      const diskGb = diskOf(after);
+      await this.#parts.placer?.refuseMoreDisk(instance, diskGb - instance.doc.diskGb);
+      return { move: "change", set: { ...set, reason }, also, instance: { ...restarting.instance, set: { diskGb } } };
     });
   }
 
