@@ -372,28 +372,6 @@ describe("a body of which nothing more comes", () => {
   });
 });
 
-describe("a refusal that the worker gives early", () => {
-  test("reaches a client that is still sending", async () => {
-    await using world = await setupBalanced();
-    world.worker("w1", (_request, response) => void response.writeHead(401).end("no"));
-    const { status, text } = await world.ask("POST", "/x", { body: Buffer.alloc(5 * MIB) });
-    expect([status, text]).toEqual([401, "no"]);
-  });
-
-  test("leaves no connection on which another request would be taken for the rest of the body", async () => {
-    await using world = await setupBalanced();
-    const { open } = world.worker("w1", (request, response) => void response.end(request.url));
-    const sending = world.begin("POST", "/x", ["Content-Length: 1000"]);
-    sending.write("GET /half HTTP/1.1");
-    await once(sending, "data");
-    await idle();
-    const kept = open.size;
-    sending.destroy();
-    expect(kept).toBe(0);
-    expect((await world.ask("GET", "/y")).text).toBe("/y");
-  });
-});
-
 test("the proxy dials and does nothing else: a worker that redirects to another server is not followed", async () => {
   await using world = await setupBalanced();
   let reached = false;
