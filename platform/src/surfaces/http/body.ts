@@ -14,6 +14,9 @@ export const STALL_MS = 15_000;
 /** Marks a request whose client waits for `100 Continue` before it sends its body. */
 export const waitsForContinue = new WeakSet<IncomingMessage>();
 
+/** Marks a request whose body may take as long as both sides want. The time limit for whole requests does not hold for it. */
+export const mayTakeLong = new WeakSet<IncomingMessage>();
+
 export const announcedLength = (request: IncomingMessage) => Number(request.headers["content-length"] ?? 0);
 
 /** Refuses a body by its announced length, before any of it is read. */

@@ -143,6 +143,12 @@ export class Doorkeeper implements AsyncDisposable {
     return guestOf(socket)?.asks === true;
   }
 
+  /** The request of this connection that is in progress. */
+  inProgress(socket: Socket): IncomingMessage | undefined {
+    const guest = guestOf(socket);
+    return guest?.asks ? guest.answer?.req : undefined;
+  }
+
   /** A request that leaves HTTP, such as an upgrade, counts as in progress for as long as its connection is open. */
   becomes(socket: Socket): void {
     const guest = guestOf(socket);

@@ -8,7 +8,7 @@ import type { Log } from "../../kernel/log.ts";
 import { type Problem, problem } from "../../kernel/problem.ts";
 import type { CountedResponse, RequestCounts, RouteCounts } from "../../kernel/request-counts.ts";
 import { ambiguityOf } from "./ambiguous.ts";
-import { waitsForContinue } from "./body.ts";
+import { mayTakeLong, waitsForContinue } from "./body.ts";
 import { Proxies } from "./client-address.ts";
 import type { Doorkeeper } from "./doorkeeper.ts";
 import { endSoon } from "./last-words.ts";
@@ -27,6 +27,8 @@ import type { Credentials } from "./surface.ts";
 const HEADERS_TIMEOUT_MS = 15_000;
 /** A whole request must arrive within this time. Sending 97 MiB takes 10 minutes only on a very slow line. */
 const REQUEST_TIMEOUT_MS = 600_000;
+/** How Node says that one did not. */
+const REQUEST_TIMEOUT = "ERR_HTTP_REQUEST_TIMEOUT";
 const KEEP_ALIVE_MS = 72_000;
 /** A client that is too slow is noticed at most this late. */
 const CHECK_MS = 15_000;
@@ -186,6 +188,9 @@ function openServer(parts: ServerParts): Server {
     doorkeeper.came(request, response, answer);
   });
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
+    const asking = error.code === REQUEST_TIMEOUT ? doorkeeper.inProgress(socket as Socket) : undefined;
+    // Node says so once for each request.
+    if (asking && mayTakeLong.has(asking)) return;
     // Nobody is left to hear a refusal.
     if (error.code === "ECONNRESET" || !socket.writable) socket.destroy();
     else doorkeeper.broken(socket as Socket, () => answerBrokenRequest(error, socket as Socket, clock));
@@ -330,6 +335,6 @@ function brokenRequest(error: NodeJS.ErrnoException) {
   if (error.code === "HPE_HEADER_OVERFLOW") {
     return problem("long-headers", `The request headers are larger than ${MAX_HEADER_BYTES} bytes.`);
   }
-  if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") return problem("too-slow", "The request did not arrive in time.");
+  if (error.code === REQUEST_TIMEOUT) return problem("too-slow", "The request did not arrive in time.");
   return problem("unreadable", "The request is not valid HTTP.");
 }

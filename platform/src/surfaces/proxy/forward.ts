@@ -2,7 +2,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Clock } from "../../kernel/clock.ts";
 import { isProblem, type Problem, problem } from "../../kernel/problem.ts";
-import { bodyStalled, hasBody, waitsForContinue } from "../http/body.ts";
+import { bodyStalled, hasBody, mayTakeLong, waitsForContinue } from "../http/body.ts";
 import { StallWatch } from "../http/stall-watch.ts";
 import { type AnswerTo, beginAnswer, passOver } from "./answer.ts";
 import type { AnswerHead } from "./answer-head.ts";
@@ -148,6 +148,7 @@ class Forwarding implements Asker, Uploaded {
     connection.ask(this, request.method);
     const uploading = { request, sent, clock, limit: receiver.limits.bodyBytes };
     this.#upload = send(connection.stream, uploading, this);
+    if (this.#upload && receiver.limits.until === "begin") mayTakeLong.add(request);
   }
 
   /** Pauses the worker until the client has read what there is. What had come by then may still bring many chunks. */

@@ -1,10 +1,12 @@
 /** HTTP ports of Pods through the proxy: their addresses, and what passes through. */
 import { once } from "node:events";
+import { connect, type Socket } from "node:net";
 import { expect, test } from "vitest";
 import { WebSocket } from "ws";
 import { type Asked, askHost, serve } from "../../../tests/pod-application.ts";
 import { CPU_POD, type PodWorld, setupPods } from "../../../tests/pod-world.ts";
 import { setup as setupServer } from "../../../tests/world.ts";
+import { turn } from "../../kernel/clock.ts";
 import { MemorySignals } from "../../ports/signals/memory-signals.ts";
 
 const DOMAIN = "pods.test";
@@ -29,6 +31,28 @@ test("a port has a host of its own; two Pods on the same port are both reached",
     ...{ private: 8888, public: null, type: "http", ip: null },
     url: `https://${hostOf(pods[0].id)}/`,
   });
+});
+
+test("an upload may take longer than other requests, as long as both sides want", async () => {
+  await using world = await setup();
+  const { id } = await world.create(WEB_POD);
+  const { server } = world.app.http;
+  const connected = once(server, "connection") as Promise<[Socket]>;
+  const client = connect(Number(new URL(world.url).port), "127.0.0.1").setEncoding("latin1");
+  const head = `POST /stream HTTP/1.1\r\nHost: ${hostOf(id)}\r\nX-Millrace-Key: ${world.key}\r\n`;
+  client.write(`${head}Transfer-Encoding: chunked\r\n\r\n5\r\nfirst\r\n`);
+  let heard = "";
+  client.on("data", (text: string) => {
+    heard += text;
+  });
+  while (!heard.includes("first")) await turn();
+  // This is what Node does when the time for a whole request is over.
+  const late = Object.assign(new Error("the request took too long"), { code: "ERR_HTTP_REQUEST_TIMEOUT" });
+  server.emit("clientError", late, (await connected)[0]);
+  client.write("4\r\nlast\r\n0\r\n\r\n");
+  while (!heard.endsWith("0\r\n\r\n") && !client.closed) await turn();
+  expect(heard).toMatch(/first[\s\S]*last\r\n0\r\n\r\n$/);
+  client.destroy();
 });
 
 test("on loopback it is a name below localhost, with the server's port", async () => {
