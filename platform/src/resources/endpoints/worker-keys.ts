@@ -145,12 +145,17 @@ export class WorkerKeys {
     for await (const { id } of this.#keys.all({ key: { name: "endpoint", value: endpoint } })) await this.#remove(id);
   }
 
-  /** Removes keys of workers that do not exist, for example after a crash during a boot. Younger keys may still get their worker. */
-  async removeOrphans(issuedBefore: number, isKnown: (worker: string) => boolean): Promise<void> {
-    for await (const { id, createdAt, doc } of this.#keys.all()) {
-      const isOrphan = doc.worker !== undefined && createdAt < issuedBefore && !isKnown(doc.worker);
-      if (isOrphan) await this.#remove(id);
-    }
+  /**
+   * Removes keys of workers that do not exist, for example after a crash during a boot. Younger keys may still get their worker. The workers
+   * are read after the keys, so that the key of a worker that another node has just begun stays, whatever that node's clock says.
+   */
+  async removeOrphans(issuedBefore: number, readWorkers: () => Promise<ReadonlySet<string>>): Promise<void> {
+    const old: { id: string; worker: string }[] = [];
+    for await (const { id, createdAt, doc } of this.#keys.all())
+      if (doc.worker !== undefined && createdAt < issuedBefore) old.push({ id, worker: doc.worker });
+    if (old.length === 0) return;
+    const known = await readWorkers();
+    for (const { id, worker } of old) if (!known.has(worker)) await this.#remove(id);
   }
 
   async #remove(id: string): Promise<void> {

@@ -85,12 +85,23 @@ describe("a key of one worker", () => {
     const alive = await workerKeys.issue(world.owner.account, world.endpoint, "w2");
     const opens = async (text: string, worker: string) =>
       (await workerKeys.opens(text, world.endpoint, worker)) !== undefined;
-    const removeIssuedBefore = (time: number) => workerKeys.removeOrphans(time, (worker) => worker === "w2");
+    const removeIssuedBefore = (time: number) => workerKeys.removeOrphans(time, async () => new Set(["w2"]));
     await removeIssuedBefore(world.clock.now());
     expect(await opens(key, "w1")).toBe(true);
     await removeIssuedBefore(world.clock.now() + 1);
     expect(await opens(key, "w1")).toBe(false);
     expect([await opens(byHand.key, "anyone"), await opens(alive.key, "w2")]).toEqual([true, true]);
+  });
+
+  test("stays when its worker began while the workers were read", async () => {
+    const { world, workerKeys } = await setupOwnKey();
+    await using _ = world;
+    let fresh = "";
+    await workerKeys.removeOrphans(world.clock.now() + 1, async () => {
+      ({ key: fresh } = await workerKeys.issue(world.owner.account, world.endpoint, "w2"));
+      return new Set();
+    });
+    expect(await workerKeys.opens(fresh, world.endpoint, "w2")).toBeDefined();
   });
 });
 

@@ -303,8 +303,10 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
     const { clock, keys, records, house } = this.#parts;
     await house.prepared();
     await this.#book.refresh();
-    const known = new Set((await records.all()).map(({ id }) => id));
-    await keys.removeOrphans(clock.now() - YOUNG_KEY_MS, (worker) => known.has(worker));
+    await keys.removeOrphans(clock.now() - YOUNG_KEY_MS, async () => {
+      records.instances.forget();
+      return new Set((await records.all()).map(({ id }) => id));
+    });
   }
 
   /** The node that planned until now may have added workers a moment ago. They are read before anything is planned here. */
