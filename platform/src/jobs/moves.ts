@@ -75,7 +75,13 @@ export function retryingError(job: Job, now: number, reason: string): JobChange 
   if (job.errorsRetried >= job.policy.errorRetries) return undefined;
   return {
     ...returning(job, now, reason),
-    set: { ...returning(job, now, reason).set, errorsRetried: job.errorsRetried + 1, spent: job.spent - 1 },
+    set: {
+      ...returning(job, now, reason).set,
+      errorsRetried: job.errorsRetried + 1,
+      spent: job.spent - 1,
+      // The worker may report the same error again, since the first answer can be lost. It must not use up another retry.
+      barred: job.holder,
+    },
   };
 }
 
@@ -188,10 +194,14 @@ const wasRetried = ({ createdAt, ttlAt, policy }: Job) => ttlAt !== createdAt + 
 /**
  * Gives a job that nobody holds back to a worker that is obviously running it, for example after a restart that lost the claim. If the
  * worker names its attempt, that must be the last one handed out or the one after it, whose claim was lost. A retried job can only be
- * started by a take: several workers may still run it from before the retry, and most do not say which attempt they run.
+ * started by a take: several workers may still run it from before the retry, and most do not say which attempt they run. The same goes for
+ * the worker whose error put the job back.
  */
-export function claimingBack(job: Job, holder: string, now: number, attempt = job.attempt + 1): JobChange | undefined {
-  if (job.barred === holder || wasRetried(job) || !jobLifecycle.can(job.state, "claim")) return undefined;
+export function claimingBack(job: Job, holder: string, now: number, named?: number): JobChange | undefined {
+  if (wasRetried(job) || !jobLifecycle.can(job.state, "claim")) return undefined;
+  // A worker that names the next attempt has taken the job since it was barred.
+  if (job.barred === holder && named !== job.attempt + 1) return undefined;
+  const attempt = named ?? job.attempt + 1;
   if (attempt !== job.attempt && attempt !== job.attempt + 1) return undefined;
   return {
     id: job.id,

@@ -51,6 +51,37 @@ test("a job that was given back and claimed back by the same attempt keeps its c
   expect(job).toMatchObject({ state: "IN_QUEUE", spent: 1, retried: 2, errorsRetried: 1 });
 });
 
+test("an error that is reported twice uses up one retry", async () => {
+  for (const attempt of [undefined, 1]) {
+    const { engine, desk } = await jobWorld();
+    const { id } = await engine.submit(submission({ errorRetries: 1 }));
+    await desk.take(worker("w1"), one);
+    await desk.report(worker("w1"), [report(id, '{"error":"no"}', attempt)]);
+    await desk.report(worker("w1"), [report(id, '{"error":"no"}', attempt)]);
+    expect((await engine.read("ep", id)).job).toMatchObject({ state: "IN_QUEUE", attempt: 1, errorsRetried: 1 });
+  }
+});
+
+test("a worker does not get a job back whose error it has reported, by a ping from before the report", async () => {
+  const { engine, desk } = await jobWorld();
+  const { id } = await engine.submit(submission({ errorRetries: 1 }));
+  await desk.take(worker("w1"), one);
+  await desk.report(worker("w1"), [report(id, '{"error":"no"}')]);
+  await desk.ping(worker("w1"), new Set([id]));
+  expect((await engine.read("ep", id)).job.state).toBe("IN_QUEUE");
+});
+
+test("the result of a repeated run is taken, although a restart lost its claim", async () => {
+  const { engine, desk, start } = await jobWorld();
+  const { id } = await engine.submit(submission({ errorRetries: 1 }));
+  await desk.take(worker("w1"), one);
+  await desk.report(worker("w1"), [report(id, '{"error":"no"}', 1)]);
+  await desk.take(worker("w1"), one);
+  const restarted = start();
+  await restarted.desk.report(worker("w1"), [report(id, '{"output":1}', 2)]);
+  expect((await restarted.engine.read("ep", id)).job).toMatchObject({ state: "COMPLETED", attempt: 2 });
+});
+
 test("a result is let go as early as was asked while its job was running", async () => {
   const { clock, engine, desk } = await jobWorld();
   const { id } = await engine.submit(submission());

@@ -64,7 +64,7 @@ export interface Job {
   retried: number;
   /** The worker boot that has the job or, if it ended, had it last. */
   holder?: string;
-  /** A worker boot whose late reports no longer count, because `retry` put the job back into the queue. */
+  /** A worker boot whose late reports no longer count, because its error or `retry` put the job back into the queue. */
   barred?: string;
   startedAt?: number;
   /** When a running job has used up its execution time. */
