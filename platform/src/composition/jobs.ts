@@ -39,7 +39,8 @@ export function openJobs(ground: Ground, services: Services, bells: Bells, { isK
   };
   const desk = new WorkerDesk({ ...ground, ...told, waiters: engine.waiters, isShared, apart });
   const sweeper = new Sweeper({ queue, engine, clock, failed, mine: ground.leases.of("sweeper") });
-  const batching = { queue, engine, clock, failed, records: batchRecords };
+  const hasEndpoint = async (id: string) => (await endpoints.find(id)) !== undefined;
+  const batching = { queue, engine, clock, failed, hasEndpoint, records: batchRecords };
   const progress = new BatchProgress({ ...batching, mine: ground.leases.of("batches") });
   const most = settings.batchesKept;
   const batches = new BatchService({ ...ground, engine, records: batchRecords, progress, most });

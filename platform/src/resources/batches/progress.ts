@@ -30,6 +30,8 @@ export interface ProgressParts {
   queue: Queue;
   clock: Clock;
   failed: Failed;
+  /** Whether the endpoint was not removed. */
+  hasEndpoint: (id: string) => Promise<boolean>;
   /** Whether it is this node's turn. */
   mine?: ((now: number) => Promise<boolean>) | undefined;
 }
@@ -129,12 +131,13 @@ export class BatchProgress implements AsyncDisposable {
 
   /** Takes back jobs that were queued while the batch was cancelled or removed. The node that did that may not have seen them yet. */
   async #takeBack(id: string, endpoint: string, page: Item<KeptPage>): Promise<void> {
-    const { records, engine } = this.#parts;
+    const { records, engine, hasEndpoint } = this.#parts;
     const batch = await records.batches.get(id);
-    if (!batch) return engine.removeEndpoint(endpoint);
-    if (batch.doc.status !== "CANCELLED") return;
+    // An ended batch may also make room for a new one, and then the endpoint has other jobs.
+    if (!batch && !(await hasEndpoint(endpoint))) return engine.removeEndpoint(endpoint);
+    if (batch && batch.doc.status !== "CANCELLED") return;
     await this.#cancel(page.doc.ids);
-    if (batch.doc.endedAt !== undefined) await this.#letGo(page);
+    if (!batch || batch.doc.endedAt !== undefined) await this.#letGo(page);
   }
 
   async #cancel(ids: readonly string[]): Promise<void> {

@@ -87,6 +87,26 @@ describe("nothing is lost and nothing is done twice:", () => {
     expect(await shown(world, id)).toMatchObject({ status: "CANCELLED", requestCancelled: 1200 });
   });
 
+  test("one that is cancelled while it is finalized and then makes room for another leaves the endpoint's other jobs", async () => {
+    const store = new InterceptedStore();
+    await using world = await setupJobs({ store, keeping: { batchesKept: 20 } });
+    const { id } = await draft(world);
+    for (let i = 0; i < 20; i++) {
+      await world.clock.advance(1);
+      await world.invoke("POST", `/batch/${(await draft(world, 1)).id}/cancel`);
+    }
+    const other = (await world.invoke("POST", "/run", { body: { input: {} } })).json.id;
+    let isFirst = true;
+    store.beforeCommit = async (given) => {
+      if (!isFirst || !given.some((write) => write.do === "remove" && write.kind === "batch-text")) return;
+      isFirst = false;
+      await world.invoke("POST", `/batch/${id}/cancel`);
+      await draft(world, 1);
+    };
+    expect((await world.invoke("POST", `/batch/${id}/finalize`)).status).toBe(404);
+    expect(await taken(world)).toEqual([other]);
+  });
+
   test("a batch goes with its endpoint, whatever its state, and nothing becomes a job afterwards", async () => {
     const store = new InterceptedStore();
     await using world = await setupJobs({ store });
