@@ -31,7 +31,7 @@ function setup({ secret, mine, giveUpHours, silent }: Options = {}) {
   const memory = new BodyMemory({ bytes: 100 * MIB, clock });
   const sent: { url: string; body: string; headers: Record<string, string> }[] = [];
   const watches: { count: number; resolve: () => void }[] = [];
-  const answers: (number | Error)[] = [];
+  const answers: (number | Error | (() => Promise<number>))[] = [];
   /** Ends the pending requests of targets that never answer. */
   const refusals: (() => void)[] = [];
   const silence: Post = () =>
@@ -52,7 +52,7 @@ function setup({ secret, mine, giveUpHours, silent }: Options = {}) {
         if (silent?.test(url)) return silence(url, body, headers);
         const answer = answers.shift() ?? 200;
         if (answer instanceof Error) throw answer;
-        return { status: answer };
+        return { status: typeof answer === "number" ? answer : await answer() };
       },
     });
   const webhooks = start();
@@ -111,6 +111,19 @@ test("a message is sent when it is written, without waiting for the next look", 
   await world.finish('{"output":1}');
   await told;
   expect(JSON.parse(world.sent[0]!.body)).toMatchObject({ id, status: "COMPLETED" });
+});
+
+test("a target that retries the job while it is told of its failure is told of the next end too", async () => {
+  const world = setup();
+  const { id } = await world.submit();
+  world.answers.push(async () => {
+    await world.engine.retry("ep", id);
+    await world.finish('{"output":1}');
+    return 200;
+  });
+  await world.finish('{"error":"no"}');
+  await world.clock.advance(60_000);
+  expect(world.sent.map(({ body }) => JSON.parse(body).status)).toEqual(["FAILED", "COMPLETED"]);
 });
 
 test("of more messages than are sent at once, each follows as soon as there is room", async () => {

@@ -11,7 +11,7 @@ import { Remembered } from "../kernel/remembered.ts";
 import { handedTraceparent } from "../kernel/traceparent.ts";
 import type { Tracing } from "../kernel/tracing.ts";
 import { type Delivery, type Job, jobLifecycle } from "../ports/queue/job.ts";
-import type { Outgoing, Queue, Reading, Teller } from "../ports/queue/queue.ts";
+import type { MessageState, Outgoing, Queue, Reading, Teller } from "../ports/queue/queue.ts";
 import type { Signals } from "../ports/signals/signals.ts";
 import { type FindInput, inputBytes } from "./input.ts";
 import { OutboxRounds, type Turn } from "./outbox-rounds.ts";
@@ -199,14 +199,15 @@ export class Webhooks implements AsyncDisposable {
     const { queue, clock, failed } = this.#parts;
     const began = clock.monotonic();
     const ended = () => this.#senders.ended(turn.account, message.target, clock.monotonic() - began);
+    const begun = { tries: message.tries + 1, dueAt: now + SENDING_MS };
     try {
-      await queue.settle(message.job, message.url, { tries: message.tries + 1, dueAt: now + SENDING_MS });
+      await queue.settle(message.job, message.url, begun, message);
     } catch (error) {
       // The next look tries again, not this one: a message that could not be postponed is still due.
       ended();
       throw error;
     }
-    const sending = this.#send(message, turn.account)
+    const sending = this.#send(message, begun, turn.account)
       .catch(named(failed, WEBHOOKS))
       .finally(() => {
         this.#sending.delete(sending);
@@ -222,21 +223,23 @@ export class Webhooks implements AsyncDisposable {
     if (this.#isMine) floating(this.#ticking.soon(), named(this.#parts.failed, WEBHOOKS));
   }
 
-  async #send({ job: id, url, tries }: Outgoing, account: string): Promise<void> {
+  async #send({ job: id, url, tries }: Outgoing, begun: MessageState, account: string): Promise<void> {
     const { queue, clock, log, giveUpHours = GIVE_UP_HOURS } = this.#parts;
+    // The target may retry the job while it is told. The message about the next end must be sent too.
+    const settle = (next: MessageState | "done") => queue.settle(id, url, next, begun);
     using holds = new DisposableStack();
     const reading = await this.#read(id, account, holds);
     if (reading === "no room") {
       log.warn({ job: id, target: originOf(url) }, "webhook put off: there is no memory free for its message");
-      return queue.settle(id, url, { tries, dueAt: clock.now() + RETRY_AFTER_MS });
+      return settle({ tries, dueAt: clock.now() + RETRY_AFTER_MS });
     }
-    if (typeof reading !== "object" || !jobLifecycle.isFinal(reading.job.state)) return queue.settle(id, url, "done");
+    if (typeof reading !== "object" || !jobLifecycle.isFinal(reading.job.state)) return settle("done");
     if (clock.now() - Math.max(reading.job.endedAt ?? 0, this.#since) > giveUpHours * HOUR_MS) {
       log.warn(
         { job: id, target: originOf(url), tries },
         `webhook given up: it was not delivered within ${giveUpHours} hours`,
       );
-      return queue.settle(id, url, "done");
+      return settle("done");
     }
     const from = clock.now();
     const delivery = await this.#deliver(url, reading);
@@ -251,7 +254,7 @@ export class Webhooks implements AsyncDisposable {
         "webhook not delivered",
       );
     const over = delivered || tries + 1 >= TRIES;
-    await queue.settle(id, url, over ? "done" : { tries: tries + 1, dueAt: clock.now() + RETRY_AFTER_MS });
+    await settle(over ? "done" : { tries: tries + 1, dueAt: clock.now() + RETRY_AFTER_MS });
   }
 
   /** Returns the record, followed by the input if that is small. */

@@ -1,7 +1,15 @@
 /** The outbox in PostgreSQL. Reading steps from teller to teller and from target to target, however many messages each has. */
 
 import { pageOf, TARGETS_IN_A_PAGE, tellersPageOf } from "../../ports/queue/outgoing.ts";
-import type { Outgoing, OutgoingAsk, OutgoingPage, Teller, TellersAsk, TellersPage } from "../../ports/queue/queue.ts";
+import type {
+  Outgoing,
+  OutgoingAsk,
+  OutgoingPage,
+  Queue,
+  Teller,
+  TellersAsk,
+  TellersPage,
+} from "../../ports/queue/queue.ts";
 import type { Sql, Statement } from "./pool.ts";
 
 /** Approximates the function `targetOf` in SQL. */
@@ -57,16 +65,10 @@ export async function outgoing(sql: Sql, ask: OutgoingAsk): Promise<OutgoingPage
   return pageOf(await sql<Outgoing>(OUTGOING, [ask.endpoint, ask.caller, ask.after ?? ""]), ask);
 }
 
-export async function settle(
-  sql: Sql,
-  job: string,
-  url: string,
-  next: { tries: number; dueAt: number } | "done",
-): Promise<void> {
-  const which = [job, url];
-  if (next === "done") await sql("DELETE FROM outbox WHERE job = $1 AND url = $2", which);
-  else {
-    const set = [...which, next.tries, next.dueAt];
-    await sql("UPDATE outbox SET tries = $3, due_at = $4 WHERE job = $1 AND url = $2", set);
-  }
+export async function settle(sql: Sql, ...[job, url, next, seen]: Parameters<Queue["settle"]>): Promise<void> {
+  const which =
+    "job = $1 AND url = $2 AND tries = coalesce($3::integer, tries) AND due_at = coalesce($4::bigint, due_at)";
+  const values = [job, url, seen?.tries ?? null, seen?.dueAt ?? null];
+  if (next === "done") await sql(`DELETE FROM outbox WHERE ${which}`, values);
+  else await sql(`UPDATE outbox SET tries = $5, due_at = $6 WHERE ${which}`, [...values, next.tries, next.dueAt]);
 }

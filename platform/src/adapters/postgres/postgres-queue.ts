@@ -305,8 +305,8 @@ export class PostgresQueue implements Queue {
     return outgoing(this.#sql, ask);
   }
 
-  settle(job: string, url: string, next: { tries: number; dueAt: number } | "done"): Promise<void> {
-    return settle(this.#sql, job, url, next);
+  settle(...asked: Parameters<Queue["settle"]>): Promise<void> {
+    return settle(this.#sql, ...asked);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -224,10 +224,11 @@ function count(db: DatabaseSync, { endpoint, count }: Extract<Entry, { do: "coun
   ).run(endpoint, count.completed ?? 0, count.failed ?? 0, count.retried ?? 0);
 }
 
-function settle(db: DatabaseSync, { job, url, next }: Extract<Entry, { do: "settle" }>): void {
-  if (next === "done") sql(db, "DELETE FROM outbox WHERE job = ? AND url = ?").run(job, url);
-  else
-    sql(db, "UPDATE outbox SET tries = ?, due_at = ? WHERE job = ? AND url = ?").run(next.tries, next.dueAt, job, url);
+function settle(db: DatabaseSync, { job, url, next, seen }: Extract<Entry, { do: "settle" }>): void {
+  const which = "job = ? AND url = ? AND tries = coalesce(?, tries) AND due_at = coalesce(?, due_at)";
+  const values = [job, url, seen?.tries ?? null, seen?.dueAt ?? null];
+  if (next === "done") sql(db, `DELETE FROM outbox WHERE ${which}`).run(...values);
+  else sql(db, `UPDATE outbox SET tries = ?, due_at = ? WHERE ${which}`).run(next.tries, next.dueAt, ...values);
 }
 
 function expire(db: DatabaseSync, now: number, limit: number, freed: string[]): number {

@@ -187,8 +187,8 @@ export class EmbeddedQueue implements Queue {
   tellers: Queue["tellers"] = async (ask) => this.#journal.tellers(ask);
   outgoing: Queue["outgoing"] = async (ask) => this.#journal.outgoing(ask);
 
-  settle: Queue["settle"] = async (...[job, url, next]) =>
-    void (await this.#journal.write([{ do: "settle", job, url, next }]));
+  settle: Queue["settle"] = async (...[job, url, next, seen]) =>
+    void (await this.#journal.write([{ do: "settle", job, url, next, seen }]));
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#lateClaims.write().catch(() => undefined);

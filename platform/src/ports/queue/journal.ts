@@ -9,6 +9,7 @@ import type {
   Counter,
   JobFilter,
   LargeOutputs,
+  MessageState,
   NewCharges,
   Outgoing,
   OutgoingAsk,
@@ -63,7 +64,7 @@ export type Entry =
   | { do: "bind"; binding: Binding }
   | { do: "unbind"; holder: string }
   | { do: "message"; message: Outgoing }
-  | { do: "settle"; job: string; url: string; next: { tries: number; dueAt: number } | "done" }
+  | { do: "settle"; job: string; url: string; next: MessageState | "done"; seen?: MessageState }
   | { do: "chunks"; chunks: Chunk[] }
   | { do: "expire"; now: number; limit: number };
 

@@ -286,9 +286,10 @@ export class MemoryJournal implements Journal {
     this.#chunks.set(chunk.id, [...known, chunk]);
   }
 
-  #settle({ job, url, next }: Extract<Entry, { do: "settle" }>): void {
+  #settle({ job, url, next, seen }: Extract<Entry, { do: "settle" }>): void {
     const key = outgoingKey(job, url);
     const message = this.#outgoing.get(key);
+    if (seen && (message?.tries !== seen.tries || message.dueAt !== seen.dueAt)) return;
     if (next === "done") this.#outgoing.delete(key);
     else if (message) this.#outgoing.set(key, { ...message, ...next });
   }

@@ -212,6 +212,14 @@ export function outboxConformance(open: OpenQueue): void {
     await apply(opened.queue, retry("j1"));
     await claim(opened.queue);
     await apply(opened.queue, finish("j1", { also: { webhook: true }, set: { endedAt: NOW + 7 } }));
-    expect(await outgoing(opened.queue, NOW + 7)).toMatchObject([{ job: "j1", url: ONE, tries: 0, dueAt: NOW + 7 }]);
+    const again = { tries: 0, dueAt: NOW + 7 };
+    expect(await outgoing(opened.queue, NOW + 7)).toMatchObject([{ job: "j1", url: ONE, ...again }]);
+    // The one who sends the first message has not heard of the second.
+    const seen = { tries: 3, dueAt: NOW + 100 };
+    await opened.queue.settle("j1", ONE, "done", seen);
+    await opened.queue.settle("j1", ONE, { tries: 4, dueAt: NOW + 200 }, seen);
+    expect(await outgoing(opened.queue, NOW + 7)).toMatchObject([{ job: "j1", url: ONE, ...again }]);
+    await opened.queue.settle("j1", ONE, "done", again);
+    expect(await outgoing(opened.queue, NOW + 300)).toEqual([]);
   });
 }

@@ -190,11 +190,14 @@ export interface TellersPage {
   next?: Teller;
 }
 
-export interface Outgoing extends Teller {
+export interface Outgoing extends Teller, MessageState {
   job: string;
   url: string;
   /** Where the URL leads. Messages of one target wait for each other, and only those do. */
   target: string;
+}
+
+export interface MessageState {
   /** Attempts made so far. */
   tries: number;
   dueAt: number;
@@ -265,8 +268,11 @@ export interface Outbox {
   tellers(ask: TellersAsk): Promise<TellersPage>;
   /** Returns the first message of each target of a teller if it is due, sorted by target. */
   outgoing(ask: OutgoingAsk): Promise<OutgoingPage>;
-  /** Removes a message, or postpones it. */
-  settle(job: string, url: string, next: { tries: number; dueAt: number } | "done"): Promise<void>;
+  /**
+   * Removes a message, or postpones it. With `seen`, only while it has that many tries and is due then: a job that was retried may have
+   * ended again, and that message takes the place of the one that is being sent.
+   */
+  settle(job: string, url: string, next: MessageState | "done", seen?: MessageState): Promise<void>;
 }
 
 /** Outputs that are too long to pass around. They arrive and leave in pieces. */
