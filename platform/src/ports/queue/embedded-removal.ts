@@ -28,8 +28,9 @@ export async function removeRows(journal: Journal, endpoint: string): Promise<vo
 /** The removal of results whose time is over. */
 export class Expiry {
   readonly #journal: Journal;
-  /** Results that expired by this time count as removed, even if they are still on disk. */
+  /** While results are being removed, those that expired by this time count as removed, even if they are still on disk. */
   #until = Number.NEGATIVE_INFINITY;
+  #underWay = 0;
 
   constructor(journal: Journal) {
     this.#journal = journal;
@@ -38,7 +39,13 @@ export class Expiry {
   async remove(now: number, limit: number): Promise<number> {
     if (!this.#journal.hasExpired(now)) return 0;
     this.#until = Math.max(this.#until, now);
-    return (await this.#journal.write([{ do: "expire", now, limit }]))[0] as number;
+    this.#underWay++;
+    try {
+      return (await this.#journal.write([{ do: "expire", now, limit }]))[0] as number;
+    } finally {
+      // The clock may be set back, and later results would count as removed for as long.
+      if (--this.#underWay === 0) this.#until = Number.NEGATIVE_INFINITY;
+    }
   }
 
   /** Whether a removal that was asked for takes this job along. A change that is written behind it would be lost. */

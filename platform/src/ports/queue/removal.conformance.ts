@@ -190,6 +190,16 @@ function expiryCases(open: OpenQueue): void {
     expect(await claimIds(opened.queue)).toEqual(["j1"]);
   });
 
+  test("a result that is made after the clock was set back can be changed", async () => {
+    await using opened = await open();
+    await running(opened.queue, newJob("old"));
+    await apply(opened.queue, finish("old"));
+    expect(await opened.queue.expire(END + 1000, 9)).toBe(1);
+    await running(opened.queue, newJob("new"));
+    await apply(opened.queue, fail("new"), retry("new"));
+    expect(await claimIds(opened.queue)).toEqual(["new"]);
+  });
+
   test("a retry and an expiry at once leave a whole job or none", async () => {
     await using opened = await open();
     const ids = numbered(20);
