@@ -18,6 +18,8 @@ export type PodTerms = Partial<
     gpu: Partial<PodGpu> & Pick<PodGpu, "types">;
     cpu: { id: string; vcpuCount: number }[];
     templateId: string;
+    /** The mount path is a default that nobody chose. If the template has a path, that one is used. */
+    isDefaultPath: boolean;
   }
 >;
 
@@ -32,7 +34,7 @@ const unsaid = () => ({
 
 /** `terms` includes what comes from a template; `said` is what the caller set. */
 export function created(terms: PodTerms, said: PodTerms = terms): PodConfig {
-  const { gpu, cpu, args, entrypoint, cmd, mounts = {}, templateId, ...plain } = terms;
+  const { gpu, cpu, args, entrypoint, cmd, mounts = {}, templateId, isDefaultPath: _, ...plain } = terms;
   const { name, image } = plain;
   if (name === undefined) throw missing("name");
   if (image === undefined) throw missing("image", " unless 'templateId' is given");

@@ -77,14 +77,15 @@ flatConformance("Pods", {
 });
 
 test("a volume's size and path are one mount; where one is said, the other stays", () => {
-  expect(podDialect.terms({ volumeInGb: 20 })).toEqual({ mounts: { persistent: { size: 20, path: "/workspace" } } });
-  expect(podDialect.terms({ volumeInGb: 1 })).toEqual({ mounts: { persistent: { size: 10, path: "/workspace" } } });
+  const atDefault = (mounts: object) => ({ mounts, isDefaultPath: true });
+  expect(podDialect.terms({ volumeInGb: 20 })).toEqual(atDefault({ persistent: { size: 20, path: "/workspace" } }));
+  expect(podDialect.terms({ volumeInGb: 1 })).toEqual(atDefault({ persistent: { size: 10, path: "/workspace" } }));
   expect(podDialect.terms({ volumeMountPath: "/w" }, whole)).toEqual({
     mounts: { persistent: { size: 10, path: "/w" } },
   });
-  expect(podDialect.terms({ networkVolumeId: "v", volumeInGb: 20 })).toEqual({
-    mounts: { network: [{ volumeId: "v", path: "/workspace" }] },
-  });
+  expect(podDialect.terms({ networkVolumeId: "v", volumeInGb: 20 })).toEqual(
+    atDefault({ network: [{ volumeId: "v", path: "/workspace" }] }),
+  );
 });
 
 /** A random Pod that covers every choice at creation. */

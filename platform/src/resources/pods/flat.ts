@@ -19,7 +19,10 @@ const storage = (says: string[], schema: Field["schema"], read: Field["read"]): 
   says,
   schema,
   read,
-  write: (_, all, before) => ({ mounts: mountsFrom(all, before) }),
+  write: (_, all, before) => ({
+    mounts: mountsFrom(all, before),
+    ...(!before && all.volumeMountPath === undefined && { isDefaultPath: true }),
+  }),
 });
 
 export const podDialect = flatDialect<KeptPod, PodTerms>(Pod, {

@@ -122,6 +122,29 @@ describe("a new Pod", () => {
     expect(json.template).toMatchObject({ id, imageName: "host:/app" });
   });
 
+  test.each([
+    ["a size", { volumeInGb: 40 }, { volumeInGb: 40, volumeMountPath: "/data" }],
+    ["a path", { volumeMountPath: "/own" }, { volumeInGb: 12, volumeMountPath: "/own" }],
+    ["both", { volumeInGb: 40, volumeMountPath: "/own" }, { volumeInGb: 40, volumeMountPath: "/own" }],
+    ["a path of CPUs", { computeType: "CPU", volumeMountPath: "/own" }, { volumeInGb: 0, volumeMountPath: "/own" }],
+  ])("has %s in the place of its template's", async (_what, said, shown) => {
+    await using there = await world();
+    const template = { name: "t", imageName: "busybox", volumeInGb: 12, volumeMountPath: "/data" };
+    const { id: templateId } = (await there.call("POST", "/v1/templates", { body: template })).json;
+    const { status, json } = await there.post({ name: "box", gpuTypeIds: ["NVIDIA A40"], templateId, ...said });
+    expect([status, json]).toEqual([201, expect.objectContaining(shown)]);
+  });
+
+  test("mounts a network volume where its template has storage", async () => {
+    await using there = await world();
+    const volume = { name: "models", size: 50, dataCenterId: "EU-RO-1" };
+    const networkVolumeId = (await there.call("POST", "/v1/networkvolumes", { body: volume })).json.id;
+    const template = { name: "t", imageName: "busybox", volumeMountPath: "/data" };
+    const { id: templateId } = (await there.call("POST", "/v1/templates", { body: template })).json;
+    const { status, json } = await there.post({ name: "box", computeType: "CPU", templateId, networkVolumeId });
+    expect([status, json.networkVolumeId, json.volumeMountPath]).toEqual([201, networkVolumeId, "/data"]);
+  });
+
   test("mounts a network volume in the place of its own", async () => {
     await using there = await world();
     const volume = { name: "models", size: 50, dataCenterId: "EU-RO-1" };

@@ -73,6 +73,21 @@ describe("a new Pod", () => {
     expect(withTemplate(TEMPLATE, { gpu: {}, mounts }, "new-pod").mounts).toEqual(mounts);
   });
 
+  test("with a path that nobody chose has its storage where the template's is", () => {
+    const own = { mounts: { persistent: { size: 50, path: "/workspace" } }, isDefaultPath: true };
+    expect(withTemplate(TEMPLATE, { gpu: {}, ...own }, "new-pod").mounts).toEqual({
+      persistent: { size: 50, path: "/data" },
+    });
+    expect(withTemplate(created({ name: "t", image: "i" }), { gpu: {}, ...own }, "new-pod").mounts).toEqual(own.mounts);
+  });
+
+  test("that names a path alone has the template's storage there", () => {
+    expect(withTemplate<Sayable>(TEMPLATE, { gpu: {}, mounts: {}, mountPath: "/own" }, "new-pod")).toMatchObject({
+      mounts: { persistent: { size: 20, path: "/own" } },
+      mountPath: undefined,
+    });
+  });
+
   test("that names no storage by an empty object gets the template's", () => {
     expect(withTemplate(TEMPLATE, { gpu: {}, mounts: {} }, "new-pod").mounts).toEqual(TEMPLATE.mounts);
   });

@@ -9,7 +9,9 @@ import type { KeptTemplate } from "./model.ts";
 export type Sayable = Partial<KeptContainer> & {
   gpu?: { allowedCudaVersions?: string[]; minCudaVersion?: string | null };
   cpu?: unknown;
-  mounts?: { persistent?: PersistentMount; network?: unknown };
+  mounts?: { persistent?: PersistentMount; network?: { volumeId: string; path: string }[] };
+  mountPath?: string;
+  isDefaultPath?: boolean;
   startSsh?: boolean;
   startJupyter?: boolean;
 };
@@ -31,10 +33,25 @@ function cudaOf({ allowedCudaVersions }: KeptTemplate, { gpu }: Sayable): Pick<S
   return gpu && !isSaid && allowedCudaVersions.length > 0 ? { gpu: { ...gpu, allowedCudaVersions } } : {};
 }
 
-/** A Pod without GPUs gets no persistent mount from the template, and neither does one whose caller names storage. */
 function podsOwn({ mounts, ...template }: KeptTemplate, terms: Sayable): Partial<Sayable> {
   const { startSsh = template.startSsh, startJupyter = template.startJupyter } = terms;
-  const hasOwn = terms.mounts?.persistent !== undefined || terms.mounts?.network !== undefined;
-  const stored = terms.cpu !== undefined || hasOwn ? terms.mounts : mounts;
-  return { startSsh, startJupyter, ...(stored && { mounts: stored }) };
+  return { startSsh, startJupyter, ...storageOf(mounts, terms) };
 }
+
+/**
+ * A Pod without GPUs gets no persistent mount from the template, and neither does one whose caller names storage. Storage that is named
+ * without a path is mounted where the template's would be, and a path that is named alone moves the template's.
+ */
+function storageOf({ persistent: copied }: KeptTemplate["mounts"], terms: Sayable): Partial<Sayable> {
+  const { mounts: own, cpu, mountPath, isDefaultPath = false } = terms;
+  if (own?.persistent !== undefined || own?.network !== undefined)
+    return { mounts: isDefaultPath && copied ? movedTo(copied.path, own) : own };
+  if (cpu !== undefined || !copied) return own ? { mounts: own } : {};
+  const mounts = movedTo(mountPath ?? copied.path, { persistent: copied });
+  return { mounts, ...(mountPath !== undefined && { mountPath: undefined }) };
+}
+
+const movedTo = (path: string, { persistent, network }: NonNullable<Sayable["mounts"]>): Sayable["mounts"] => ({
+  ...(persistent && { persistent: { ...persistent, path } }),
+  ...(network && { network: network.map(({ volumeId }) => ({ volumeId, path })) }),
+});

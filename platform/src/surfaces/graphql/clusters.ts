@@ -80,7 +80,7 @@ export const ownClusters = {
 function clusterTerms(input: unknown) {
   const said = given(input, "clusterName");
   const { clusterName: name, type, gpuTypeId, gpuCountPerPod, podCount } = said;
-  const { gpu: _, mountPath: __, ...members } = podDialect.terms(newPodFlat(input));
+  const { gpu: _, mountPath: __, isDefaultPath: ___, ...members } = podDialect.terms(newPodFlat(input));
   const dataCenters = given({ dataCenterIds: said.dataCenterIds });
   return {
     ...members,
