@@ -10,7 +10,7 @@ import { containerMistakes, mountMistakes } from "../container/mistakes.ts";
 import { cpuFrom } from "../endpoints/compute.ts";
 import { refuseLowBid } from "./bids.ts";
 import { diskOnCpus } from "./disk-limit.ts";
-import { type KeptPod, Pod, type PodConfig, type PodGpu, podBoots } from "./model.ts";
+import { type KeptPod, LEAST_PERSISTENT_GB, Pod, type PodConfig, type PodGpu, podBoots } from "./model.ts";
 
 /** What a caller sets on a Pod, through any surface. */
 export type PodTerms = Partial<
@@ -48,7 +48,7 @@ export function created(terms: PodTerms, said: PodTerms = terms): PodConfig {
     ...commandOf({ args, entrypoint, cmd }),
     ...(gpu && { gpu: gpuFrom(gpu, plain.cloud) }),
     ...(cpu && { cpu: cpuFrom(cpu) }),
-    mounts: withoutEmpty(mounts),
+    mounts: mountsFrom(mounts),
     template: templateId ?? null,
   });
   refuse(mountMistakes(config));
@@ -109,9 +109,13 @@ function mountsAfter(before: KeptPod["mounts"], { persistent, network }: KeptPod
 
 const unmounted = (kind: string) => `This Pod was made without 'mounts.${kind}', and cannot get it later.`;
 
-/** An empty list of volumes means none. */
-function withoutEmpty({ persistent, network = [] }: KeptPod["mounts"]): KeptPod["mounts"] {
-  return { ...(persistent && { persistent }), ...(network.length > 0 && { network }) };
+/** An empty list of volumes means none. A template may name less storage than a Pod has at least. */
+function mountsFrom({ persistent, network = [] }: KeptPod["mounts"]): KeptPod["mounts"] {
+  const least = (size: number) => Math.max(LEAST_PERSISTENT_GB, size);
+  return {
+    ...(persistent && { persistent: { ...persistent, size: least(persistent.size) } }),
+    ...(network.length > 0 && { network }),
+  };
 }
 
 function gpuFrom({ types: named, count = 1, ...rest }: NonNullable<PodTerms["gpu"]>, cloud?: KeptPod["cloud"]): PodGpu {

@@ -4,7 +4,7 @@ import { name, nullable, oneOf, t } from "../../kernel/schema.ts";
 import { flavorOf, instanceIds } from "../container/instance-ids.ts";
 import { cudaVersion, MOST_ITEMS } from "../endpoints/model.ts";
 import type { PodTerms } from "./fields.ts";
-import { clouds, type KeptPod, Pod } from "./model.ts";
+import { clouds, type KeptPod, LEAST_PERSISTENT_GB, Pod } from "./model.ts";
 
 type Field = FlatField<KeptPod, PodTerms>;
 
@@ -106,8 +106,6 @@ export const podDialect = flatDialect<KeptPod, PodTerms>(Pod, {
 });
 
 const WORKSPACE = "/workspace";
-/** Older clients may ask for less than the minimum, and get the minimum. */
-const LEAST_GB = 10;
 
 interface SaidOfStorage {
   volumeInGb?: number;
@@ -124,5 +122,7 @@ function mountsFrom(all: Flat, before: KeptPod | undefined): KeptPod["mounts"] {
     return { network: [{ volumeId, path: volumeMountPath ?? network?.[0]?.path ?? WORKSPACE }] };
   const size = volumeInGb ?? persistent?.size;
   if (size === undefined) return {};
-  return { persistent: { size: Math.max(LEAST_GB, size), path: volumeMountPath ?? persistent?.path ?? WORKSPACE } };
+  return {
+    persistent: { size: Math.max(LEAST_PERSISTENT_GB, size), path: volumeMountPath ?? persistent?.path ?? WORKSPACE },
+  };
 }

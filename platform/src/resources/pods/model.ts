@@ -27,8 +27,15 @@ const path = t.String({
     "Where the program sees it: an absolute path such as `/workspace`, not `/` and not in `/proc`, `/sys` or `/dev`; with a `host` image also not in a folder that the machine has there, such as `/app` or `/usr`.",
 });
 
+/** Older clients and templates may say less, and their Pods get this much. */
+export const LEAST_PERSISTENT_GB = 10;
+
 export const persistentMount = closed({
-  size: t.Integer({ minimum: 10, maximum: 1_000_000, description: "GB, on the machine that the Pod runs on." }),
+  size: t.Integer({
+    minimum: LEAST_PERSISTENT_GB,
+    maximum: 1_000_000,
+    description: "GB, on the machine that the Pod runs on.",
+  }),
   path,
 });
 

@@ -1,6 +1,6 @@
 /** Endpoints and Pods made from templates. */
 import { describe, expect, test } from "vitest";
-import { CPU_POD, setupPods } from "../../../tests/pod-world.ts";
+import { CPU_POD, setupPods, TWO_GPUS } from "../../../tests/pod-world.ts";
 import { InterceptedStore, setup, type World } from "../../../tests/world.ts";
 
 const ENDPOINTS = "/v2/serverless";
@@ -153,6 +153,17 @@ describe("a Pod", () => {
       ["$.templateId: names a serverless template, from which endpoints are made and not Pods"],
     ]);
     expect((await world.call("POST", "/v2/pods", { body: { ...BARE, templateId: UNKNOWN } })).status).toBe(404);
+  });
+
+  test("has the least storage where its template names less", async () => {
+    await using world = await setupPods({ machine: TWO_GPUS });
+    const template = { name: "small", imageName: "busybox", volumeInGb: 5, volumeMountPath: "/data" };
+    const { id } = (await world.call("POST", "/v1/templates", { body: template })).json;
+    const body = { name: "p", gpu: { id: "NVIDIA A40" }, templateId: id };
+    const { status, json } = await world.call("POST", "/v2/pods", { body });
+    expect([status, json.mounts]).toEqual([201, { persistent: { size: 10, path: "/data" } }]);
+    const { mounts } = json;
+    expect((await world.call("PATCH", `/v2/pods/${json.id}`, { body: { mounts } })).status).toBe(200);
   });
 
   test("that is longer with its template than a Pod may be is refused: 413", async () => {
