@@ -23,7 +23,7 @@ export function newPodTerms(body: Flat): PodTerms {
   const stored = storageIn(said, isCpu);
   const flat = { ...defaultsFor(said, isCpu), ...(isCpu ? cpusIn(stored) : gpusIn(stored)) };
   const { disk, ...terms } = podShapes.created(flat);
-  return { ...terms, ...diskIn(said, disk, terms.cpu), ...commandIn(said) };
+  return { ...terms, ...noStorageIn(said), ...diskIn(said, disk, terms.cpu), ...commandIn(said) };
 }
 
 /** Fields that are not sent stay unchanged. */
@@ -60,6 +60,10 @@ function diskIn({ containerDiskInGb }: Flat, disk: number | undefined, cpu: PodT
   if (disk === undefined) return {};
   return { disk: containerDiskInGb === undefined && cpu ? defaultDiskGb(disk, cpu) : disk };
 }
+
+/** 0 also means none of the template's storage, which an empty list of volumes says. */
+const noStorageIn = ({ volumeInGb, networkVolumeId, templateId }: Flat): Pick<PodTerms, "mounts"> =>
+  volumeInGb === 0 && networkVolumeId === undefined && templateId !== undefined ? { mounts: { network: [] } } : {};
 
 /** 0 means no storage. A CPU Pod has none, so the default that clients send for one is ignored. */
 function storageIn({ volumeInGb, ...said }: Flat, isCpu: boolean): Flat {

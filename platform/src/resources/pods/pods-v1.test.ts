@@ -126,6 +126,9 @@ describe("a new Pod", () => {
     ["a size", { volumeInGb: 40 }, { volumeInGb: 40, volumeMountPath: "/data" }],
     ["a path", { volumeMountPath: "/own" }, { volumeInGb: 12, volumeMountPath: "/own" }],
     ["both", { volumeInGb: 40, volumeMountPath: "/own" }, { volumeInGb: 40, volumeMountPath: "/own" }],
+    ["a size below the least", { volumeInGb: 1 }, { volumeInGb: 10, volumeMountPath: "/data" }],
+    ["no volume", { volumeInGb: 0 }, { volumeInGb: 0, volumeMountPath: "" }],
+    ["a path of none", { volumeInGb: 0, volumeMountPath: "/own" }, { volumeInGb: 0, volumeMountPath: "/own" }],
     ["a path of CPUs", { computeType: "CPU", volumeMountPath: "/own" }, { volumeInGb: 0, volumeMountPath: "/own" }],
   ])("has %s in the place of its template's", async (_what, said, shown) => {
     await using there = await world();
