@@ -29,7 +29,8 @@ export function updated(before: KeptTemplate, terms: TemplateTerms): Partial<Kep
   const { args, entrypoint, cmd, mounts, ...plain } = terms;
   const after = { image: terms.image ?? before.image, mounts: mountsAfter(before.mounts, mounts) };
   const isMountSaid = terms.image !== undefined || mounts !== undefined;
-  const errors = [...containerMistakes(terms), ...(isMountSaid ? mountMistakes(after) : [])];
+  const symmetric = !(terms.serverless ?? before.serverless);
+  const errors = [...containerMistakes(terms, { symmetric }), ...(isMountSaid ? mountMistakes(after) : [])];
   if (errors.length > 0) throw problem("invalid", "Request validation failed.", { errors });
   return { ...plain, ...commandOf({ args, entrypoint, cmd }, before), mounts: after.mounts };
 }

@@ -85,6 +85,16 @@ describe("a template", () => {
     expect([status, json.errors]).toEqual([422, [error]]);
   });
 
+  test("of Pods may name symmetric ports, and one of endpoints none", async () => {
+    await using world = await setup();
+    const ports = ["70000/tcp"];
+    const { status, json } = await make(world, { ...PLAIN, ports });
+    expect([status, json.ports]).toEqual([201, ports]);
+    const error = "$.ports[0]: must be a port from 1 to 65535";
+    expect((await make(world, { ...PLAIN, name: "s", serverless: true, ports })).json.errors).toEqual([error]);
+    expect((await patch(world, json.id, { serverless: true, ports })).json.errors).toEqual([error]);
+  });
+
   test("400: a command in two forms that differ", async () => {
     await using world = await setup();
     const { status, json } = await make(world, { ...PLAIN, args: "run", cmd: ["walk"] });
