@@ -245,7 +245,7 @@ describe("deploying", () => {
 
   test("is brought to a newer release, and keeps the values that were chosen", async () => {
     await using world = await setup();
-    const { id } = (await world.deploy({ variables: { LEVEL: 5 }, test: false })).json;
+    const { id } = (await world.deploy({ variables: { LEVEL: 5 }, disk: 9, test: false })).json;
     expect((await world.call("POST", `${HUB}/deployments/${id}/update`)).json.detail).toContain("newest release");
     change(world.source, (hub) => {
       hub.millrace.image = "registry.test/echo:2";
@@ -260,6 +260,7 @@ describe("deploying", () => {
     expect(json).toMatchObject({ releaseId: updateTo, updateTo: null, test: "RUNNING" });
     expect((await world.call("GET", `/v2/serverless/${id}`)).json).toMatchObject({
       image: "registry.test/echo:2",
+      disk: 9,
       env: { LEVEL: "5", NEW: "n", FIXED: "changed" },
     });
   });

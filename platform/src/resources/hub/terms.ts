@@ -93,8 +93,8 @@ export function filledIn(terms: EndpointTerms, listing: Listing): EndpointTerms 
   };
 }
 
-/** What a newer release changes. Variables that are set keep their values; new ones get their defaults. */
-export function updateOf(listing: Listing, before: { env: Record<string, string> }) {
+/** What a newer release changes. Variables that are set keep their values; new ones get their defaults. A larger disk stays. */
+export function updateOf(listing: Listing, before: { env: Record<string, string>; disk: number }) {
   const { env } = environmentOf(listing, {});
   const missing = listing.variables.filter(({ key, required }) => required && !(before.env[key] ?? env[key]));
   if (missing.length > 0)
@@ -105,7 +105,7 @@ export function updateOf(listing: Listing, before: { env: Record<string, string>
   return {
     ...(listing.image !== null && { image: listing.image }),
     args: listing.args,
-    disk: listing.disk,
+    disk: Math.max(listing.disk, before.disk),
     ports: listing.ports,
     env: { ...env, ...before.env, ...listing.fixed },
   };
