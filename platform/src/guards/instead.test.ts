@@ -54,5 +54,16 @@ test("what is wrong for another reason is said without it", async () => {
   const errorsOf = async (body: object) => (await world.call("POST", "/v2/pods", { body })).json.errors;
   expect(await errorsOf({ ...POD, env: "A=1" })).toEqual(["$.env: must be object"]);
   expect(await errorsOf({ ...POD, workersMin: 1 })).toEqual(["$: additional properties 'workersMin' not allowed"]);
+  const template = { ...TEMPLATE, allowedCudaVersions: "12.4" };
+  const { errors } = (await world.call("POST", "/v2/templates", { body: template })).json;
+  expect(errors).toEqual(["$.allowedCudaVersions: must be array"]);
   expect(await errorsOf({ ...POD, constructor: 1 })).toEqual(["$: additional properties 'constructor' not allowed"]);
+});
+
+test("an older API, which has these words itself, is told none of REST v2", async () => {
+  await using world = await setupPods();
+  const body = { name: "t", imageName: "busybox", isPublic: "yes", dockerEntrypoint: "sh" };
+  const { status, json } = await world.call("POST", "/v1/templates", { body });
+  const message = "Request validation failed: $.isPublic: must be boolean; $.dockerEntrypoint: must be array";
+  expect([status, json.message]).toEqual([400, message]);
 });

@@ -98,7 +98,8 @@ export function withInstead(path: string, body: unknown, failure: string): strin
   const place = unknown ? `${unknown[1]}.${unknown[2]}` : PLACE.exec(failure)?.[1];
   if (place === undefined || !Object.hasOwn(HINTS, place)) return failure;
   const { instead, of } = HINTS[place]!;
-  if (of && !of(valueAt(place, body))) return failure;
+  // A field that the body may have needs no other word. Only its value may.
+  if (of ? !of(valueAt(place, body)) : !unknown) return failure;
   const text = isText(instead) ? instead : instead[path.split("/")[2] as Kind];
   return text === undefined ? failure : `${failure}; write ${text}`;
 }
