@@ -16,7 +16,12 @@ const templateFace: Face = {
     earned: t.Number({ description: "Nothing is earned here: always 0." }),
     runtimeInMin: t.Integer({ description: "Not counted: always 0." }),
   },
-  taken: takenContainer,
+  taken: {
+    ...takenContainer,
+    volumeMountPath: t.Optional(
+      t.String({ maxLength: 512, description: "Where that storage is; the empty text says nothing." }),
+    ),
+  },
   once: ["category", "isServerless"],
   shown: {
     ...shownContainer,

@@ -53,6 +53,7 @@ describe("in each form that clients send", () => {
     ],
     ["lists beside an empty text", { dockerArgs: "", dockerStartCmd: ["a"] }, { dockerStartCmd: ["a"] }],
     ["no registry as an empty text", { containerRegistryAuthId: "" }, {}],
+    ["an empty path", { volumeMountPath: "" }, { volumeInGb: 20, volumeMountPath: "/workspace" }],
     ["no volume", { volumeInGb: 0 }, { volumeInGb: 0, volumeMountPath: "" }],
     ["null for the default", { containerDiskInGb: null, volumeInGb: null }, { containerDiskInGb: 50, volumeInGb: 20 }],
   ])("%s", async (_what, said, shown) => {
@@ -62,6 +63,8 @@ describe("in each form that clients send", () => {
 
   test.each([
     ["a port that is none", { ports: "80/udp" }, "$.ports[0]"],
+    ["a path that is none", { volumeMountPath: "data" }, "$.volumeMountPath"],
+    ["an image that is none", { imageName: "host:app" }, "$.imageName"],
     ["a variable without a name", { env: [{ key: "", value: "1" }] }, "$.env[0].key"],
   ])("%s is refused where it stands", async (_what, said, where) => {
     await using there = await world();
