@@ -3,7 +3,6 @@ import { gpuPrice } from "../../catalog/compute.ts";
 import type { Caller } from "../../kernel/caller.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { newRecord } from "../../kernel/ids.ts";
-import { problem } from "../../kernel/problem.ts";
 import type { Random } from "../../kernel/random.ts";
 import { parted, unsaidOf } from "../../kernel/resource.ts";
 import { changedIn, isEmpty } from "../../kernel/same.ts";
@@ -25,7 +24,6 @@ import {
   clusters,
   type KeptCluster,
   MOST_MEMBERS,
-  OF_TEMPLATES,
 } from "./model.ts";
 import { agreedBy, spanNumbers, spanOver } from "./span.ts";
 
@@ -80,7 +78,6 @@ export class ClusterService {
   async create(caller: Caller, asked: NewCluster, { mostPerHour }: Ceiling = {}): Promise<ClusterItem> {
     const [own, given] = parted(Cluster, asked);
     const { name, type, compute } = own;
-    refuseBesideTemplate(given);
     if (mostPerHour !== undefined) refuseDearer([{ price: priceOf(compute) }], mostPerHour);
     const record = newRecord(this.#parts, caller.account);
     const { podCount, gpuCountPerPod, gpuTypeId } = compute;
@@ -151,12 +148,3 @@ const priceOf = ({ gpuTypeId, gpuCountPerPod, podCount }: ClusterCompute) =>
   gpuPrice.member(gpuTypeId) * gpuCountPerPod * podCount;
 
 const byRank = (pods: readonly PodItem[]) => pods.toSorted((a, b) => a.doc.cluster!.rank - b.doc.cluster!.rank);
-
-function refuseBesideTemplate(given: Partial<NewCluster>): void {
-  const both = given.templateId === undefined ? [] : OF_TEMPLATES.filter((field) => given[field] !== undefined);
-  if (both.length > 0)
-    throw problem(
-      "rule-broken",
-      `'templateId' excludes ${both.map((field) => `'${field}'`).join(", ")}: send one of the two.`,
-    );
-}

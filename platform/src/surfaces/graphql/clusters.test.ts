@@ -27,6 +27,17 @@ test("members are there with the cluster, also among the account's Pods", async 
   expect(myself.pods).toEqual([{ clusterId: made.id }, { clusterId: made.id }]);
 });
 
+test("what is sent beside a template wins over what the template has", async () => {
+  await using world = await setupPods({ machine: TWO_GPUS });
+  const template = { name: "t", image: "host:/app", disk: 7, env: { A: "template", B: "template" } };
+  const { id: templateId } = (await world.call("POST", "/v2/templates", { body: template })).json;
+  const { imageName: _, ...rest } = INPUT;
+  const own = { containerDiskInGb: 9, env: [{ key: "B", value: "own" }], volumeMountPath: "/workspace" };
+  const { createCluster: made } = await told(world, CREATE, { input: { ...rest, templateId, ...own } });
+  const env = expect.objectContaining({ A: "template", B: "own" });
+  expect(await world.pod(made.pods[0].id)).toMatchObject({ image: "host:/app", disk: 9, env });
+});
+
 test("one that costs more than is to be paid, or has no room, is not made", async () => {
   await using world = await setupPods({ machine: TWO_GPUS });
   const dear = await refused(world, CREATE, { input: { ...INPUT, deployCost: 0.1 } });
