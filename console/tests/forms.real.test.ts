@@ -85,11 +85,11 @@ test("forms lose nothing unseen, and pages without a network or a clipboard say 
     });
     const { id } = (await first.json()) as { id: string };
     await visit(walk, `/serverless/${endpoint}/try?job=${id}`);
-    await page.getByText('"seed": 12345678901234567890').waitFor();
+    await page.getByText('"seed": 12345678901234567890').first().waitFor();
     await button(page, "Run").last().click();
     await page.getByRole("link", { name: "See the job" }).click();
     await page.waitForURL((url) => url.pathname.includes("/jobs/") && !url.pathname.includes(id));
-    await page.getByText('"seed": 12345678901234567890').waitFor();
+    await page.getByText('"seed": 12345678901234567890').first().waitFor();
   });
 
   await step("a batch that could not be started is not made a second time by another try", async () => {
