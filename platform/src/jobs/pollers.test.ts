@@ -45,3 +45,15 @@ test("only the first look of a place can be pointless", () => {
   place.look()();
   expect([place.isPointless(), place.isPointless()]).toEqual([true, false]);
 });
+
+test("work is for the next in line while a released worker has not left it yet", async () => {
+  const signals = new MemorySignals();
+  const pollers = new Pollers({ signals, clock: new FakeClock() });
+  const gone = new AbortController().signal;
+  using released = pollers.join("ep", "w1");
+  using next = pollers.join("ep", "w2");
+  const [first, second] = [released.woken(60_000, gone), next.woken(60_000, gone)];
+  pollers.release("ep", "w1");
+  signals.emit("work:ep");
+  expect(await Promise.all([first, second])).toEqual([false, true]);
+});

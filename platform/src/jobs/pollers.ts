@@ -160,7 +160,8 @@ export class Pollers {
     for (const place of this.#lines.get(endpoint)?.waiting ?? []) {
       if (left <= 0) return;
       if (place === behind) isBehind = true;
-      else if (isBehind && !place.called && !place.isAside) {
+      // A released worker may still have to hand a job back before it leaves the line.
+      else if (isBehind && !place.called && !place.isAside && !place.released) {
         call(place);
         left--;
       }
