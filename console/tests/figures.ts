@@ -21,6 +21,7 @@ const ROUNDS_OF_WORK = 3;
 const LOAD_MS = 4000;
 /** What is asked of each page on the slower CPU. */
 const READY_MS = 1000;
+const PHONE = { width: 375, height: 812 };
 const STREAMS = 50;
 const EVENTS_A_SECOND = 1000;
 const STORM_MS = 10_000;
@@ -123,15 +124,29 @@ async function tasksOf(walk: Walk, page: Page, run: () => Promise<void>): Promis
   return own.map(({ tdur = 0 }) => tdur / 1000);
 }
 
+/** On the machine's own CPU, on a slower one, where parts of a page come later, and on a phone. */
 async function layoutShift(walk: Walk, pages: Record<string, string>): Promise<void> {
-  for (const [name, path] of Object.entries(pages)) {
-    await visit(walk, path);
-    await walk.page.waitForTimeout(2500);
-    const { shifts } = await probeOf(walk.page);
-    const sum = shifts.reduce((total, { value }) => total + value, 0);
-    const why = shifts.map(({ value, sources }) => `${value.toFixed(4)} by ${sources.slice(0, 3).join(", ")}`);
-    print(`layout shift of ${name}: ${sum.toFixed(4)}${why.length > 0 ? ` (${why.join("; ")})` : ""}`);
+  const session = await measured(walk.page);
+  const desktop = walk.page.viewportSize()!;
+  const places = [
+    { where: "", rate: 1, size: desktop },
+    { where: ` on a CPU ${SLOWDOWN}x slower`, rate: SLOWDOWN, size: desktop },
+    { where: " on a phone", rate: SLOWDOWN, size: PHONE },
+  ];
+  for (const { where, rate, size } of places) {
+    await walk.page.setViewportSize(size);
+    await session.send("Emulation.setCPUThrottlingRate", { rate });
+    for (const [name, path] of Object.entries(pages)) {
+      await visit(walk, path);
+      await walk.page.waitForTimeout(LOAD_MS);
+      const { shifts } = await probeOf(walk.page);
+      const sum = shifts.reduce((total, { value }) => total + value, 0);
+      const why = shifts.map(({ value, sources }) => `${value.toFixed(4)} by ${sources.slice(0, 3).join(", ")}`);
+      print(`layout shift of ${name}${where}: ${sum.toFixed(4)}${why.length > 0 ? ` (${why.join("; ")})` : ""}`);
+    }
   }
+  await walk.page.setViewportSize(desktop);
+  await session.send("Emulation.setCPUThrottlingRate", { rate: 1 });
 }
 
 const framesText = (frames: readonly number[]) =>

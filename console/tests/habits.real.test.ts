@@ -1,5 +1,6 @@
 /** What a person does all day in a real browser: filters by address, finds, cancels and retries jobs, moves by keys, exports, and sees a lost connection. */
 import { readFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
 import type { Page } from "playwright-core";
 import { beforeEach, expect, test } from "vitest";
 import { missingForTests } from "../../platform/src/adapters/host/machine.ts";
@@ -7,6 +8,8 @@ import { missingBrowser } from "./chromium.ts";
 import { consolePlace } from "./place.ts";
 import { button, heading, visit, type Walk } from "./walk.ts";
 import { enterByLink } from "./walk-people.ts";
+
+const PROBE = fileURLToPath(new URL("fixtures/page-probe.js", import.meta.url));
 
 const missing = missingBrowser ?? (await missingForTests());
 beforeEach(({ skip }) => skip(missing !== undefined, missing));
@@ -82,6 +85,18 @@ test("jobs are filtered, found, exported and cancelled together, and the address
     await page.getByLabel("Find by job id").fill(jobs[2]!);
     await page.waitForFunction(`document.querySelectorAll("tbody tr[tabindex]").length === 1`);
     expect(await rowsOf(page).first().innerText()).toContain(jobs[2]!.slice(-15));
+  });
+
+  await step("nothing on the overview moves while its charts come one by one, on a slow machine", async () => {
+    await page.addInitScript({ path: PROBE });
+    const session = await context.newCDPSession(page);
+    await session.send("Emulation.setCPUThrottlingRate", { rate: 4 });
+    await visit(walk, "/");
+    await page.locator("figure canvas").nth(3).waitFor();
+    // A shift is noted with the frame that shows it.
+    await page.evaluate("probe.watchFrames(0)");
+    expect(await page.evaluate("probe.shifts")).toEqual([]);
+    await session.detach();
   });
 
   await step("several are cancelled at once, of those that can be", async () => {

@@ -60,8 +60,11 @@ export default function Chart(props: ChartProps) {
         optionsOf({ series, format, height, isWhole, most, group, zoom, latest }, element),
         dataOf(moments.current, latest.current),
         ({ root }, init) => {
-          element.append(root);
-          begin = init as () => void;
+          begin = () => {
+            // Not before it has its height: the legend would stand at the top until then.
+            element.append(root);
+            (init as () => void)();
+          };
         },
       );
       built = chart;
