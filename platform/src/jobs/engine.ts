@@ -226,7 +226,7 @@ export class Engine implements AsyncDisposable {
 
   async purge(endpoint: string): Promise<number> {
     const now = this.#clock.now();
-    const ids = await this.#queue.purge(endpoint, now + this.retention.run);
+    const ids = await this.#queue.purge(endpoint, now);
     for (const id of ids) this.waiters.tell({ job: removedJob(id, endpoint, now), result: undefined });
     return ids.length;
   }

@@ -192,9 +192,9 @@ export class PostgresQueue implements Queue {
     return { jobs: rows.map(toJob), total: count!.total };
   }
 
-  async purge(endpoint: string, until: number): Promise<string[]> {
+  async purge(endpoint: string, now: number): Promise<string[]> {
     const [sequence] = await this.#sql<{ last: number }>("SELECT last_value AS last FROM job_positions");
-    const terms = { upTo: sequence!.last, until, slot: this.#slot("alone") };
+    const terms = { upTo: sequence!.last, now, slot: this.#slot("alone") };
     const purged: string[] = [];
     for (;;) {
       const slice = await this.#transaction((sql) => purgeSlice(sql, endpoint, terms));

@@ -19,11 +19,12 @@ const PURGE: Statement = {
   name: "purge",
   text: `
     WITH gone AS MATERIALIZED (
-      SELECT id, low FROM jobs WHERE endpoint = $1 AND state = 'IN_QUEUE' AND position <= $2
+      SELECT id, low, retention_ms FROM jobs WHERE endpoint = $1 AND state = 'IN_QUEUE' AND position <= $2
       ORDER BY low, position LIMIT ${SLICE} FOR UPDATE
     ), ${ALL_OF_THEM},
     remembered AS (
-      INSERT INTO purged_jobs SELECT id, $3::bigint FROM gone ORDER BY id ON CONFLICT (id) DO UPDATE SET until = excluded.until
+      INSERT INTO purged_jobs SELECT id, $3::bigint + retention_ms FROM gone ORDER BY id
+      ON CONFLICT (id) DO UPDATE SET until = excluded.until
     ),
     counted AS (
       INSERT INTO job_counters
@@ -66,9 +67,9 @@ const FORGET_PURGED: Statement = {
 export async function purgeSlice(
   sql: Sql,
   endpoint: string,
-  { upTo, until, slot }: { upTo: number; until: number; slot: number },
+  { upTo, now, slot }: { upTo: number; now: number; slot: number },
 ): Promise<string[]> {
-  return (await sql<{ id: string }>(PURGE, [endpoint, upTo, until, slot])).map(({ id }) => id);
+  return (await sql<{ id: string }>(PURGE, [endpoint, upTo, now, slot])).map(({ id }) => id);
 }
 
 /** Removes one slice of an endpoint's jobs and returns how many it removed. */

@@ -22,6 +22,11 @@ export const jobReasons = {
     remedy: "Send the job again. Ask the operator whether the master key was changed.",
     text: (_, about) => after("s3Config.accessSecret can no longer be decrypted", about),
   }),
+  "input-lost": worded({
+    means: "The job's input is no longer on the server's disk or in its database.",
+    remedy: "Send the job again. Ask the operator to check the disk that holds the data folder.",
+    text: () => "the job's input is lost: it can no longer be read",
+  }),
   "result-too-long": worded<{ limitMb: number }>({
     means: "The worker's result is longer than allowed.",
     remedy: "Write long output to a volume or to S3, and return where it is.",

@@ -126,7 +126,7 @@ export class History {
 
   async #purge(queue: Queue, by: string): Promise<void> {
     const asked = this.#clock++;
-    const ids = await queue.purge(ENDPOINT, NOW + 1);
+    const ids = await queue.purge(ENDPOINT, NOW);
     for (const id of ids) this.#note(id, { kind: "purge", attempt: -1, by, asked, told: this.#clock++ });
   }
 

@@ -20,7 +20,7 @@ import {
   waitsAs,
   withClaim,
 } from "./decision.ts";
-import { dropJobs, Expiry, REMOVED_AT_ONCE, removeRows } from "./embedded-removal.ts";
+import { dropJobs, Expiry, REMOVED_AT_ONCE, removalsOf, removeRows } from "./embedded-removal.ts";
 import { FittingBodies } from "./fitting.ts";
 import { dueJobs, HolderBook, type MonotonicClock } from "./holder-book.ts";
 import { isKept, isLive, type Job, type NewJob } from "./job.ts";
@@ -125,7 +125,7 @@ export class EmbeddedQueue implements Queue {
     return { jobs: rows.map(fromRow), total };
   };
 
-  async purge(endpoint: string, until: number): Promise<string[]> {
+  async purge(endpoint: string, now: number): Promise<string[]> {
     const purged: string[] = [];
     const lanes = this.#lanes.of(endpoint);
     // Jobs that a worker takes between two slices are not purged.
@@ -135,7 +135,7 @@ export class EmbeddedQueue implements Queue {
       if (ids.length === 0) continue;
       const shown = waiting.map(({ shown, state, policy, caller }) => shown ?? { state, policy, caller });
       for (const job of waiting) this.#drop(job);
-      await this.#journal.write([{ do: "remove", ids, rememberUntil: until }]);
+      await this.#journal.write(removalsOf(waiting, now));
       for (const job of shown) lanes.count(job, -1);
       purged.push(...ids);
     }

@@ -1,6 +1,6 @@
 /** Removals of the embedded queue, in slices, so that other calls get through in between: removing a job takes as long as making it. */
 import { Slices } from "../../kernel/slices.ts";
-import type { Journal } from "./journal.ts";
+import type { Entry, Journal } from "./journal.ts";
 import type { LiveJob } from "./live-job.ts";
 
 export const REMOVED_AT_ONCE = 250;
@@ -16,6 +16,15 @@ export async function dropJobs(jobs: Iterable<LiveJob>, endpoint: string, drop: 
     const others = slices.did(isMeant ? COST_OF_REMOVAL : 1);
     if (others) await others;
   }
+}
+
+/** Each job is remembered for as long as its result would have been kept. Most jobs agree in that, so few entries say it. */
+export function removalsOf(jobs: readonly LiveJob[], now: number): Entry[] {
+  const kept = Map.groupBy(jobs, ({ policy }) => policy.retentionMs);
+  return Array.from(kept, ([retentionMs, alike]) => {
+    const ids = alike.map(({ id }) => id);
+    return { do: "remove", ids, rememberUntil: now + retentionMs };
+  });
 }
 
 export async function removeRows(journal: Journal, endpoint: string): Promise<void> {

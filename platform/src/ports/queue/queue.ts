@@ -318,8 +318,8 @@ export interface Queue extends Holders, Outbox, AsyncDisposable {
   /** Returns up to `limit` chunks in order. If `bytes` is given: at least one, and then as many as fit into it together. */
   chunks(id: string, after: ChunkPlace, limit: number, bytes?: number): Promise<Chunk[]>;
   list(filter: JobFilter): Promise<{ jobs: Job[]; total: number }>;
-  /** Removes the waiting jobs of an endpoint for good. Returns their ids, which are remembered until `until`. */
-  purge(endpoint: string, until: number): Promise<string[]>;
+  /** Removes the waiting jobs of an endpoint for good. Returns their ids. Each is remembered for as long as its result would have been kept. */
+  purge(endpoint: string, now: number): Promise<string[]>;
   /** Removes everything of an endpoint, so that its text can no longer be found in the files. */
   removeEndpoint(endpoint: string): Promise<void>;
   /**

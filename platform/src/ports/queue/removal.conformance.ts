@@ -23,7 +23,6 @@ import {
   tellers,
 } from "./conformance-jobs.ts";
 
-const UNTIL = NOW + 1_000;
 const END = NOW + policy.retentionMs;
 
 export function removalConformance(open: OpenQueue): void {
@@ -68,7 +67,7 @@ export function removalConformance(open: OpenQueue): void {
     for (let round = 0; round < ROUNDS && !isBetween; round++) {
       await enqueue(queue, ...numbered(1500).map((id) => `${id}-${round}`));
       let isOver = false;
-      const removing = kind === "purge" ? queue.purge(ENDPOINT, END) : queue.removeEndpoint(ENDPOINT);
+      const removing = kind === "purge" ? queue.purge(ENDPOINT, NOW) : queue.removeEndpoint(ENDPOINT);
       const over = removing.then(() => {
         isOver = true;
       });
@@ -99,7 +98,7 @@ function purgeCases(open: OpenQueue): void {
     await queue.enqueue([lowPriority("low"), newJob("other", { endpoint: "other" })]);
     await claim(queue, { limit: 3 });
     await apply(queue, finish("ended"), giveBack("back"));
-    expect((await queue.purge(ENDPOINT, UNTIL)).toSorted()).toEqual(["back", "low", "waits"]);
+    expect((await queue.purge(ENDPOINT, NOW)).toSorted()).toEqual(["back", "low", "waits"]);
     expect(await claimIds(queue)).toEqual([]);
     expect(await queue.apply([cancel("waits")])).toEqual([{ applied: false }]);
     expect((await reading(queue, "runs")).job.state).toBe("IN_PROGRESS");
@@ -108,17 +107,21 @@ function purgeCases(open: OpenQueue): void {
     expect(await queue.counts(ENDPOINT)).toMatchObject({ inQueue: 0, lowPriorityInQueue: 0, inProgress: 1 });
     const due = await queue.due(NOW + policy.ttlMs, 9);
     expect(due.map(({ job }) => job.id).toSorted()).toEqual(["other", "runs"]);
-    expect(await queue.purge(ENDPOINT, UNTIL)).toEqual([]);
+    expect(await queue.purge(ENDPOINT, NOW)).toEqual([]);
   });
 
-  test("a purged job is remembered as such for a while", async () => {
+  test("a purged job is remembered as such for as long as its result would have been kept", async () => {
     await using opened = await open();
-    await enqueue(opened.queue, "j1");
-    await opened.queue.purge(ENDPOINT, UNTIL);
-    expect(await opened.queue.read("j1", UNTIL - 1, ["body"])).toBe("purged");
-    expect(await opened.queue.read("j1", UNTIL)).toBeUndefined();
-    await opened.queue.expire(UNTIL, 10);
-    expect(await opened.queue.read("j1", UNTIL - 1)).toBeUndefined();
+    const { queue } = opened;
+    const short = NOW + 1000;
+    await queue.enqueue([newJob("short", { policy: { ...policy, retentionMs: 1000 } }), newJob("long")]);
+    await queue.purge(ENDPOINT, NOW);
+    expect(await queue.read("short", short - 1, ["body"])).toBe("purged");
+    expect(await queue.read("short", short)).toBeUndefined();
+    await queue.expire(short, 10);
+    expect(await queue.read("short", short - 1)).toBeUndefined();
+    expect(await queue.read("long", END - 1)).toBe("purged");
+    expect(await queue.read("long", END)).toBeUndefined();
   });
 
   test("a job is either purged or claimed, never both, when both are asked for at once", async () => {
@@ -126,7 +129,7 @@ function purgeCases(open: OpenQueue): void {
     const ids = numbered(40);
     await enqueue(opened.queue, ...ids);
     const claims = Array.from({ length: 10 }, (_, i) => claimIds(opened.queue, { holder: `w${i}`, limit: 2 }));
-    const [purged, ...claimed] = await Promise.all([opened.queue.purge(ENDPOINT, UNTIL), ...claims]);
+    const [purged, ...claimed] = await Promise.all([opened.queue.purge(ENDPOINT, NOW), ...claims]);
     const later = await claimIds(opened.queue);
     expect([...purged!, ...claimed.flat(), ...later].toSorted()).toEqual(ids);
   });
@@ -135,7 +138,7 @@ function purgeCases(open: OpenQueue): void {
     await using opened = await open();
     await enqueue(opened.queue, "j1");
     const change = opened.queue.apply([{ id: "j1", when: { states: ["IN_QUEUE"] }, set: { reason: "x" } }]);
-    const [, purged] = await Promise.all([change, opened.queue.purge(ENDPOINT, UNTIL)]);
+    const [, purged] = await Promise.all([change, opened.queue.purge(ENDPOINT, NOW)]);
     expect(purged).toEqual(["j1"]);
     expect(await claimIds(opened.queue)).toEqual([]);
   });
@@ -143,7 +146,7 @@ function purgeCases(open: OpenQueue): void {
   test("a job enqueued after a purge waits", async () => {
     await using opened = await open();
     await enqueue(opened.queue, "j1");
-    await opened.queue.purge(ENDPOINT, UNTIL);
+    await opened.queue.purge(ENDPOINT, NOW);
     await enqueue(opened.queue, "j2");
     expect(await claimIds(opened.queue)).toEqual(["j2"]);
   });

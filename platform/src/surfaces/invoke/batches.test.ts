@@ -314,4 +314,23 @@ describe("results", () => {
       completedAt: world.clock.now(),
     });
   });
+
+  test("a request that was purged still counts as cancelled when another one runs for longer than results are kept", async () => {
+    await using world = await setupJobs();
+    const { status } = await world.call("PATCH", `/v2/serverless/${world.endpoint}`, {
+      body: { timeout: 60 * MINUTE_MS },
+    });
+    expect(status).toBe(200);
+    const worker = await world.worker();
+    const { id } = await finalized(world, 2);
+    const job = (await worker.take())!;
+    await world.invoke("POST", "/purge-queue");
+    for (let minutes = 0; minutes < 31; minutes += 1 / 3) {
+      await world.clock.advance(MINUTE_MS / 3);
+      await worker.ping([job.id]);
+    }
+    await worker.done(job.id, { output: 0 });
+    await world.clock.advance(BATCH_TICK_MS);
+    expect(await shown(world, id)).toMatchObject({ requestCompleted: 1, requestCancelled: 1 });
+  });
 });

@@ -18,7 +18,6 @@ import type { Log } from "../../kernel/log.ts";
 import { isProblem, problem } from "../../kernel/problem.ts";
 import { because } from "../../kernel/reason.ts";
 import { storable } from "../../kernel/storable.ts";
-import type { Job } from "../../ports/queue/job.ts";
 import type { Queue } from "../../ports/queue/queue.ts";
 import type { Vault } from "../../ports/vault/vault.ts";
 import type { WorkerKeys } from "../../resources/endpoints/worker-keys.ts";
@@ -36,8 +35,9 @@ import { LARGE_BYTES, type LargeJson } from "../invoke/large-json.ts";
 import { flatError, keyOf } from "../invoke/surface.ts";
 import { Admission } from "./admission.ts";
 import { batchSize, countIn, numberIn } from "./counts.ts";
+import { type Handed, handOut } from "./handing.ts";
 import { HeldCalls } from "./held-calls.ts";
-import { type JobText, jobText, joined, type Loaded, openedText } from "./job-text.ts";
+import { type JobText, joined } from "./job-text.ts";
 import { longReport, takeLarge } from "./large-result.ts";
 import { BATCH_LIMIT, readLines } from "./lines.ts";
 import { linkStatuses } from "./statuses.ts";
@@ -46,7 +46,7 @@ export interface WorkerLinkGiven {
   desk: WorkerDesk;
   keys: WorkerKeys;
   vault: Vault;
-  queue: Pick<Queue, "outputs">;
+  queue: Pick<Queue, "outputs" | "read">;
   large: LargeJson;
   doorkeeper: Doorkeeper;
   memory: BodyMemory;
@@ -212,12 +212,6 @@ async function report({ desk, queue, log }: WorkerLinkParts, call: WorkerCall, r
   }
 }
 
-/** A job as its worker gets it. */
-interface Handed {
-  job: Job;
-  text: JobText;
-}
-
 async function claim(
   parts: WorkerLinkParts,
   asked: Asked,
@@ -228,36 +222,12 @@ async function claim(
   const gone = new ClientGone(reply);
   const taking = () => parts.desk.take(call, { limit, waitMs, gone, admit: (bytes) => admission.ask(bytes) });
   const claimed = await held(parts, asked, taking);
-  const bodiless = claimed.filter(({ body }) => body === undefined).map(({ job }) => job);
-  if (bodiless.length > 0) await parts.desk.handBack(call, bodiless);
-  if (admission.refusal && claimed.length > 0) throw admission.refusal;
-  const loaded = claimed.filter((one): one is Loaded => one.body !== undefined);
-  // If nothing is sealed, nothing is awaited: a promise for each of a thousand jobs would cost more than their texts.
-  if (!loaded.some(({ job }) => job.sealed)) return loaded.map((one) => plain(one, withAttempt));
-  const handed = await Promise.all(
-    loaded.map((one) => (one.job.sealed ? opened(parts, call, one, withAttempt) : plain(one, withAttempt))),
+  if (!admission.refusal || claimed.length === 0) return handOut(parts, call, claimed, withAttempt);
+  await parts.desk.handBack(
+    call,
+    claimed.map(({ job }) => job),
   );
-  return handed.filter((one) => one !== undefined);
-}
-
-const plain = (one: Loaded, withAttempt: boolean): Handed => ({ job: one.job, text: jobText(one, withAttempt) });
-
-/** Another worker could not open the job's credential either, so the job fails at once. */
-async function opened(
-  parts: WorkerLinkParts,
-  call: WorkerCall,
-  claimed: Loaded,
-  withAttempt: boolean,
-): Promise<Handed | undefined> {
-  const { desk, log } = parts;
-  const { job } = claimed;
-  try {
-    return { job, text: await openedText(claimed, parts, withAttempt) };
-  } catch (error) {
-    log.error({ err: error, job: job.id }, "a job's credential cannot be opened");
-    await desk.fail(call, job, because("credential-lost", {}, (error as Error).message));
-    return undefined;
-  }
+  throw admission.refusal;
 }
 
 /**
