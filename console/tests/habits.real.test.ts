@@ -201,6 +201,20 @@ test("keys are shown, faults come to their field, logs of all workers are one, a
     expect(await page.locator("input[aria-invalid=true]").inputValue()).toBe("no name");
   });
 
+  await step("what was typed is not lost by Back", async () => {
+    await visit(walk, "/secrets");
+    await page.getByRole("link", { name: "Create secret" }).first().click();
+    await page.getByLabel("Name").fill("HALF_TYPED");
+    await page.goBack();
+    await page.getByRole("alertdialog", { name: "Leave without saving?" }).waitFor();
+    await button(page, "Stay here").click();
+    expect(await page.getByLabel("Name").inputValue()).toBe("HALF_TYPED");
+    expect(page.url()).toBe(`${at.server.url}/secrets/new`);
+    await page.goBack();
+    await button(page, "Leave").click();
+    await page.waitForURL(`${at.server.url}/secrets`);
+  });
+
   await step("the lines of two workers are one stream, with the worker as a tag", async () => {
     const endpoint = await at.endpoint({ name: "pair", workers: { min: 2, max: 2 } });
     const input = { together: 2 };

@@ -76,6 +76,8 @@ interface ConfirmProps {
   children: ReactNode;
   /** The verb on the button. */
   verb: string;
+  /** What the other button says. */
+  keeping?: string;
   /** Has to be typed, where what is lost cannot be made again. */
   typed?: string;
   isBusy?: boolean;
@@ -83,7 +85,18 @@ interface ConfirmProps {
   onConfirm: () => void;
 }
 
-export function Confirm({ isOpen, onClose, title, children, verb, typed, isBusy, refusal, onConfirm }: ConfirmProps) {
+export function Confirm({
+  isOpen,
+  onClose,
+  title,
+  children,
+  verb,
+  keeping = "Keep it",
+  typed,
+  isBusy,
+  refusal,
+  onConfirm,
+}: ConfirmProps) {
   const [said, setSaid] = useState("");
   const wanted = typed === undefined ? undefined : seenText(typed) || verb;
   const refused = wanted !== undefined && seenText(said) !== wanted ? `Type ${wanted} first` : undefined;
@@ -115,7 +128,7 @@ export function Confirm({ isOpen, onClose, title, children, verb, typed, isBusy,
             )}
             {refusal && <Refused refusal={refusal} />}
             <footer className={css.foot}>
-              <AlertDialog.Close render={<Button>Keep it</Button>} />
+              <AlertDialog.Close render={<Button>{keeping}</Button>} />
               <Button type="submit" kind="danger" refused={refused} isBusy={isBusy ?? false}>
                 {verb}
               </Button>

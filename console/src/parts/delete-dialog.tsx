@@ -23,7 +23,7 @@ export function DeleteDialog({ resource, record, isOpen, onClose, children }: De
     onSuccess: () => {
       onClose();
       say(`${name} was deleted`);
-      void navigate({ to: resource.path });
+      void navigate({ to: resource.path, ignoreBlocker: true });
     },
   });
   return (

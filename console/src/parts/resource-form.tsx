@@ -10,8 +10,10 @@ import { Button, ButtonLink } from "../design/button.tsx";
 import { Code } from "../design/code.tsx";
 import { Page, Panel, Refused, Skeleton } from "../design/layout.tsx";
 import { say } from "../design/toast.tsx";
+import { changedIn, type Shape, withChanges } from "../forms/changed.ts";
 import { faultsOf } from "../forms/faults.ts";
 import { SchemaForm, type Special, type Values } from "../forms/schema-form.tsx";
+import { LeaveGuard } from "./leave-guard.tsx";
 import css from "./resource-form.module.css";
 
 interface CreatePageProps {
@@ -65,12 +67,13 @@ function CreateForm({
 }: Omit<CreatePageProps, "isWaiting">) {
   const navigate = useNavigate();
   const [value, setValue] = useState<Values>(initial);
+  const [hasTyped, setTyped] = useState(false);
   const create = useWriteAny(resource.create!, {
     changes: [resource.list],
     onSuccess: (record) => {
       const made = record as unknown as { id: string; name?: string };
       say(`${made.name ?? resource.one} was created`);
-      void navigate({ to: then?.(made) ?? `${resource.path}/${made.id}` });
+      void navigate({ to: then?.(made) ?? `${resource.path}/${made.id}`, ignoreBlocker: true });
     },
   });
   const mayNot = useMayNot(calls[resource.create!]?.scope);
@@ -82,8 +85,10 @@ function CreateForm({
   }, [create.error]);
   return (
     <Page title={title} about={about}>
+      <LeaveGuard isUnsaved={hasTyped} />
       <form
         className={css.columns}
+        onInput={() => setTyped(true)}
         onSubmit={(event) => {
           event.preventDefault();
           create.mutate({ body: bodyOf(value) });
@@ -114,7 +119,9 @@ function CreateForm({
                 <Button type="submit" kind="primary" refused={mayNot} isBusy={create.isPending}>
                   {resource.creating ?? `Create ${resource.one}`}
                 </Button>
-                <ButtonLink to={resource.path as "/"}>Cancel</ButtonLink>
+                <ButtonLink to={resource.path as "/"} ignoreBlocker>
+                  Cancel
+                </ButtonLink>
               </div>
             </div>
           </Panel>
@@ -152,18 +159,11 @@ export function EditForm({ resource, record, first, without, specials, warning, 
       onSaved?.();
     },
   });
-  const shape = resource.model.update as { properties: Record<string, unknown> };
+  const shape = resource.model.update as Shape;
   const known = Object.fromEntries(
     Object.entries(record).filter(([name, value]) => name in shape.properties && value !== null),
   );
-  const change = (next: Values) =>
-    setChanged(
-      Object.fromEntries(
-        Object.keys(shape.properties)
-          .filter((name) => JSON.stringify(next[name]) !== JSON.stringify((known as Values)[name]))
-          .map((name) => [name, next[name] ?? clearedOf(shape.properties[name])]),
-      ),
-    );
+  const change = (next: Values) => setChanged(changedIn(shape, known, next));
   const isChanged = Object.keys(changed).length > 0;
   const discard = () => {
     setChanged({});
@@ -178,11 +178,12 @@ export function EditForm({ resource, record, first, without, specials, warning, 
         update.mutate({ params: { id: record.id }, body: changed });
       }}
     >
+      <LeaveGuard isUnsaved={isChanged} />
       <Panel>
         <SchemaForm
           key={`${discarded} ${JSON.stringify(known)}`}
           schema={shape}
-          value={{ ...known, ...changed }}
+          value={withChanges(shape, known, changed)}
           onChange={change}
           faults={faultsOf(update.error)}
           {...(first && { first })}
@@ -209,12 +210,4 @@ export function EditForm({ resource, record, first, without, specials, warning, 
       </div>
     </form>
   );
-}
-
-/** How a field is cleared by an update: `null` where the model takes it, else the empty value of its type. */
-function clearedOf(schema: unknown): unknown {
-  const { type, anyOf, default: unsaid } = schema as { type?: string; anyOf?: { type?: string }[]; default?: unknown };
-  if (anyOf?.some((form) => form.type === "null")) return null;
-  if (unsaid !== undefined) return unsaid;
-  return type === "array" ? [] : type === "object" ? {} : type === "string" ? "" : null;
 }

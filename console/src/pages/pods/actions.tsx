@@ -79,7 +79,7 @@ function AskOne({ pod, action, onClose }: { pod: Pod; action: Exclude<PodAction,
     onSuccess: () => {
       onClose();
       say(`${pod.name} is ${done}`);
-      if (isGone) void navigate({ to: "/pods" });
+      if (isGone) void navigate({ to: "/pods", ignoreBlocker: true });
     },
   });
   return (

@@ -188,7 +188,8 @@ export const Endpoint = resource("Endpoint", {
     ...containerFields,
     gpu: t.Optional({ ...gpuRequest, "x-boot": true }),
     cpu: t.Optional({ ...cpuRequest, "x-boot": true }),
-    workers: t.Optional(closed(workerFields, { "x-who": "quota", "x-boot": false })),
+    // An update keeps the members that it does not name.
+    workers: t.Optional(closed(workerFields, { "x-who": "quota", "x-boot": false, "x-merges": true })),
     scaling: t.Optional({
       ...scaling,
       description: "By default a delay of 4 seconds for `QUEUE`, and 4 requests per worker for `LOAD_BALANCER`.",
