@@ -138,6 +138,7 @@ test("forms lose nothing unseen, and pages without a network or a clipboard say 
 
   await step("a page whose files cannot be fetched waits for the network, and then appears", async () => {
     await page.getByRole("link", { name: "Registries" }).click();
+    await button(page, "Leave").click();
     await page.getByText("The server cannot be reached").waitFor();
     await context.setOffline(false);
     await heading(page, "Registries").waitFor();
