@@ -20,11 +20,13 @@ interface InstallationPageProps {
   children: ReactNode;
 }
 
-export function InstallationPage({ name, children, ...page }: InstallationPageProps) {
+export function InstallationPage({ name, children, actions, ...page }: InstallationPageProps) {
   const me = useMe();
+  const isForOthers = me.data?.ownsInstallation === false;
+  const tabs = <TabLinks label="Installation" tabs={installationTabs} />;
   return (
-    <Page title="Installation" name={name} {...page} tabs={<TabLinks label="Installation" tabs={installationTabs} />}>
-      {me.data?.ownsInstallation === false ? (
+    <Page title="Installation" name={name} {...page} tabs={tabs} actions={isForOthers ? undefined : actions}>
+      {isForOthers ? (
         <Empty title="Only for the owner of the installation">
           An owner of the first account sees these pages. Ask them, or sign in as one.
         </Empty>

@@ -60,7 +60,10 @@ export function EndpointBatches() {
   const read = useRead(
     "listBatches",
     { params, query: { limit: 100 } },
-    { refetchInterval: ({ state }) => (batchesIn(state.data)?.some(isUnderWay) ? LOOK_MS : false) },
+    {
+      enabled: mayNot === undefined,
+      refetchInterval: ({ state }) => (batchesIn(state.data)?.some(isUnderWay) ? LOOK_MS : false),
+    },
   );
   const rows = batchesIn(read.data);
   const button = (
@@ -72,7 +75,9 @@ export function EndpointBatches() {
     <EndpointFrame curl={curlOf("listBatches", { params })}>
       {() => (
         <>
-          {read.error && !rows ? (
+          {mayNot ? (
+            <Empty title="Batches are for those who may submit jobs">{mayNot}</Empty>
+          ) : read.error && !rows ? (
             <Refused refusal={read.error as Refusal} retry={() => void read.refetch()} />
           ) : (
             <DataTable
