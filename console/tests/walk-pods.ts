@@ -1,4 +1,6 @@
 /** Steps of the walk about what stays: a volume with a file, and a Pod that reads it, is followed, entered, paid for and stopped. */
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { button, heading, visit, type Walk } from "./walk.ts";
 
 const FILE = { name: "hello.txt", mimeType: "text/plain", buffer: Buffer.from("words on a volume\n") };
@@ -18,6 +20,23 @@ export async function fillVolume(walk: Walk): Promise<void> {
   await visit(walk, `/volumes/${idOf(walk)}/files`);
   await page.getByLabel("Files to upload").setInputFiles(FILE);
   await page.getByRole("row", { name: /hello\.txt/ }).waitFor();
+  await dropFolder(walk);
+}
+
+/** A folder that is dropped on the page comes with the files and folders in it. */
+async function dropFolder({ at, page, context, folder }: Walk): Promise<void> {
+  const dropped = join(folder, "dropped");
+  await mkdir(join(dropped, "inner"), { recursive: true });
+  await writeFile(join(dropped, "inner", "deep.txt"), "words in a folder\n");
+  const { x, y } = (await page.getByRole("row", { name: /hello\.txt/ }).boundingBox())!;
+  const session = await context.newCDPSession(page);
+  const data = { items: [], files: [dropped], dragOperationsMask: 1 };
+  for (const type of ["dragEnter", "dragOver", "drop"] as const)
+    await session.send("Input.dispatchDragEvent", { type, x: x + 5, y: y + 5, data });
+  await session.detach();
+  await page.getByRole("row", { name: /dropped/ }).waitFor();
+  await visit({ at, page }, `${new URL(page.url()).pathname}?path=dropped/inner`);
+  await page.getByRole("row", { name: /deep\.txt/ }).waitFor();
 }
 
 export async function createPod(walk: Walk): Promise<void> {

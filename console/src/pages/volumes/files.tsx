@@ -12,10 +12,11 @@ import { sizeText, When } from "../../design/facts.tsx";
 import { Empty, Refused } from "../../design/layout.tsx";
 import { Menu } from "../../design/menu.tsx";
 import { DataTable } from "../../design/table.tsx";
-import { sayRefused } from "../../design/toast.tsx";
+import { say, sayRefused } from "../../design/toast.tsx";
 import { useList } from "../../parts/resource-list.tsx";
 import { SearchField } from "../../parts/search-field.tsx";
 import { useView } from "../../shell/view.ts";
+import { type Dropped, droppedIn, MOST_DROPPED } from "./dropped.ts";
 import { DeleteFiles, MoveFile, NewFolder } from "./file-dialogs.tsx";
 import { VolumeFrame } from "./frame.tsx";
 import { crumbsOf, inOrder, joined } from "./paths.ts";
@@ -80,8 +81,15 @@ function Browser({ volume: { id }, path, uploads }: { volume: NetworkVolume; pat
   );
   const shown = useMemo(() => rows && inOrder(rows), [rows]);
   const named = (paths: readonly string[]) => shown?.filter((file) => paths.includes(file.path)) ?? [];
-  const take = (files: readonly File[]) =>
-    uploads.add(files.map((file) => ({ path: joined(path, file.webkitRelativePath || file.name), file })));
+  const take = (files: readonly Dropped[]) => {
+    if (files.length === 0) say("There is no file in it");
+    else if (files.length <= MOST_DROPPED) uploads.add(files.map((one) => ({ ...one, path: joined(path, one.path) })));
+    else
+      say(
+        `These are more than ${MOST_DROPPED} files`,
+        "Nothing is uploaded. For so many, use S3: the tab S3 access says how.",
+      );
+  };
   const close = () => setOpen(undefined);
   return (
     <DropPlace refused={mayNot} onFiles={take}>
@@ -196,7 +204,7 @@ function Crumbs({ volume, path }: { volume: string; path: string }) {
 
 interface Taking {
   refused: string | undefined;
-  onFiles: (files: readonly File[]) => void;
+  onFiles: (files: readonly Dropped[]) => void;
 }
 
 function UploadButton({ refused, onFiles }: Taking) {
@@ -213,7 +221,7 @@ function UploadButton({ refused, onFiles }: Taking) {
         hidden
         aria-label="Files to upload"
         onChange={({ target }) => {
-          onFiles([...(target.files ?? [])]);
+          onFiles([...(target.files ?? [])].map((file) => ({ path: file.name, file })));
           target.value = "";
         }}
       />
@@ -239,16 +247,10 @@ function DropPlace({ refused, onFiles, children }: Taking & { children: React.Re
         if (refused) return;
         event.preventDefault();
         setOver(false);
-        onFiles(filesIn(event.dataTransfer));
+        void droppedIn(event.dataTransfer).then(onFiles, sayRefused);
       }}
     >
       {children}
     </div>
   );
 }
-
-/** A folder that is dropped has no bytes of its own. */
-const filesIn = ({ items }: DataTransfer): File[] =>
-  [...items]
-    .filter((item) => item.kind === "file" && !item.webkitGetAsEntry()?.isDirectory)
-    .flatMap((item) => item.getAsFile() ?? []);
