@@ -241,6 +241,19 @@ describe("no key can grant more than it has", () => {
     expect([status, json.detail]).toEqual([403, "This key lacks the scope 'pods:read' and cannot grant it."]);
   });
 
+  test("a key revokes those that it could make, and no wider one", async () => {
+    await using world = await setup();
+    const key = await world.newKey({ scopes: ["api-keys:write", "pods:write"] });
+    const make = async (...scopes: Grant[]) =>
+      (await world.call("POST", API_KEYS, { body: { scopes } })).json.id as string;
+    const revoke = async (id: string) => (await world.call("DELETE", `${API_KEYS}/${id}`, { key })).status;
+    expect(await revoke(await make("pods:read", "api-keys:read"))).toBe(204);
+    const wide = await make("all");
+    const { status, json } = await world.call("DELETE", `${API_KEYS}/${wide}`, { key });
+    expect([status, json.detail]).toEqual([403, "You lack the scope 'all', and cannot revoke a key that has it."]);
+    expect((await world.call("GET", API_KEYS)).json.apiKeys.map(({ id }: { id: string }) => id)).toContain(wide);
+  });
+
   test("reading every resource is as much as read-only", () => {
     const everyRead = grants.filter((grant) => grant.endsWith(":read"));
     expect(mayGrant(everyRead, "read-only")).toBe(true);

@@ -95,9 +95,13 @@ export class AccountService {
     if (errors.length > 0) throw problem("invalid", "Request validation failed.", { errors });
   }
 
-  async removeApiKey(owner: Pick<Caller, "account" | "key">, id: string): Promise<void> {
-    await this.#refuseLimited(owner);
-    await this.#keys.changeOwned(owner, id, async () => {
+  /** Only who could make such a key revokes it: others would take rights away that they do not have. */
+  async removeApiKey(caller: Pick<Caller, "account" | "key" | "grants">, id: string): Promise<void> {
+    await this.#refuseLimited(caller);
+    await this.#keys.changeOwned(caller, id, async ({ doc: { scopes } }) => {
+      const missing = scopes.find((scope) => !mayGrant(caller.grants, scope));
+      if (missing)
+        throw problem("not-allowed", `You lack the scope '${missing}', and cannot revoke a key that has it.`);
       const use = await this.#uses.get(id);
       return { remove: true, also: use ? [this.#uses.removing(id)] : [] };
     });

@@ -34,6 +34,14 @@ test("a deleted key is found no more", async () => {
   expect(await world.services.s3Keys.find(accessKeyId)).toBeUndefined();
 });
 
+test("a key that expires cannot make one that does not", async () => {
+  await using world = await setup();
+  const expiresAt = world.clock.now() + 60_000;
+  const key = await world.newKey({ scopes: ["network-volumes:write"], expiresAt });
+  const { status, json } = await world.call("POST", S3_KEYS, { key, body: {} });
+  expect([status, json.detail]).toEqual([403, expect.stringContaining("an S3 key does not")]);
+});
+
 test("who may not write volumes cannot make a key that does", async () => {
   await using world = await setup();
   const key = await world.newKey({ scopes: ["network-volumes:read", "api-keys:write"] });

@@ -1,8 +1,10 @@
 /** The rules of S3 keys, and the lookup of the secret that a request is signed with. */
+
 import type { Caller } from "../../kernel/caller.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { newRecord } from "../../kernel/ids.ts";
 import { present } from "../../kernel/present.ts";
+import { problem } from "../../kernel/problem.ts";
 import type { Random } from "../../kernel/random.ts";
 import { Remembered } from "../../kernel/remembered.ts";
 import { unsaidOf } from "../../kernel/resource.ts";
@@ -57,7 +59,9 @@ export class S3KeyService {
     return this.#keys.list({ account, limit: LISTED_AT_MOST });
   }
 
-  async create({ account }: Caller, said: NewS3Key): Promise<S3KeyItem & { secret: string }> {
+  async create({ account, expiresAt }: Caller, said: NewS3Key): Promise<S3KeyItem & { secret: string }> {
+    if (expiresAt !== undefined)
+      throw problem("not-allowed", "This API key expires, and an S3 key does not: make it with a key that does not.");
     const { random } = this.#parts;
     const record = newRecord(this.#parts, account);
     const accessKeyId = `MLR${[...random.bytes(17)].map((byte) => ID_LETTERS[byte % ID_LETTERS.length]).join("")}`;
