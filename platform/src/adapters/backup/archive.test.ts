@@ -125,7 +125,10 @@ test("a passphrase closes a backup too, and a recipient that is none is refused"
   await expect(sealed(pieces("x"), { recipients: ["somebody"] })).rejects.toThrow("'somebody' is no recipient");
 });
 
-test("a backup that is not encrypted needs no passphrase, even if one is given", async () => {
+test("a file that is not encrypted is refused where a passphrase or a key is named, since anybody could have made it", async () => {
   const bytes = await bytesOf(archived(header, parts()));
-  expect(await opened(bytes, { passphrase })).toEqual(whole);
+  expect(await opened(bytes, {})).toEqual(whole);
+  const identity = await generateIdentity();
+  for (const openers of [{ passphrase }, { identities: [identity] }])
+    await expect(opened(bytes, openers)).rejects.toThrow("it is not encrypted");
 });

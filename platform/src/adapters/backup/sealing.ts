@@ -30,7 +30,7 @@ export async function sealed(bytes: AsyncIterable<Uint8Array>, seal: Seal): Prom
   return encrypter.encrypt(webStream(bytes));
 }
 
-/** Opens the file if it is encrypted. Otherwise it is passed on as it is. */
+/** Opens the file if it is encrypted. Otherwise it is passed on as it is, unless a key was named: then anybody could have put it in place. */
 export async function unsealed(
   bytes: AsyncIterable<Uint8Array>,
   { passphrase, identities = [] }: Openers,
@@ -38,12 +38,15 @@ export async function unsealed(
   const pieces = bytes[Symbol.asyncIterator]();
   const first = await beginning(pieces);
   const whole = continued(first, pieces);
-  if (!first.toString("latin1").startsWith(FIRST_BYTES)) return whole;
+  const hasKey = passphrase !== undefined || identities.length > 0;
+  if (!first.toString("latin1").startsWith(FIRST_BYTES)) {
+    if (!hasKey) return whole;
+    throw new Error("it is not encrypted: leave out --passphrase-file and --identity if you know that it is yours");
+  }
   const decrypter = new Decrypter();
   if (passphrase !== undefined) decrypter.addPassphrase(passphrase);
   for (const text of identities) for (const identity of secretKeys(text)) decrypter.addIdentity(identity);
-  if (passphrase === undefined && identities.length === 0)
-    throw new Error("it is encrypted: name --passphrase-file, or --identity with the file of an age key");
+  if (!hasKey) throw new Error("it is encrypted: name --passphrase-file, or --identity with the file of an age key");
   try {
     return verified(await decrypter.decrypt(webStream(whole)));
   } catch (cause) {
