@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { S3Client, type S3ClientConfig } from "@aws-sdk/client-s3";
 import { FolderFiles } from "../src/adapters/files/folder-files.ts";
 import { SeededRandom } from "../src/kernel/random.ts";
+import type { Files } from "../src/ports/files/files.ts";
 import type { Bucket, BucketFinder } from "../src/surfaces/s3/buckets.ts";
 import { setup, type World, type WorldOptions } from "./world.ts";
 
@@ -23,13 +24,16 @@ export interface S3World extends World {
 }
 
 /** The client sets its clock by the answers it gets, and those carry this machine's time. So the server starts with that time. */
-export async function setupS3(options: WorldOptions = {}): Promise<S3World> {
+export async function setupS3(
+  options: WorldOptions = {},
+  around: (files: Files) => Files = (files) => files,
+): Promise<S3World> {
   const base = await mkdtemp(join(tmpdir(), "millrace-s3-"));
   const [volume, outside] = [join(base, "volume"), join(base, "outside")];
   await mkdir(volume);
   await mkdir(outside);
   await writeFile(join(outside, "secret"), "outside");
-  const files = new FolderFiles(volume, new SeededRandom(7));
+  const files = around(new FolderFiles(volume, new SeededRandom(7)));
   let owner = "";
   const finder = bucketsOf(
     () => owner,

@@ -22,13 +22,15 @@ import {
 } from "./bucket-operations.ts";
 import type { Bucket, Buckets } from "./buckets.ts";
 import { type Answer, S3Call } from "./call.ts";
+import { completeUpload } from "./completing.ts";
 import { mayPass, passOn } from "./elsewhere.ts";
 import { formFrom, isForm } from "./form.ts";
+import { finish, hasBegun } from "./long-answer.ts";
 import { copyObject, deleteObject, getObject, objectTags, putObject } from "./objects.ts";
 import { postObject } from "./post-object.ts";
 import { refusalFrom, S3Refused } from "./refusals.ts";
 import { type Claim, claimOf, formClaim, UNSIGNED_BODY, verify, verifyForm } from "./signature.ts";
-import { abortUpload, completeUpload, createUpload, listParts, listUploads, uploadPart } from "./uploads.ts";
+import { abortUpload, createUpload, listParts, listUploads, uploadPart } from "./uploads.ts";
 import { errorXml } from "./xml.ts";
 
 export interface S3SurfaceParts {
@@ -125,7 +127,7 @@ export class S3Answers {
   /** Refuses a request. An unforeseen error only names the id of its log line. An answer that has begun is broken off. */
   #refuse(error: unknown, id: string, request: Request, reply: Reply): void {
     const known = refusalFrom(isOutOfDescriptors(error) ? outOfDescriptors(error) : error);
-    if (reply.raw.headersSent || reply.raw.destroyed) {
+    if ((reply.raw.headersSent && !hasBegun(reply)) || reply.raw.destroyed) {
       reply.raw.destroy();
       return;
     }
@@ -152,6 +154,10 @@ const isPost = ({ method, headers }: Request) =>
   method === "POST" && headers.authorization === undefined && isForm(headers["content-type"]);
 
 function send(request: Request, reply: Reply, { status = 200, headers = {}, body }: Answer): void {
+  if (hasBegun(reply)) {
+    finish(reply, body!);
+    return;
+  }
   reply.code(status);
   for (const [name, value] of Object.entries(headers)) reply.header(name, value);
   if (request.method !== "HEAD" && status !== 304) {

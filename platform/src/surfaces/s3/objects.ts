@@ -9,6 +9,7 @@ import { httpDate, namesTag, rangeIn, unmetIn } from "../http/conditions.ts";
 import { writeHead } from "../http/head.ts";
 import { addressOf, type ObjectPath, pathOf } from "./address.ts";
 import { type Answer, type S3Call, xmlAnswer } from "./call.ts";
+import { keepInTouch } from "./long-answer.ts";
 import { keepMetadata, type Metadata, metadataHeaders, metadataIn, metadataOf } from "./metadata.ts";
 import { S3Refused } from "./refusals.ts";
 
@@ -240,6 +241,7 @@ async function copied(
   { path, demands }: { path: FilePath; demands: Demands },
   opened: OpenedFile,
 ): Promise<FileFacts> {
+  using _touch = keepInTouch(call);
   await using draft = await files.draft();
   for await (const chunk of opened.read()) {
     if (call.isGone) throw new S3Refused("RequestTimeout", "The client went away.");

@@ -1,22 +1,26 @@
-/** Uploads in parts: kept among the volume's hidden files until they are completed, aborted, or too old. */
+/** Uploads in parts: kept among the volume's hidden files until they are completed (completing.ts), aborted, or too old. */
 import { parseTimestamp, timestamp } from "../../kernel/clock.ts";
 import { resourceId } from "../../kernel/ids.ts";
-import { etagOf, type FileFacts, type Files } from "../../ports/files/files.ts";
+import { etagOf, type FileFacts, type FilePath, type Files, type Listing } from "../../ports/files/files.ts";
 import { pathOf } from "./address.ts";
 import { type Answer, numberIn, type S3Call, xmlAnswer } from "./call.ts";
-import { keepMetadata, type Metadata, metadataFrom, metadataIn } from "./metadata.ts";
-import { demandsOf, keepWhere, openSource } from "./objects.ts";
+import { keepInTouch } from "./long-answer.ts";
+import { type Metadata, metadataFrom, metadataIn } from "./metadata.ts";
+import { openSource } from "./objects.ts";
 import { S3Refused } from "./refusals.ts";
 import { smallText } from "./small-text.ts";
-import { childrenOf, shownKey, type Xml } from "./xml.ts";
+import { shownKey, type Xml } from "./xml.ts";
 
-const UPLOADS = "uploads";
+export const UPLOADS = "uploads";
+/** What was completed, for clients whose answer was lost. The sweep of uploads removes it after a day. */
+export const COMPLETED = "completed";
 const ABOUT = "about.json";
 const MOST_PARTS = 10_000;
 const MOST_SHOWN = 1000;
 const DAY_MS = 86_400_000;
 const KEPT_DAYS = 7;
 const ID = /^[a-z0-9]{28}$/;
+export const isUploadId = (text = ""): text is string => ID.test(text);
 
 const LONGEST_ABOUT = 32 * 1024;
 /** A sweep removes at most this many files, and leaves the rest to the next one. */
@@ -56,6 +60,7 @@ export async function uploadPart(call: S3Call, files: Files): Promise<Answer> {
 }
 
 async function copyInto(call: S3Call, draft: { write(chunk: Uint8Array): Promise<void> }): Promise<void> {
+  using _touch = keepInTouch(call);
   await using source = (await openSource(call)).opened;
   const asked = call.header("x-amz-copy-source-range");
   const [, start, end] = /^bytes=(\d{1,16})-(\d{1,16})$/.exec(asked ?? "") ?? [];
@@ -87,42 +92,6 @@ export async function listParts(call: S3Call, files: Files): Promise<Answer> {
   });
 }
 
-/** All parts stay until the file is on disk, so that a client can ask again after a crash. */
-export async function completeUpload(call: S3Call, files: Files): Promise<Answer> {
-  const { key, bucket } = call.address;
-  const { names } = pathOf(key);
-  const demands = demandsOf(call);
-  const asked = childrenOf(await call.text(), "CompleteMultipartUpload", "Part");
-  const { id, metadata } = await uploadOf(call, files);
-  const parts = new Map((await partsOf(files, id)).map((part) => [part.number, part.facts]));
-  const numbers = asked.map((part) => partAsked(part, parts));
-  if (numbers.length === 0) throw new S3Refused("MalformedXML", "An upload is completed from one part at least.");
-  if (numbers.some((number, i) => i > 0 && number <= numbers[i - 1]!))
-    throw new S3Refused("InvalidPartOrder", "The parts must come in the order of their numbers, each once.");
-  await using draft = await files.draft();
-  for (const number of numbers) {
-    await using part = await files.hidden.open([UPLOADS, id, partName(number)]);
-    if (!part) throw new S3Refused("InvalidPart", `Part ${number} is not there.`);
-    for await (const chunk of part.read()) {
-      if (call.isGone) throw new S3Refused("RequestTimeout", "The client went away.");
-      await draft.write(chunk);
-    }
-  }
-  const facts = await keepWhere(files, draft, names, demands);
-  await keepMetadata(files, names, facts, metadata);
-  await removeUpload(files, id);
-  const shown = { Bucket: bucket, Key: shownKey(key, undefined), ETag: etagOf(facts) };
-  return xmlAnswer("CompleteMultipartUploadResult", { Location: call.request.url.split("?", 1)[0], ...shown });
-}
-
-function partAsked(part: Record<string, string>, known: ReadonlyMap<number, FileFacts>): number {
-  const number = partNumber(part.PartNumber);
-  const facts = known.get(number);
-  if (!facts || (part.ETag ?? "").replaceAll('"', "") !== etagOf(facts).replaceAll('"', ""))
-    throw new S3Refused("InvalidPart", `Part ${number} is not there, or not as it was when its ETag was given.`);
-  return number;
-}
-
 export async function abortUpload(call: S3Call, files: Files): Promise<Answer> {
   await removeUpload(files, await idOf(call, files));
   return { status: 204 };
@@ -135,7 +104,7 @@ export async function listUploads(call: S3Call, files: Files): Promise<Answer> {
   const ids = (await files.hidden.list([UPLOADS], { after: marked(call), most: most + 1 })) ?? [];
   const uploads: Xml[] = [];
   for (const { name: id } of ids.slice(0, most)) {
-    const about = ID.test(id) ? await aboutOf(files, id) : undefined;
+    const about = isUploadId(id) ? await aboutOf(files, id) : undefined;
     if (about?.key.startsWith(prefix))
       uploads.push({
         Key: shownKey(about.key, call.word("encoding-type")),
@@ -162,9 +131,9 @@ async function idOf(call: S3Call, files: Files): Promise<string> {
   return (await uploadOf(call, files)).id;
 }
 
-async function uploadOf(call: S3Call, files: Files): Promise<About & { id: string }> {
+export async function uploadOf(call: S3Call, files: Files): Promise<About & { id: string }> {
   const id = call.word("uploadId") ?? "";
-  const about = ID.test(id) ? await aboutOf(files, id) : undefined;
+  const about = isUploadId(id) ? await aboutOf(files, id) : undefined;
   if (about?.key !== call.address.key)
     throw new S3Refused(
       "NoSuchUpload",
@@ -192,7 +161,7 @@ const LATEST = parseTimestamp("9999-12-31T23:59:59Z")!;
 const isTime = (value: unknown): value is number =>
   typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= LATEST;
 
-async function partsOf(files: Files, id: string): Promise<{ number: number; facts: FileFacts }[]> {
+export async function partsOf(files: Files, id: string): Promise<{ number: number; facts: FileFacts }[]> {
   const names = (await files.hidden.list([UPLOADS, id], { most: MOST_PARTS + 1 })) ?? [];
   const parts = [];
   for (const { name } of names.filter((entry) => /^\d{5}$/.test(entry.name))) {
@@ -202,9 +171,9 @@ async function partsOf(files: Files, id: string): Promise<{ number: number; fact
   return parts;
 }
 
-const partName = (number: number) => String(number).padStart(5, "0");
+export const partName = (number: number) => String(number).padStart(5, "0");
 
-function partNumber(text: string | undefined): number {
+export function partNumber(text: string | undefined): number {
   const number = /^\d{1,5}$/.test(text ?? "") ? Number(text) : 0;
   if (number < 1 || number > MOST_PARTS)
     throw new S3Refused("InvalidArgument", `A part's number is one from 1 to ${MOST_PARTS}.`);
@@ -212,7 +181,7 @@ function partNumber(text: string | undefined): number {
 }
 
 /** Removes the record of the upload first. Resolves with the number of files removed. */
-async function removeUpload(files: Files, id: string): Promise<number> {
+export async function removeUpload(files: Files, id: string): Promise<number> {
   await files.hidden.remove([UPLOADS, id, ABOUT]);
   const names = (await files.hidden.list([UPLOADS, id], { most: MOST_PARTS + 1 })) ?? [];
   for (const { name } of names) await files.hidden.remove([UPLOADS, id, name]);
@@ -221,17 +190,23 @@ async function removeUpload(files: Files, id: string): Promise<number> {
 }
 
 /** Removes what clients and crashes left behind. */
-async function sweep(files: Files, { clock, uploadDays = KEPT_DAYS }: S3Call["parts"]): Promise<void> {
+async function sweep(files: Files, { clock, random, uploadDays = KEPT_DAYS }: S3Call["parts"]): Promise<void> {
   const { hidden } = files;
   const now = clock.now();
-  for (const { name, kind } of (await hidden.list([], { most: MOST_SHOWN })) ?? []) {
-    const facts = kind === "file" ? await hidden.find([name]) : undefined;
-    if (facts && facts.modifiedAt < now - DAY_MS) await hidden.remove([name]);
-  }
+  await sweepFiles(hidden, [], { most: MOST_SHOWN }, now - DAY_MS);
+  // From another place each time, so that all get their turn where many are kept.
+  await sweepFiles(hidden, [COMPLETED], { after: resourceId(random), most: MOST_SHOWN }, now - DAY_MS);
   let left = MOST_SWEPT;
   for (const { name: id } of (await hidden.list([UPLOADS], { most: MOST_SHOWN })) ?? []) {
     const facts = await hidden.find([UPLOADS, id]);
     if (facts && facts.modifiedAt < now - uploadDays * DAY_MS) left -= await removeUpload(files, id);
     if (left <= 0) return;
+  }
+}
+
+async function sweepFiles(hidden: Files["hidden"], folder: FilePath, ask: Listing, before: number): Promise<void> {
+  for (const { name, kind } of (await hidden.list(folder, ask)) ?? []) {
+    const facts = kind === "file" ? await hidden.find([...folder, name]) : undefined;
+    if (facts && facts.modifiedAt < before) await hidden.remove([...folder, name]);
   }
 }

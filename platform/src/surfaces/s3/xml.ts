@@ -4,6 +4,9 @@ import { S3Refused } from "./refusals.ts";
 
 const NAMESPACE = "http://s3.amazonaws.com/doc/2006-03-01/";
 
+/** What each document begins with. */
+export const DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>\n';
+
 const builder = new XMLBuilder({ ignoreAttributes: false, attributeNamePrefix: "@" });
 // Some clients write quotation marks and other characters as numbers. A key may begin and end with spaces.
 const parser = new XMLParser({ ignoreAttributes: true, parseTagValue: false, trimValues: false, htmlEntities: true });
@@ -12,13 +15,13 @@ export type Xml = { [name: string]: string | number | boolean | undefined | Xml 
 
 export function xmlOf(name: string, content: Xml): string {
   const root = { "@xmlns": NAMESPACE, ...content };
-  return `<?xml version="1.0" encoding="UTF-8"?>\n${builder.build({ [name]: root })}`;
+  return `${DECLARATION}${builder.build({ [name]: root })}`;
 }
 
 /** The texts repeat what was sent, so they may contain anything. */
 export function errorXml(content: Record<string, string>): string {
   const shown = Object.fromEntries(Object.entries(content).map(([name, value]) => [name, shownKey(value, undefined)]));
-  return `<?xml version="1.0" encoding="UTF-8"?>\n${builder.build({ Error: shown })}`;
+  return `${DECLARATION}${builder.build({ Error: shown })}`;
 }
 
 /** Returns the named children of the document's root, each as a map of texts. */
