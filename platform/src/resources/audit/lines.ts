@@ -93,9 +93,10 @@ export class AuditLines implements AsyncDisposable {
     const { keeper, counts, clock } = this.#parts;
     while (this.#waiting.length > 0) {
       const batch = this.#waiting.slice(0, BATCH);
-      const lost = this.#lost;
+      // The loss comes behind the last line that waited when lines were lost, and is said once.
+      const lost = this.#waiting.length <= BATCH ? this.#lost : 0;
       try {
-        await keeper.keep(lost > 0 && this.#waiting.length <= BATCH ? [...batch, this.#loss(lost)] : batch);
+        await keeper.keep(lost > 0 ? [...batch, this.#loss(lost)] : batch);
       } catch (error) {
         this.#say(error);
         if (!this.#isEnding) this.#again = clock.after(AGAIN_MS, () => this.#tryAgain());
@@ -103,7 +104,7 @@ export class AuditLines implements AsyncDisposable {
       }
       counts.written += batch.length;
       this.#waiting.splice(0, batch.length);
-      if (this.#waiting.length === 0) this.#lost -= lost;
+      this.#lost -= lost;
     }
   }
 
