@@ -1,5 +1,5 @@
 /** The settings of logs and metrics, a part of the table of all settings. */
-import { address, folder, headers, listener, oneOf, share, syslog, whole } from "./setting-values.ts";
+import { collector, folder, headers, listener, oneOf, share, syslog, whole } from "./setting-values.ts";
 
 const LOG_LEVELS = ["debug", "info", "warn", "error", "silent"] as const;
 
@@ -89,7 +89,7 @@ export const logSettings = {
     value: "URL",
     about:
       "collector of OpenTelemetry that gets traces by OTLP over HTTP, such as http://127.0.0.1:4318; default: none (docs/traces.md)",
-    read: address,
+    read: collector,
   },
   tracesHeaders: {
     secret: true as const,

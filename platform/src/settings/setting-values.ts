@@ -28,6 +28,14 @@ export function address(given: string): string {
   return given.replace(/\/+$/, "");
 }
 
+/** A URL to which requests go. A user and a password in it would be refused with each request, and be in the log then. */
+export function collector(given: string): string {
+  const { username, password } = URL.parse(given) ?? {};
+  if (username || password)
+    throw new Error("must have no user and no password: MILLRACE_TRACES_HEADERS has what the collector wants to see");
+  return address(given);
+}
+
 /** Requests go to paths at the root, so a path in this URL would be lost silently. */
 export function origin(given: string): string {
   const url = URL.parse(given);

@@ -103,6 +103,13 @@ test("a secret that is refused is not in the refusal", () => {
   expect(refused).toThrow(/^MILLRACE_API_KEY must have 16 or more visible ASCII characters$/);
 });
 
+test("a collector of traces has its password in the headers, and not in its URL, where the log would show it", () => {
+  const refused = () => settingsFrom({ MILLRACE_TRACES_URL: "http://ada:secret@127.0.0.1:4318" });
+  expect(refused).toThrow(
+    /^MILLRACE_TRACES_URL must have no user and no password: .*, not 'http:\/\/…@127.0.0.1:4318'$/,
+  );
+});
+
 test("rules of groups may have the characters that directories put into names", () => {
   const { oidcGroups } = settingsFrom({
     MILLRACE_OIDC_GROUPS: "CN=ml,OU=x=research:member; /a/b c=operator;\n*=lab:viewer",

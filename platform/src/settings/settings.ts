@@ -34,12 +34,15 @@ export function settingsFrom(
   return Object.fromEntries(read) as Settings;
 }
 
+/** A URL may hold a user and a password, which belong into no log. */
+const withoutPassword = (given: string) => given.replace(/^(\w+:\/\/)[^/]*@/, "$1…@");
+
 /** `source` is the flag or variable of the text, so that the message says what to change. */
 function readBy({ secret, read }: Setting, source: string, given: string): unknown {
   try {
     return read(given);
   } catch (error) {
     const why = `${source} ${(error as Error).message}`;
-    throw new Error(secret ? why : `${why}, not '${given}'`, { cause: error });
+    throw new Error(secret ? why : `${why}, not '${withoutPassword(given)}'`, { cause: error });
   }
 }

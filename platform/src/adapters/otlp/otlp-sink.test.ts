@@ -128,3 +128,57 @@ test.each([[429], [500], [301]])("what a collector refuses with %s is dropped an
   await settled();
   expect([counts, lines.length]).toEqual([{ sent: 0, dropped: 1 }, 1]);
 });
+
+test("what came while a batch was refused is sent later, also if nothing more comes", async () => {
+  const answers: ((answer: Response) => void)[] = [];
+  const { clock, sink, counts } = setup(() => new Promise((resolve) => answers.push(resolve)));
+  sink.add(span(1));
+  await clock.advance(2000);
+  sink.add(span(2));
+  await clock.advance(2000);
+  answers[0]!(new Response(null, { status: 503 }));
+  await settled();
+  await clock.advance(2000);
+  answers[1]?.(new Response());
+  await settled();
+  expect(counts).toEqual({ sent: 1, dropped: 1 });
+});
+
+test("a slow collector holds up the end of the server for five seconds, and not for each batch anew", async () => {
+  const { clock, sink, counts } = setup(async (_, init) => {
+    const { promise, resolve, reject } = Promise.withResolvers<Response>();
+    init!.signal!.addEventListener("abort", () => reject(new Error("aborted")));
+    clock.after(4000, () => resolve(new Response()));
+    return promise;
+  });
+  for (let n = 0; n < 2000; n++) sink.add(span(n));
+  let isOver = false;
+  const over = sink[Symbol.asyncDispose]().then(() => {
+    isOver = true;
+  });
+  for (let s = 0; s < 5; s++) {
+    await settled();
+    await clock.advance(1000);
+  }
+  await settled();
+  const wasOver = isOver;
+  for (let s = 0; s < 20; s++) {
+    await settled();
+    await clock.advance(1000);
+  }
+  await over;
+  expect([wasOver, counts]).toEqual([true, { sent: 512, dropped: 1488 }]);
+});
+
+test("half a character in an error does not make the collector refuse the batch", async () => {
+  const bodies: string[] = [];
+  const { clock, sink } = setup(async (_, init) => {
+    bodies.push(init!.body as string);
+    return new Response();
+  });
+  sink.add({ ...span(), attributes: { worker: "w\ud83d" }, error: "no model \ud83d" });
+  await clock.advance(2000);
+  await settled();
+  expect(bodies[0]).not.toContain("\\ud83d");
+  expect(bodies[0]).toContain('"no model \ufffd"');
+});

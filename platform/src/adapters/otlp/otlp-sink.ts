@@ -37,6 +37,10 @@ export class OtlpSink implements SpanSink, AsyncDisposable {
   #sending: Promise<void> | undefined;
   #saidAtMs = Number.NEGATIVE_INFINITY;
   #isClosed = false;
+  /** The request that is under way. */
+  #asking: AbortController | undefined;
+  /** The server, which is ending, has waited long enough for the collector. */
+  #isGivenUp = false;
 
   constructor(parts: OtlpParts) {
     this.#parts = parts;
@@ -50,15 +54,27 @@ export class OtlpSink implements SpanSink, AsyncDisposable {
     }
     this.#waiting.push(span);
     if (this.#waiting.length >= BATCH) this.#sendSoon();
-    else this.#timer ??= this.#parts.clock.after(EVERY_MS, () => this.#sendSoon());
+    else this.#sendLater();
   }
 
-  /** Sends what waits, once, and gives up what the collector does not take in time. */
+  /** Sends what waits, once, and gives up what the collector does not take in time, however many batches that are. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#timer?.cancel();
+    const { clock, counts } = this.#parts;
+    const end = clock.after(TIMEOUT_MS, () => {
+      this.#isGivenUp = true;
+      this.#asking?.abort();
+    });
     await this.#sending;
     await this.#sendAll();
+    end.cancel();
     this.#isClosed = true;
+    this.#timer?.cancel();
+    counts.dropped += this.#waiting.length;
+    this.#waiting = [];
+  }
+
+  #sendLater(): void {
+    this.#timer ??= this.#parts.clock.after(EVERY_MS, () => this.#sendSoon());
   }
 
   #sendSoon(): void {
@@ -67,13 +83,15 @@ export class OtlpSink implements SpanSink, AsyncDisposable {
     if (this.#sending || this.#isClosed) return;
     this.#sending = this.#sendAll().finally(() => {
       this.#sending = undefined;
+      // What came while a batch was refused may be the last for long.
+      if (this.#waiting.length > 0) this.#sendLater();
     });
     // Sending reports its own failures.
     floating(this.#sending, () => {});
   }
 
   async #sendAll(): Promise<void> {
-    while (this.#waiting.length > 0) {
+    while (this.#waiting.length > 0 && !this.#isGivenUp) {
       const batch = this.#waiting.splice(0, BATCH);
       const failure = await this.#send(batch);
       if (failure === undefined) {
@@ -91,6 +109,7 @@ export class OtlpSink implements SpanSink, AsyncDisposable {
   async #send(batch: readonly Span[]): Promise<string | undefined> {
     const { clock, headers, resource, send: post = fetch } = this.#parts;
     const late = new AbortController();
+    this.#asking = late;
     const timer = clock.after(TIMEOUT_MS, () => late.abort());
     try {
       const answer = await post(this.#address, {
@@ -122,23 +141,30 @@ type Value = { stringValue: string } | { intValue: string } | { doubleValue: num
 type Attributes = Readonly<Record<string, string | number | undefined>>;
 
 const typed = (value: string | number): Value => {
-  if (typeof value === "string") return { stringValue: value };
+  if (typeof value === "string") return { stringValue: value.toWellFormed() };
   return Number.isSafeInteger(value) ? { intValue: `${value}` } : { doubleValue: value };
 };
 
 const attributesOf = (given: Attributes) =>
   Object.entries(given).flatMap(([key, value]) => (value === undefined ? [] : [{ key, value: typed(value) }]));
 
+const FAILED = 2;
+
+/**
+ * Half a character, as programs report them and as a cut leaves them, is no Unicode: some collectors refuse the whole batch for it, with
+ * spans of all accounts. So each text is sent without it.
+ */
+const failed = (error: string) => ({ code: FAILED, message: error.toWellFormed() });
+
 /** Times of OTLP are nanoseconds, as text, since they are beyond what a number of JavaScript can hold. */
 const nanos = (ms: number) => `${Math.round(ms)}000000`;
-const FAILED = 2;
 
 function tracesText(spans: readonly Span[], resource: Attributes): string {
   const shown = spans.map(({ traceId, spanId, parentId, name, kind, from, to, attributes, error }) => ({
     ...{ traceId, spanId, ...(parentId !== undefined && { parentSpanId: parentId }), name, kind },
     ...{ startTimeUnixNano: nanos(from), endTimeUnixNano: nanos(Math.max(from, to)) },
     attributes: attributesOf(attributes),
-    status: error === undefined ? {} : { code: FAILED, message: error },
+    status: error === undefined ? {} : failed(error),
   }));
   const scopeSpans = [{ scope: { name: "millrace" }, spans: shown }];
   return JSON.stringify({ resourceSpans: [{ resource: { attributes: attributesOf(resource) }, scopeSpans }] });
