@@ -40,6 +40,14 @@ test("nobody else does: no key, a read-only key, a key of another account, a key
   expect((await world.call("POST", "/metrics")).status).toBe(405);
 });
 
+test("the start of the process stays the same from scrape to scrape, so that its changes are restarts", async () => {
+  await using world = await setup();
+  const started = async () => samplesIn((await scrape(world)).text).get("process_start_time_seconds");
+  const first = await started();
+  await world.clock.advance(1500);
+  expect([await started(), first! > 0]).toEqual([first, true]);
+});
+
 test("requests are counted by route and status, and made-up paths, methods and hosts make no series", async () => {
   await using world = await setup();
   for (let n = 0; n < 50; n++) {

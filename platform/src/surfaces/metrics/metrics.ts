@@ -1,4 +1,5 @@
 /** Gathers all metrics for one scrape. Scrapes at the same time share the work, and a database that is away only costs its own figures. */
+import type { Clock } from "../../kernel/clock.ts";
 import { EventLoopWatch } from "../../kernel/event-loop.ts";
 import { type Failed, named } from "../../kernel/failed.ts";
 import { within } from "../../kernel/wait.ts";
@@ -9,8 +10,9 @@ import { type NodeParts, nodeSamples } from "./node-samples.ts";
 import { processFigures } from "./process-figures.ts";
 import { metricsText } from "./text.ts";
 
-export interface MetricsParts extends Omit<NodeParts, "loop"> {
+export interface MetricsParts extends Omit<NodeParts, "loop" | "startedAt"> {
   figures: Pick<Figures, "read">;
+  clock: Clock;
   /** How many endpoints get series of their own. */
   endpoints: number;
   diskRoom?: (() => Promise<DiskRoom>) | undefined;
@@ -25,12 +27,15 @@ const MOST_READING_MS = 5000;
 export class Metrics implements Disposable {
   readonly #parts: MetricsParts;
   readonly #loop = new EventLoopWatch();
+  readonly #startedAt: number;
   #gathered: { atMs: number; text: Promise<string> } | undefined;
   /** Only one reading is under way, also when the database answers none. */
   #reading: Promise<InstallationFigures | undefined> | undefined;
 
   constructor(parts: MetricsParts) {
     this.#parts = parts;
+    // Read once: each reading of two clocks gives another fraction, and another second after one of them was set.
+    this.#startedAt = parts.clock.now() - Math.round(process.uptime() * 1000);
   }
 
   text(): Promise<string> {
@@ -52,7 +57,7 @@ export class Metrics implements Disposable {
       this.#figures(),
     ]);
     return metricsText({
-      ...nodeSamples({ ...this.#parts, loop: this.#loop }, { process, disk }),
+      ...nodeSamples({ ...this.#parts, loop: this.#loop, startedAt: this.#startedAt }, { process, disk }),
       millrace_installation_read: [[{}, figures ? 1 : 0]],
       ...(figures && installationSamples(figures)),
     });

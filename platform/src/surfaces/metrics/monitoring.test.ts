@@ -55,7 +55,6 @@ test("every metric of the table is on the dashboard or has no use there", () => 
     "millrace_duty_last_run_seconds",
     "millrace_audit_lines_total",
     "millrace_trace_spans_total",
-    "process_start_time_seconds",
     "millrace_endpoints_busy",
     "millrace_endpoint_oldest_job_seconds",
   ]);

@@ -1,7 +1,6 @@
 /** The metrics of the node that answers: what it counted, and what it holds now. */
 import type { BodyMemory } from "../../kernel/body-memory.ts";
 import type { CallTime } from "../../kernel/call-times.ts";
-import type { Clock } from "../../kernel/clock.ts";
 import type { Duties, DutyStanding } from "../../kernel/duties.ts";
 import type { EventLoopWatch } from "../../kernel/event-loop.ts";
 import type { Instruments } from "../../kernel/instruments.ts";
@@ -17,7 +16,8 @@ export interface NodeParts {
   /** Why the server accepts nothing new, or undefined if it does. */
   refusal?: (() => unknown) | undefined;
   loop: EventLoopWatch;
-  clock: Clock;
+  /** When the process started. It must stay the same: whoever counts restarts counts its changes. */
+  startedAt: number;
   node: { id: string; version?: string | undefined };
 }
 
@@ -72,7 +72,7 @@ export function nodeSamples(parts: NodeParts, { process, disk }: SystemFigures):
     process_resident_memory_bytes: one(process.residentBytes),
     nodejs_heap_size_used_bytes: one(process.heapBytes),
     process_open_fds: process.openFiles === undefined ? [] : one(process.openFiles),
-    process_start_time_seconds: one((parts.clock.now() - process.upMs) / 1000),
+    process_start_time_seconds: one(parts.startedAt / 1000),
   };
 }
 

@@ -7,7 +7,6 @@ export interface ProcessFigures {
   heapBytes: number;
   /** Undefined where the system does not say. */
   openFiles: number | undefined;
-  upMs: number;
 }
 
 const MICRO = 1e-6;
@@ -24,6 +23,5 @@ export async function processFigures(): Promise<ProcessFigures> {
     residentBytes: rss,
     heapBytes: heapUsed,
     openFiles,
-    upMs: process.uptime() * 1000,
   };
 }
