@@ -1,7 +1,7 @@
 /** The Debian package: its service starts the program that it installs, its settings exist, and its scripts keep data until a purge. */
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { readFile, readlink, stat } from "node:fs/promises";
+import { mkdir, readdir, readFile, readlink, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { allSettings } from "../platform/src/settings/settings.ts";
@@ -57,6 +57,64 @@ test("the scripts are valid, and only a purge removes data", () => {
   expect(before).not.toContain("rm -rf");
   expect(after).toContain("rm -rf --one-file-system /var/lib/millrace");
   expect(read("prerm")).not.toContain("rm ");
+});
+
+/** Runs a script of the package with its paths below `folder`, and with programs that only note how they were called. */
+async function runScript(folder: string, name: string, given: string[], mounts = ""): Promise<string[]> {
+  const bin = join(folder, "bin");
+  await mkdir(bin, { recursive: true });
+  for (const path of ["etc/millrace", "run/systemd/system", "var/lib/millrace/volumes"])
+    await mkdir(join(folder, path), { recursive: true });
+  for (const program of ["systemctl", "getent", "chown", "userdel", "groupdel"])
+    await writeFile(join(bin, program), `#!/bin/sh\necho "${program} $*" >> ${folder}/calls\n`, { mode: 0o755 });
+  await writeFile(join(folder, "mounts"), mounts);
+  await writeFile(join(folder, "calls"), "");
+  const text = read(name)
+    .replaceAll(/\/(etc\/millrace|run\/systemd|var\/(?:lib|log)\/millrace|root\/)/g, `${folder}/$1`)
+    .replaceAll("/proc/self/mounts", join(folder, "mounts"));
+  execFileSync("sh", ["-c", text, name, ...given], { env: { PATH: `${bin}:${process.env.PATH}` } });
+  return (await readFile(join(folder, "calls"), "utf8")).split("\n").filter((line) => line.startsWith("systemctl"));
+}
+
+test("installed again after a removal, the service starts again with the machine", async () => {
+  await using folder = await temporaryFolder();
+  const run = (name: string, ...given: string[]) => runScript(folder.path, name, given);
+  const starts = [
+    "systemctl daemon-reload",
+    "systemctl enable --quiet millrace.service",
+    "systemctl start millrace.service",
+  ];
+  const upgrades = ["systemctl daemon-reload", "systemctl try-restart millrace.service"];
+  expect(await run("postinst", "configure", "")).toEqual(starts);
+  expect(await run("prerm", "upgrade", "0.2.0")).toEqual([]);
+  expect(await run("postinst", "configure", "0.1.0")).toEqual(upgrades);
+  await run("prerm", "remove");
+  await run("postrm", "remove");
+  expect(await run("postinst", "configure", "0.2.0")).toEqual(starts);
+  expect(await run("postinst", "configure", "0.2.0")).toEqual(upgrades);
+});
+
+test("a purge ends also where the data folder is a disk of its own, and leaves what is mounted in it alone", async () => {
+  await using folder = await temporaryFolder();
+  const data = join(folder.path, "var/lib/millrace");
+  const purge = (mounts: string) => runScript(folder.path, "postrm", ["purge"], mounts);
+  await purge(`/dev/loop1 ${data}/volumes ext4 rw 0 0\n`);
+  expect(await readdir(data)).toEqual(["volumes"]);
+  await purge(`/dev/sdb1 ${data} ext4 rw 0 0\n`);
+  expect(await readdir(data)).toEqual([]);
+  expect(await readdir(join(folder.path, "etc"))).toEqual([]);
+  await purge("/dev/sda1 / ext4 rw 0 0\n");
+  expect(await readdir(join(folder.path, "var/lib"))).toEqual([]);
+});
+
+test("systemd starts the service for as long as that fails, such as while its database is away", () => {
+  expect(optionsIn(read("millrace.service")).StartLimitIntervalSec).toEqual(["StartLimitIntervalSec=0"]);
+});
+
+test("the folder of the audit log that the documentation names is there, for the service alone", () => {
+  const options = optionsIn(read("millrace.service"));
+  expect(options.LogsDirectory).toEqual(["LogsDirectory=millrace"]);
+  expect(options.LogsDirectoryMode).toEqual(["LogsDirectoryMode=0700"]);
 });
 
 test("the control file names the version, the size and what the sandbox needs", () => {

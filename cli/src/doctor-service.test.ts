@@ -35,6 +35,15 @@ test.each([
     { state: "fail", says: "it has failed (exit-code)" },
   ],
   [
+    "one that cannot start, while systemd waits for its next try",
+    { ActiveState: "activating", SubState: "auto-restart", Result: "exit-code", NRestarts: "12" },
+    {
+      state: "fail",
+      says: expect.stringContaining("again and again (12 times"),
+      mend: expect.stringContaining("journalctl"),
+    },
+  ],
+  [
     "a stopped one",
     { ActiveState: "inactive", SubState: "dead" },
     { state: "warn", mend: "Start it: sudo systemctl start millrace" },

@@ -27,6 +27,11 @@ export function serviceOf(unit: Record<string, string>): Finding {
   if (LoadState !== "loaded")
     return fail(`its unit cannot be loaded (${LoadState})`, "See why: systemctl status millrace");
   if (ActiveState === "failed") return fail(`it has failed (${Result})`, SEE);
+  if (SubState === "auto-restart")
+    return fail(
+      `it ends by itself (${Result}), and systemd starts it again and again (${NRestarts} times by now)`,
+      SEE,
+    );
   if (ActiveState !== "active" || SubState !== "running")
     return warn(`it does not run (${ActiveState})`, "Start it: sudo systemctl start millrace");
   if (Number(NRestarts) >= MANY_RESTARTS) return warn(`it runs, but was started again ${NRestarts} times`, SEE);
