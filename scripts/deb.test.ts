@@ -117,6 +117,12 @@ test("the folder of the audit log that the documentation names is there, for the
   expect(options.LogsDirectoryMode).toEqual(["LogsDirectoryMode=0700"]);
 });
 
+test("a signal that the documentation sends by systemd reaches the server alone, and no program of a Pod", () => {
+  const text = readFileSync(new URL("../docs/operating.md", import.meta.url), "utf8");
+  const sent = text.match(/systemctl kill .*/g);
+  expect(sent).toEqual([expect.stringContaining("--kill-who=main --signal=USR2 millrace")]);
+});
+
 test("the control file names the version, the size and what the sandbox needs", () => {
   const text = controlFor("1.2.3", "arm64", 5);
   expect(text).toMatch(/^Version: 1\.2\.3\nArchitecture: arm64$/m);
