@@ -27,22 +27,28 @@ packed_node || host_node || {
   exit 1
 }
 
-# The package's folder may be read-only, and belongs to npm.
-cache=${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/millrace
+# The package's folder may be read-only, and belongs to npm. A service of systemd that runs as root has no HOME. The folder must be this
+# user's own, and not one of /tmp: whoever can write compiled code there runs it as this user.
+home=${HOME:-$(getent passwd "$(id -u)" 2>/dev/null | cut -d: -f6)}
+cache=${XDG_CACHE_HOME:-${home:+$home/.cache}}
+cache=${cache:+$cache/millrace}
 case ${1:-} in serve | dev) is_server=yes ;; *) is_server= ;; esac
 # An image has what it needs, and nothing can be installed on a read-only file system.
-if [ "$is_server" ] && [ "${MILLRACE_INSTALLED_AS:-}" != image ] && [ "$(id -u)" = 0 ] && [ ! -e "$cache/sandbox-tried" ]; then
+if [ "$is_server" ] && [ -n "$cache" ] && [ "${MILLRACE_INSTALLED_AS:-}" != image ] && [ "$(id -u)" = 0 ] && [ ! -e "$cache/sandbox-tried" ]; then
   mkdir -p "$cache" 2>/dev/null && touch "$cache/sandbox-tried" 2>/dev/null || true
   sh "$root/scripts/sandbox.sh"
 fi
 if [ "$is_server" ]; then
-  : "${NODE_COMPILE_CACHE:=$cache/compiled-server}"
+  compiled=compiled-server
   # Every connection needs a file descriptor, so the limit is raised as far as the machine allows. Node does the same where it can.
   ulimit -n "$(ulimit -Hn)" 2>/dev/null || true
 else
-  : "${NODE_COMPILE_CACHE:=$cache/compiled}"
+  compiled=compiled
 fi
-export NODE_COMPILE_CACHE
+if [ -n "$cache" ]; then
+  : "${NODE_COMPILE_CACHE:=$cache/$compiled}"
+  export NODE_COMPILE_CACHE
+fi
 # Freed long bodies go back to the system. Without this the C library keeps longer and longer ones.
 : "${MALLOC_MMAP_THRESHOLD_:=4194304}"
 export MALLOC_MMAP_THRESHOLD_
