@@ -196,7 +196,13 @@ function restOf(behind: Behind): (first: (router: Router) => void) => Router {
     mountDocs(router, { restV1: v1 !== false });
     mountGraphql(router, graphql);
     mountFileLinks(router, { pipeline, surface, ...access });
-    mountMetrics(router, { pipeline, surface, metrics, isFirst: (account) => services.accounts.isFirst(account) });
+    mountMetrics(router, {
+      pipeline,
+      surface,
+      metrics,
+      clock,
+      isFirst: (account) => services.accounts.isFirst(account),
+    });
     mountRestV2(router, { pipeline, surface, resources, publicUrl: settings.publicUrl, pages });
     if (v1) mountRestV1(router, { pipeline, surface: surfaceV1, resources: v1 });
     else mountRetired(router);

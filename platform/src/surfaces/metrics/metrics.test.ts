@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import { idle } from "../../../tests/idle.ts";
 import { InterceptedStore, setup, type World } from "../../../tests/world.ts";
+import { problem } from "../../kernel/problem.ts";
 import { newJob } from "../../ports/queue/conformance-jobs.ts";
 import { metricTable } from "./table.ts";
 
@@ -136,6 +137,59 @@ test("a database that is away costs the figures of the installation alone, and m
   expect(samples.get("millrace_installation_read")).toBe(0);
   expect(samples.get("millrace_connections_limit")).toBe(10_000);
   expect(seriesOf([...texts][0]!, "millrace_jobs{")).toEqual([]);
+});
+
+test("a key that read them lately reads those of the node while the database is away, and no other key does", async () => {
+  const store = new InterceptedStore();
+  await using world = await setup({ store });
+  const scraper = await world.newKey({ scopes: ["installation:metrics"] });
+  const unused = await world.newKey({ scopes: ["installation:metrics"] });
+  const reader = await world.newKey({ scopes: ["read-only"] });
+  const ending = await world.newKey({ scopes: ["installation:metrics"], expiresAt: world.clock.now() + 60_000 });
+  const status = async (key: string) => (await scrape(world, key)).status;
+  expect([await status(scraper), await status(reader), await status(ending)]).toEqual([200, 403, 200]);
+  await world.clock.advance(30_000);
+  store.beforeRead = () => {
+    throw problem("unavailable", "The database cannot be reached at the moment.");
+  };
+  const { status: answered, text } = await scrape(world, scraper);
+  expect([answered, samplesIn(text).get("millrace_installation_read")]).toEqual([200, 0]);
+  expect([await status(ending), await status(unused), await status(reader)]).toEqual([200, 503, 503]);
+  expect((await world.call("GET", "/v2/pods", { key: scraper })).status).toBe(503);
+  await world.clock.advance(30_000);
+  expect([await status(ending), await status(scraper)]).toEqual([503, 200]);
+  await world.clock.advance(601_000);
+  expect(await status(scraper)).toBe(503);
+});
+
+test("a database that is silent holds up a scrape no longer than Prometheus waits", async () => {
+  const store = new InterceptedStore();
+  await using world = await setup({ store });
+  await scrape(world);
+  await world.clock.advance(30_000);
+  store.find = () => new Promise(() => {});
+  store.count = () => new Promise(() => {});
+  const scraping = scrape(world);
+  for (let s = 0; s < 7; s++) {
+    await idle();
+    await world.clock.advance(1000);
+  }
+  expect((await scraping).status).toBe(200);
+});
+
+test("a key that was revoked reads no metrics, also if the database is away after its next try", async () => {
+  const store = new InterceptedStore();
+  await using world = await setup({ store });
+  const { json } = await world.call("POST", "/v2/account/api-keys", {
+    body: { name: "p", scopes: ["installation:metrics"] },
+  });
+  expect((await scrape(world, json.key)).status).toBe(200);
+  await world.call("DELETE", `/v2/account/api-keys/${json.id}`);
+  expect((await scrape(world, json.key)).status).toBe(401);
+  store.beforeRead = () => {
+    throw problem("unavailable", "The database cannot be reached at the moment.");
+  };
+  expect((await scrape(world, json.key)).status).toBe(503);
 });
 
 test("every metric says what it is, in the form that Prometheus asks for", () => {

@@ -1,6 +1,7 @@
 /** Serves the metrics: at `/metrics` for whoever may read them, and without a key on a port of its own. */
 import { createServer, type Server } from "node:http";
 import { requireOperation } from "../../guards/scopes.ts";
+import type { Clock } from "../../kernel/clock.ts";
 import { floating } from "../../kernel/floating.ts";
 import type { Log } from "../../kernel/log.ts";
 import { problem } from "../../kernel/problem.ts";
@@ -10,6 +11,7 @@ import type { Router } from "../http/router.ts";
 import { survive } from "../http/server.ts";
 import type { Surface } from "../http/surface.ts";
 import type { Metrics } from "./metrics.ts";
+import { Scrapers } from "./scrapers.ts";
 import { METRICS_TYPE } from "./text.ts";
 
 const METRICS_PATH = "/metrics";
@@ -23,18 +25,22 @@ export interface MetricsRouteParts {
   metrics: Metrics;
   /** Whether the account is the installation's first. */
   isFirst: (account: string) => Promise<boolean>;
+  clock: Clock;
 }
 
-export function mountMetrics(router: Router, { pipeline, surface, metrics, isFirst }: MetricsRouteParts): void {
+export function mountMetrics(router: Router, { pipeline, surface, metrics, isFirst, clock }: MetricsRouteParts): void {
   // A scrape must not fail because the operator's key made many requests, and each second has one at most.
-  const unlimited: Surface = { ...surface, limited: false, logged: false };
+  const scrapers = new Scrapers({ clock, authenticate: (request) => surface.authenticate(request) });
+  const authenticate: Surface["authenticate"] = (request) => scrapers.authenticate(request);
+  const unlimited: Surface = { ...surface, authenticate, limited: false, logged: false };
   router.add(["GET"], METRICS_PATH, (request, reply) =>
     pipeline.answer(unlimited, request, reply, async (caller) => {
       requireOperation(caller, READING);
-      if (!(await isFirst(caller.account)))
+      if (!scrapers.has(caller) && !(await isFirst(caller.account)))
         throw problem("not-allowed", "Only keys of the installation's first account may read its metrics.", {
           reason: "owner-only",
         });
+      scrapers.note(request, caller);
       return reply
         .header("Cache-Control", "no-store")
         .type(METRICS_TYPE)
