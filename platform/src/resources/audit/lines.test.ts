@@ -123,6 +123,17 @@ test("beyond 10,000 waiting lines the rest is lost, counted, and said in the log
   await lines[Symbol.asyncDispose]();
 });
 
+test("lines that still wait when the server ends are counted as lost, and its log has their number", async () => {
+  await using world = await setup();
+  const keeper = memoryKeeper();
+  const { lines, counts, said } = openLines(world, keeper);
+  keeper.isAway = true;
+  await create(world, "one");
+  await idle();
+  await lines[Symbol.asyncDispose]();
+  expect([counts, said.at(-1)]).toEqual([{ written: 0, lost: 2 }, { lost: 2 }]);
+});
+
 test("the number of lost lines is said once, also while new lines come as it is written", async () => {
   await using world = await setup();
   const heard: ((written: never) => void)[] = [];

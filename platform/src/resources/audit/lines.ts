@@ -54,6 +54,14 @@ export class AuditLines implements AsyncDisposable {
     this.#again?.cancel();
     for (let tries = 0; tries < LAST_TRIES && this.#waiting.length > 0; tries++) await this.#start();
     await this.#keeping;
+    if (this.#waiting.length > 0) this.#sayLeft(this.#waiting.length);
+  }
+
+  /** The next start knows nothing of these lines, so it could not say that they are lost. */
+  #sayLeft(lost: number): void {
+    const { log, keeper, counts } = this.#parts;
+    counts.lost += lost;
+    log.error({ lost }, `the server ends, and lines of the audit log were not written to ${keeper.name}`);
   }
 
   /** This is called with each commit of the server, so it only picks entries out. */
