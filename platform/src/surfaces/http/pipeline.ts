@@ -254,11 +254,14 @@ export class Pipeline {
     // The log gets the path without its query, which may carry a key (`?api_key=`), and never a header or a body.
     const path = request.url.split("?", 1)[0]!;
     const who = caller && !caller.anonymous && { account: caller.account, key: caller.key };
-    const { method } = request;
     const about = idsOf((reply.raw as CountedResponse).counts?.route, path, reply);
-    write({ requestId: id, method, path, status: reply.status, ms: Math.round(ms), ...about, ...who }, "request");
+    const asked = { requestId: id, method: request.method, path: clip(path, LONGEST_LOGGED) };
+    write({ ...asked, status: reply.status, ms: Math.round(ms), ...about, ...who }, "request");
   }
 }
+
+/** A path may have 32 KB, and 64 in JSON. Journald would cut the line in two, and neither half would be JSON. */
+const LONGEST_LOGGED = 500;
 
 /** What the parameters of a path are called in the log, by the path in front of them if that says what they are. */
 const LOGGED_AS: Readonly<Record<string, string>> = {
@@ -350,4 +353,4 @@ export function requireJson(request: Request): void {
   }
 }
 
-const clip = (text: string) => (text.length > 60 ? `${text.slice(0, 60)}…` : text);
+const clip = (text: string, most = 60) => (text.length > most ? `${text.slice(0, most)}…` : text);

@@ -23,6 +23,13 @@ test("a line has the request's id, the account, the key, and what the path names
   expect(world.logged.join()).not.toContain("secret");
 });
 
+test("a line stays short whatever path is sent, since journald cuts lines of 48 KB in two", async () => {
+  await using world = await setup();
+  // In JSON each quotation mark is two characters.
+  await world.raw(`GET /v2/pods/${'"'.repeat(30_000)} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`);
+  expect(requestsIn(world)).toMatchObject([{ status: 401, path: expect.stringMatching(/^\/v2\/pods\/"{491}…$/) }]);
+});
+
 test("calls of jobs are logged at the level debug alone, with their endpoint and job", async () => {
   await using quiet = await setupJobs();
   await quiet.submit();
