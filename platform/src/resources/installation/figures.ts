@@ -1,4 +1,5 @@
 /** The state of a whole installation in numbers: jobs, waits, workers, Pods, machines, capacity and money. */
+import { eachOf } from "../../kernel/bounded.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { ReasonCode } from "../../kernel/reason.ts";
 import type { Drains } from "../../machines/drains.ts";
@@ -62,6 +63,8 @@ export interface InstallationFigures {
 
 /** Reasons are found for this many of the longest queues. Jobs of the others count as this reason. */
 const EXPLAINED = 100;
+/** One after the other they would take seconds on a database that needs tens of milliseconds, and a scrape does not wait that long. */
+const EXPLAINED_AT_ONCE = 10;
 const UNEXPLAINED = "not-looked-at";
 /** Machines can name GPU types that the catalog does not have. More types than this are left out. */
 const MOST_GPU_TYPES = 100;
@@ -105,8 +108,9 @@ export class Figures {
 
   async #waiting(queues: readonly LongQueue[]): Promise<Map<string, number>> {
     const waiting = new Map<string, number>();
-    for (const { endpoint, inQueue } of queues.slice(0, EXPLAINED))
-      add(waiting, await this.#parts.whyWaiting(endpoint), inQueue);
+    await eachOf(queues.slice(0, EXPLAINED), EXPLAINED_AT_ONCE, async ({ endpoint, inQueue }) =>
+      add(waiting, await this.#parts.whyWaiting(endpoint), inQueue),
+    );
     const others = sum(queues.slice(EXPLAINED), ({ inQueue }) => inQueue);
     if (others > 0) waiting.set(UNEXPLAINED, others);
     return waiting;

@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import { idle } from "../../../tests/idle.ts";
 import { InterceptedStore, setup, type World } from "../../../tests/world.ts";
+import { sleep } from "../../kernel/clock.ts";
 import { problem } from "../../kernel/problem.ts";
 import { newJob } from "../../ports/queue/conformance-jobs.ts";
 import { metricTable } from "./table.ts";
@@ -116,6 +117,29 @@ test("ten thousand busy endpoints and paths that would be labels make no more se
   expect(samples.get('millrace_jobs_waiting{reason="not-looked-at"}')).toBe(9900);
   expect(samples.size).toBeLessThan(500);
   expect(text).not.toContain("evil");
+});
+
+test("a slow database is not taken for one that is away: reasons of a hundred queues are found side by side", async () => {
+  await using world = await setup();
+  const createdAt = world.clock.now();
+  await world.queue.enqueue(
+    Array.from({ length: 100 }, (_, n) => newJob(`job-${n}`, { endpoint: `e${n}`, createdAt })),
+  );
+  const { counts } = world.queue;
+  world.queue.counts = async (id) => {
+    await sleep(world.clock, 100);
+    return counts.call(world.queue, id);
+  };
+  const scraping = scrape(world);
+  for (let ms = 0; ms < 6000; ms += 100) {
+    await idle();
+    await world.clock.advance(100);
+  }
+  const samples = samplesIn((await scraping).text);
+  expect(samples.get("millrace_installation_read")).toBe(1);
+  expect([...samples].filter(([name]) => name.startsWith("millrace_jobs_waiting")).map(([, value]) => value)).toEqual([
+    100,
+  ]);
 });
 
 test("a database that is away costs the figures of the installation alone, and many scrapes are one reading", async () => {
