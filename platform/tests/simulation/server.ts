@@ -29,6 +29,8 @@ interface Take {
    * them when it asks again.
    */
   before: boolean;
+  /** Whether its worker has ended since. It is answered then, at the latest when a job that came to it is handed back. */
+  released: boolean;
 }
 
 export class Server {
@@ -97,8 +99,8 @@ export class Server {
   /** Runs after everything has settled: nobody may wait for something that is already there. */
   checkWaiting(): void {
     const { ledger, record } = this.#world;
-    for (const { call, gone, before } of this.#takes) {
-      if (gone.aborted || before || this.#isGivenOne(call.worker)) continue;
+    for (const { call, gone, before, released } of this.#takes) {
+      if (gone.aborted || before || released || this.#isGivenOne(call.worker)) continue;
       const job = ledger.waiting(call.endpoint, this.#listed.get(call.worker));
       if (job) record.broken(`waits in the queue while ${call.worker} waits for work`, job.id);
     }
@@ -172,7 +174,7 @@ export class Server {
 
   async take(call: WorkerCall, ask: { limit: number; waitMs: number }, gone: AbortSignal): Promise<Claimed[]> {
     this.#heard(call);
-    const take: Take = { call, gone, before: false };
+    const take: Take = { call, gone, before: false, released: false };
     this.#takes.add(take);
     try {
       const claimed = await this.#desk.take(call, { ...ask, gone });
@@ -223,6 +225,7 @@ export class Server {
 
   async ended(call: WorkerCall): Promise<void> {
     this.#heardAt.set(call.worker, Number.NEGATIVE_INFINITY);
+    for (const take of this.#takes) if (take.call.worker === call.worker) take.released = true;
     await this.#desk.ended(call);
   }
 
