@@ -94,6 +94,11 @@ export class Keeper {
     return this.#refusals.get(id);
   }
 
+  /** A program whose start could not be recorded runs already. It must keep its key, which another start would replace. */
+  async runningNow(id: string): Promise<Instance | undefined> {
+    return (await this.#parts.compute.list()).find((one) => one.id === id && one.state === "running");
+  }
+
   /** The driver accepted the instance and may have reported more about it since. */
   async accepted({ id }: Instance): Promise<void> {
     const now = (await this.#parts.compute.list()).find((one) => one.id === id);

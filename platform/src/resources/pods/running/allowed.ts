@@ -1,6 +1,5 @@
 /** Says what may happen to a Pod as it is on record now, since others may have changed it meanwhile. */
 import type { Clock } from "../../../kernel/clock.ts";
-import { isProblem } from "../../../kernel/problem.ts";
 import type { Instance } from "../../../ports/compute/compute.ts";
 import type { PodInstance } from "../instance.ts";
 import { podInstanceLifecycle, podLifecycle } from "../lifecycle.ts";
@@ -17,6 +16,3 @@ export const mayCrash = (pod: PodItem, { doc }: PodInstance) =>
   podLifecycle.can(pod.doc.status, "crash") && podInstanceLifecycle.can(doc.state, "crash");
 
 export const isDue = ({ doc }: PodItem, clock: Clock) => (doc.crashes?.startsAgainAt ?? 0) <= clock.now();
-
-/** The database did not answer. That says nothing about the Pod, so the next tick tries again. */
-export const isAway = (error: unknown) => isProblem(error, "unavailable");

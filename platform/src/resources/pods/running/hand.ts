@@ -5,14 +5,14 @@ import { floating } from "../../../kernel/floating.ts";
 import type { Log } from "../../../kernel/log.ts";
 import { OneAtATime } from "../../../kernel/one-at-a-time.ts";
 import { because, isSameReason, plainText, type Reason, reworded, saying } from "../../../kernel/reason.ts";
-import { failedStart } from "../../../machines/failed-start.ts";
+import { failedStart, isAway } from "../../../machines/failed-start.ts";
 import { exitReason, exitText, type InstanceLog } from "../../../machines/instance-log.ts";
 import type { Hand, Keeper } from "../../../machines/keeper.ts";
 import { type Exit, type Instance, PlaceGone, StartRefused } from "../../../ports/compute/compute.ts";
 import type { KeptPodInstance, PodInstance } from "../instance.ts";
 import { podLifecycle } from "../lifecycle.ts";
 import type { PodChange, PodItem, PodRecords } from "../records.ts";
-import { isAway, isDue, mayCrash, mayRun, running } from "./allowed.ts";
+import { isDue, mayCrash, mayRun, running } from "./allowed.ts";
 import { PodBooter, type PodBooterParts } from "./booter.ts";
 import { afterCrash, MOST_RESTARTS } from "./brake.ts";
 import { Clearing, type ClearingParts } from "./clearing.ts";
@@ -114,7 +114,7 @@ export class PodHand implements Hand<KeptPodInstance> {
     if (full !== undefined) return this.#waitFor(pod, full);
     try {
       // Without a key it never reached the driver.
-      const begun = item.doc.keyId === null ? undefined : await this.#begun(item.id);
+      const begun = item.doc.keyId === null ? undefined : await this.#keeper.runningNow(item.id);
       if (begun) return await this.#runs(item, begun);
       const hindrance = await this.#booter.hindrance(pod);
       if (hindrance !== undefined) return await this.#waitFor(pod, hindrance);
@@ -166,7 +166,7 @@ export class PodHand implements Hand<KeptPodInstance> {
     if (hindrance !== undefined) return this.#waitFor(pod, hindrance);
     // The previous exit has been dealt with.
     this.#keeper.forget(item.id);
-    const begun = await this.#begun(item.id);
+    const begun = await this.#keeper.runningNow(item.id);
     if (begun) return this.#revived(item, begun);
     const times = pod.doc.cluster ? "" : ` (${pod.doc.crashes?.count ?? 0} of ${MOST_RESTARTS})`;
     this.#log.say(item, `starting again${times}`);
@@ -180,11 +180,6 @@ export class PodHand implements Hand<KeptPodInstance> {
       if (!(error instanceof StartRefused)) return this.#fail(item, failedStart(error));
       await this.#anew(item, error);
     }
-  }
-
-  /** A program whose start could not be recorded runs already. It must keep its key, which another start would replace. */
-  async #begun(id: string): Promise<Instance | undefined> {
-    return (await this.#parts.compute.list()).find((one) => one.id === id && one.state === "running");
   }
 
   async #anew(item: PodInstance, refusal: StartRefused): Promise<void> {

@@ -1,6 +1,8 @@
 /** Workers that cannot start, die, hang or are unfit: what happens to their jobs, and what is reported. */
 import { describe, expect, test } from "vitest";
 import { setupFleet } from "../../../../tests/fleet-world.ts";
+import { InterceptedStore } from "../../../../tests/world.ts";
+import { problem } from "../../../kernel/problem.ts";
 import { pause } from "../../../kernel/wait.ts";
 import { exitsAfter } from "../../../ports/compute/fake-compute.ts";
 import type { FakeInstance } from "../../../ports/compute/fake-instance.ts";
@@ -189,6 +191,28 @@ test("a start that the machine refuses is the reason", async () => {
     waitReasonCode: "start-refused",
   });
 });
+
+test.each(["keyId", "startedAt"])(
+  "a database that is away while the %s of a worker is recorded does not count as a failed start",
+  async (field) => {
+    const store = new InterceptedStore();
+    await using world = await setupFleet({ store });
+    let isAway = true;
+    store.beforeCommit = (writes) => {
+      if (isAway && writes.some((write) => write.do === "patch" && write.kind === "instance" && write.set[field]))
+        throw problem("unavailable", "The database cannot be reached at the moment.");
+    };
+    const job = await world.submit();
+    await world.pass(3);
+    isAway = false;
+    await world.pass(3);
+    const [worker] = world.running();
+    expect((await worker!.take())?.id).toBe(job);
+    await world.settle();
+    expect([(await world.records()).map(({ state }) => state), world.started.length]).toEqual([["READY"], 1]);
+    expect((await world.log(worker!.id)).filter((line) => line.startsWith("[failed"))).toEqual([]);
+  },
+);
 
 test("a worker that never asks for work is ended after the init timeout of its endpoint", async () => {
   await using world = await setupFleet({ endpoint: { env: { RUNPOD_INIT_TIMEOUT: "30" } } });

@@ -5,7 +5,7 @@ import { sleep } from "../../../kernel/clock.ts";
 import { named } from "../../../kernel/failed.ts";
 import { floating } from "../../../kernel/floating.ts";
 import { because, isSameReason, plainText, type Reason, reworded, saying } from "../../../kernel/reason.ts";
-import { failedStart } from "../../../machines/failed-start.ts";
+import { failedStart, isAway } from "../../../machines/failed-start.ts";
 import { exitReason, exitText } from "../../../machines/instance-log.ts";
 import { NOWHERE } from "../../../machines/instances.ts";
 import type { Hand, Keeper } from "../../../machines/keeper.ts";
@@ -13,7 +13,6 @@ import { type Exit, type Instance, PlaceGone } from "../../../ports/compute/comp
 import type { HolderState } from "../../../ports/queue/queue.ts";
 import type { Item } from "../../../ports/store/collection.ts";
 import type { KeptEndpoint } from "../../endpoints/model.ts";
-import { resolveEnv } from "../../secrets/placeholders.ts";
 import { type KeptWorker, workerLifecycle } from "../model.ts";
 import { byId, type WorkerItem } from "../records.ts";
 import { type Booted, Booter } from "./booter.ts";
@@ -23,6 +22,7 @@ import { CalmWorkers } from "./calm.ts";
 import { CannotThaw, Freezer } from "./freezer.ts";
 import type { WorkerHandParts } from "./hand-parts.ts";
 import { Hindrances } from "./hindrances.ts";
+import { joinRotation } from "./joining.ts";
 import { Patience } from "./patience.ts";
 import { Rotation } from "./rotation.ts";
 
@@ -225,11 +225,15 @@ export class WorkerHand implements Hand<KeptWorker> {
     const endpoint = await this.#parts.endpoint(worker.doc.owner, worker.doc.release);
     // The worker belongs to an older release or to no endpoint any more, so the plan ends it.
     if (endpoint?.doc.release !== worker.doc.release) return;
+    // Without a key it never reached the driver.
+    const begun = worker.doc.keyId === null ? undefined : await this.#keeper.runningNow(worker.id);
+    if (begun) return this.adopt(worker, begun);
     try {
       const booted = await this.#booter.boot(worker, endpoint, () => this.#keeper.isClosed);
       if (booted?.accepted) await this.#keeper.accepted(booted.accepted);
       else if (booted) await this.#runs(booted, endpoint);
     } catch (error) {
+      if (isAway(error)) throw error;
       this.#parts.log.warn({ err: error, worker: worker.id }, "a worker could not be started");
       await this.#cannotBegin(worker, error);
     }
@@ -297,13 +301,8 @@ export class WorkerHand implements Hand<KeptWorker> {
     if (isAsked && !this.#rotation.has(worker.id)) await this.#join(worker);
   }
 
-  /** Adds a worker of a load-balancing endpoint to the rotation, so that it gets requests as soon as it is healthy. */
-  async #join(worker: WorkerItem): Promise<void> {
-    const { endpoint: endpointOf, reveal } = this.#parts;
-    const endpoint = await endpointOf(worker.doc.owner);
-    if (endpoint?.doc.type !== "LOAD_BALANCER") return;
-    const env = await resolveEnv(endpoint.account, endpoint.doc.env, reveal);
-    this.#rotation.join({ endpoint: endpoint.id, worker: worker.id, env, wasReady: worker.doc.state === "READY" });
+  #join(worker: WorkerItem): Promise<void> {
+    return joinRotation(worker, { ...this.#parts, rotation: this.#rotation });
   }
 
   async #lookAt(id: string): Promise<void> {
