@@ -4,10 +4,10 @@ import { StartRefused } from "../../ports/compute/compute.ts";
 import { isReference } from "../../ports/compute/image-reference.ts";
 import { checkPublish, PortTaken, type Published } from "../../ports/compute/publish.ts";
 import { checkMounts } from "../../ports/compute/volumes.ts";
-import { isConflict, type KubeApi, KubeAway, KubeRefused } from "./kube-api.ts";
+import { isConflict, type KubeApi, KubeAway, KubeRefused, unlessNotFound } from "./kube-api.ts";
 import type { KubeCapacity } from "./kube-capacity.ts";
 import type { KubeGroups } from "./kube-groups.ts";
-import { label, type Pod, podName, type Service } from "./kube-objects.ts";
+import { type KubeList, label, type Pod, podName, type Service } from "./kube-objects.ts";
 import type { KubeVolumes } from "./kube-volumes.ts";
 import { type KubernetesOptions, NAMES_IMAGE, NODE_PORTS } from "./kubernetes-options.ts";
 import { environmentSecret, type PodPlace, podManifest, portsService, pullSecret } from "./manifest.ts";
@@ -141,7 +141,7 @@ export class PodMaker {
     const { api } = this.#parts;
     await api.call("POST", path, { body }).catch(async (error) => {
       if (!isConflict(error)) throw error;
-      await api.call("DELETE", `${path}/${body.metadata.name}`);
+      await api.call("DELETE", `${path}/${body.metadata.name}`).catch(unlessNotFound);
       await api.call("POST", path, { body });
     });
   }
@@ -164,10 +164,26 @@ export class PodMaker {
       type: options.services ?? "NodePort",
       annotations: options.serviceAnnotations,
     });
-    const made = await api.call<Service>("POST", path, { body }).catch((error) => {
+    const made = await api.call<Service>("POST", path, { body }).catch(async (error) => {
+      const left = isConflict(error) ? await this.#left(path, id, publish) : undefined;
+      if (left) return left;
       throw portRefusal(error, publish) ?? error;
     });
     return made.spec.ports.map(({ port, targetPort, nodePort }) => ({ inside: targetPort, outside: nodePort ?? port }));
+  }
+
+  /** The Service that an interrupted start left, or whose answer was lost. It has its ports already. */
+  async #left(path: string, id: string, publish: NonNullable<InstanceSpec["publish"]>): Promise<Service | undefined> {
+    const { api, options } = this.#parts;
+    // No right is needed for this that the driver does not have anyway.
+    const query = { labelSelector: `${label.installation}=${options.installation},${label.part}=${id}` };
+    const { items } = await api.call<KubeList<Service>>("GET", path, { query });
+    return items.find(({ metadata, spec }) => {
+      const isGoing = metadata.deletionTimestamp !== undefined;
+      const has = ({ port, outside }: (typeof publish)[number]) =>
+        spec.ports.some((one) => one.targetPort === port && (outside === undefined || one.nodePort === outside));
+      return !isGoing && spec.ports.length === publish.length && publish.every(has);
+    });
   }
 
   /** From now on Kubernetes removes them with the Pod. */
