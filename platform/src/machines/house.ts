@@ -2,13 +2,14 @@
 
 import { type Duty, every } from "../kernel/background.ts";
 import type { Bell } from "../kernel/bell.ts";
-import { named } from "../kernel/failed.ts";
+import { type DutyNotes, named } from "../kernel/failed.ts";
 import { floating } from "../kernel/floating.ts";
 import { OneAtATime } from "../kernel/one-at-a-time.ts";
 import type { Reason } from "../kernel/reason.ts";
+import { within } from "../kernel/wait.ts";
 import type { Signals } from "../ports/signals/signals.ts";
 import { Beat, type BeatParts } from "./beat.ts";
-import { Crew, type CrewParts } from "./crew.ts";
+import { Crew, type CrewParts, type Trade } from "./crew.ts";
 import type { InstanceItem } from "./instances.ts";
 import type { Machines } from "./machines.ts";
 import type { OwnMachine } from "./own-machine.ts";
@@ -22,7 +23,11 @@ export interface HouseParts extends BeatParts, Omit<CrewParts, "seenBefore" | "i
 }
 
 const KEEPING = { name: "keep machines", everyMs: 1000 };
-const COMPARE_MS = 10_000;
+const COMPARING = { name: "compare what runs with the records", everyMs: 10_000 };
+/** A comparison that failed is tried again this soon. */
+const COMPARE_AGAIN_MS = 2000;
+/** Nobody waits longer for a driver that hangs. The hold on machines must be renewed meanwhile. */
+const LIMIT_MS = 2000;
 
 export class House implements AsyncDisposable {
   readonly #parts: HouseParts;
@@ -32,7 +37,13 @@ export class House implements AsyncDisposable {
   readonly #stopListening: (() => void)[];
   #ticking: Duty | undefined;
   #ready: Promise<void> | undefined;
-  #comparedAt = Number.NEGATIVE_INFINITY;
+  #comparing: Promise<void> | undefined;
+  #compareAt = Number.NEGATIVE_INFINITY;
+  /** How often machines were gained, and how often when the last comparison began that ended well. */
+  #gains = 0;
+  #comparedSince = 0;
+  #notes: DutyNotes | undefined;
+  readonly #tradeTicks = new Map<Trade, Promise<void>>();
   #isClosed = false;
 
   constructor(parts: HouseParts) {
@@ -51,6 +62,7 @@ export class House implements AsyncDisposable {
   /** From now on instances can reach the server, so those of an earlier process are recovered. */
   start(): void {
     const { clock, failed } = this.#parts;
+    this.#notes = failed.roll?.enter(COMPARING.name, COMPARING.everyMs);
     this.#ticking = every(clock, KEEPING, (now) => this.#turns.run(() => this.#tick(now)), failed);
     this.#soon();
   }
@@ -100,6 +112,13 @@ export class House implements AsyncDisposable {
     for (const stop of this.#stopListening) stop();
     await this.#ticking?.[Symbol.asyncDispose]();
     await this.#turns.over;
+    const underWay = Promise.allSettled([...this.#tradeTicks.values(), this.#comparing]);
+    await within(
+      clock,
+      LIMIT_MS,
+      underWay.then(() => {}),
+    );
+    this.#notes?.[Symbol.dispose]();
     if (await this.#beat.leave(clock.now()).catch(named(failed, "leave other nodes"))) signals.emit("fleet:loads");
     await Promise.all([...this.#crews.values()].map((crew) => crew[Symbol.asyncDispose]()));
     await this.#parts.machines.holds.release().catch(named(failed, "let go of machines"));
@@ -113,10 +132,19 @@ export class House implements AsyncDisposable {
     await this.prepared();
     if (await this.#parts.machines.hold(now)) this.#gained();
     await this.#beat.beat(now);
-    await this.#compare();
+    await within(this.#parts.clock, LIMIT_MS, this.#compareIfDue());
+    // Nothing is known yet of what runs on a machine that was gained.
+    if (this.#comparedSince !== this.#gains) return;
     // If the tick of one trade fails, the others still run.
-    const ticks = await Promise.allSettled(this.#parts.trades.map((trade) => trade.tick(now)));
+    const ticks = await Promise.allSettled(this.#parts.trades.map((trade) => this.#tickOf(trade, now)));
     for (const tick of ticks) if (tick.status === "rejected") throw tick.reason;
+  }
+
+  /** A tick that hangs is not begun again until it is over. */
+  #tickOf(trade: Trade, now: number): Promise<void> {
+    const tick = this.#tradeTicks.get(trade) ?? trade.tick(now).finally(() => this.#tradeTicks.delete(trade));
+    this.#tradeTicks.set(trade, tick);
+    return within(this.#parts.clock, LIMIT_MS, tick);
   }
 
   async #recover(): Promise<void> {
@@ -130,14 +158,34 @@ export class House implements AsyncDisposable {
   /** The node that held the machine may have begun an instance a moment ago. Until that is read, its program looks like nobody's. */
   #gained(): void {
     this.#parts.instanceRecords.forget();
-    this.#comparedAt = Number.NEGATIVE_INFINITY;
+    this.#compareAt = Number.NEGATIVE_INFINITY;
+    this.#gains++;
+  }
+
+  /** Never rejects. While a driver is away, the hold on machines and all that depends on time alone go on. */
+  async #compareIfDue(): Promise<void> {
+    const { clock, failed } = this.#parts;
+    if (!this.#comparing && clock.monotonic() < this.#compareAt) return;
+    this.#comparing ??= this.#compare()
+      .catch((error) => {
+        this.#compareAt = clock.monotonic() + COMPARE_AGAIN_MS;
+        if (this.#notes) this.#notes.failed(error);
+        else failed(error, COMPARING.name);
+      })
+      .finally(() => {
+        this.#comparing = undefined;
+      });
+    await this.#comparing;
   }
 
   async #compare(): Promise<void> {
-    const now = this.#parts.clock.monotonic();
-    if (now - this.#comparedAt < COMPARE_MS) return;
+    const { clock } = this.#parts;
+    const [beganAt, gains] = [clock.monotonic(), this.#gains];
+    this.#notes?.began();
     for (const { keeper } of this.#crews.values()) await keeper.compare();
-    this.#comparedAt = now;
+    this.#notes?.went();
+    this.#comparedSince = gains;
+    if (gains === this.#gains) this.#compareAt = beganAt + COMPARING.everyMs;
   }
 
   #act({ id, doc }: InstanceItem): void {

@@ -95,8 +95,8 @@ export class Keeper {
   }
 
   /** A program whose start could not be recorded runs already. It must keep its key, which another start would replace. */
-  async runningNow(id: string): Promise<Instance | undefined> {
-    return (await this.#parts.compute.list()).find((one) => one.id === id && one.state === "running");
+  async runningNow({ id, doc }: InstanceItem): Promise<Instance | undefined> {
+    return (await this.#parts.compute.list(doc.image)).find((one) => one.id === id && one.state === "running");
   }
 
   /** The driver accepted the instance and may have reported more about it since. */

@@ -41,7 +41,7 @@ export class Containers {
   /** The engine counts these sizes file by file, which takes long when there are many files. */
   sizes(): Promise<Sized[]> {
     const filters = { label: [`${label.installation}=${this.#installation}`] };
-    return this.#api.call("GET", "/containers/json", { query: { size: true, filters } });
+    return this.#api.call("GET", "/containers/json", { query: { size: true, filters }, answerMs: undefined });
   }
 
   /** `name` is the instance's id or the container's own id. */

@@ -80,7 +80,8 @@ export class DockerStats {
     const now = this.#clock.monotonic();
     if (now - kept.diskLookedMs < DISK_AS_OLD_AS_MS) return;
     kept.diskLookedMs = now;
-    const asked = api.call<{ SizeRw?: number }>("GET", `/containers/${container}/json`, { query: { size: true } });
+    const counting = { query: { size: true }, answerMs: undefined };
+    const asked = api.call<{ SizeRw?: number }>("GET", `/containers/${container}/json`, counting);
     const learn = ({ SizeRw }: { SizeRw?: number }) => {
       if (SizeRw !== undefined) kept.diskBytes = SizeRw;
     };

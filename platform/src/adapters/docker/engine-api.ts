@@ -22,7 +22,12 @@ export interface Call {
   body?: unknown;
   headers?: Record<string, string>;
   signal?: AbortSignal;
+  /** An engine that is silent for this long is away. Without it, the answer may take any time. */
+  answerMs?: number | undefined;
 }
+
+/** An engine that hangs must not hold up those who only look. What changes something may take long, such as an end or a removal. */
+const LOOK_MS = 30_000;
 
 export class EngineApi {
   /** `/path/of.sock`, `unix:///path/of.sock` or `tcp://host:port`. */
@@ -36,7 +41,8 @@ export class EngineApi {
 
   /** The answer, parsed as JSON unless it is empty. */
   async call<T = void>(method: string, path: string, call: Call = {}): Promise<T> {
-    const response = await this.stream(method, path, call);
+    const answerMs = method === "GET" ? LOOK_MS : undefined;
+    const response = await this.stream(method, path, { answerMs, ...call });
     const text = await this.#textOf(response);
     return (text === "" ? undefined : JSON.parse(text)) as T;
   }
@@ -63,7 +69,7 @@ export class EngineApi {
   async stream(
     method: string,
     path: string,
-    { query = {}, body, headers, signal }: Call = {},
+    { query = {}, body, headers, signal, answerMs }: Call = {},
   ): Promise<IncomingMessage> {
     const text = body === undefined ? undefined : JSON.stringify(body);
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
@@ -76,8 +82,10 @@ export class EngineApi {
         agent: false,
         headers: { ...headers, ...(text !== undefined && { "content-type": "application/json" }) },
         ...(signal && { signal }),
+        ...(answerMs !== undefined && { timeout: answerMs }),
       });
       asked.once("response", resolve);
+      asked.once("timeout", () => asked.destroy(new Error(`no answer within ${answerMs! / 1000} s`)));
       asked.once("error", (error) => reject(this.#away(error)));
       asked.end(text);
     });

@@ -101,6 +101,14 @@ test("an answer that breaks off is an error: nobody waits for the rest", async (
   await expect(lines.next()).rejects.toThrow();
 });
 
+test.each(["before", "within"])("an engine that hangs %s its answer is away, for those who only look", async (when) => {
+  await using engine = await fakeEngine((_, response) => {
+    if (when === "within") response.write('{"half":');
+  });
+  const call = new EngineApi(engine.socket).call("GET", "/x", { answerMs: 50 });
+  await expect(call).rejects.toBeInstanceOf(EngineAway);
+});
+
 test("a refusal has the engine's own words", async () => {
   await using engine = await fakeEngine((_, response) => {
     response.writeHead(409);

@@ -72,10 +72,13 @@ export class Engine {
   }
 }
 
+/** Until an engine was found, everybody who needs to know whether there is one waits for this. */
+const FOUND_MS = 5000;
+
 async function describe(api: EngineApi): Promise<FoundEngine> {
   const [info, version] = await Promise.all([
-    api.call<EngineInfo>("GET", "/info"),
-    api.call<EngineVersion>("GET", "/version"),
+    api.call<EngineInfo>("GET", "/info", { answerMs: FOUND_MS }),
+    api.call<EngineVersion>("GET", "/version", { answerMs: FOUND_MS }),
   ]);
   return { api, info, podman: version.Components?.some(({ Name }) => Name.startsWith("Podman")) ?? false };
 }

@@ -40,6 +40,14 @@ test("the machine's own files run on the host, every other image in a container"
   expect((await both.list()).map(({ id }) => id).sort()).toEqual(["i0", "i1", "i2", "i3", "i4"]);
 });
 
+test("the instances of an image are listed also while the other driver is away", async () => {
+  const { containers, both } = setup();
+  await both.start("a", spec("host:/srv/app"));
+  containers.fail("list", new Error("the engine is away"));
+  expect((await both.list("host:/srv/app")).map(({ id }) => id)).toEqual(["a"]);
+  await expect(both.list()).rejects.toThrow("the engine is away");
+});
+
 test("where the machine's own files are not run for an account, their images are refused with the reason and others are not", async () => {
   const { host, containers } = setup();
   const refusesHost = async (account: string) => (account === "owner" ? undefined : "not for you");

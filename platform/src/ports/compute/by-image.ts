@@ -215,8 +215,9 @@ export class ByImage implements Compute {
     this.#places.delete(id);
   }
 
-  async list(): Promise<Instance[]> {
-    const lists = await Promise.all(this.#both.map(async (driver) => ({ driver, all: await driver.list() })));
+  async list(image?: string): Promise<Instance[]> {
+    const drivers = image === undefined ? this.#both : [this.driverOf(image)];
+    const lists = await Promise.all(drivers.map(async (driver) => ({ driver, all: await driver.list() })));
     for (const { driver, all } of lists) for (const { id } of all) this.#places.set(id, driver);
     return lists.flatMap(({ all }) => all);
   }

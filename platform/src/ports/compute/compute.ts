@@ -83,8 +83,11 @@ export interface Compute extends Abilities, AsyncDisposable {
   stop(id: string, graceMs: number): Promise<void>;
   /** Ends the instance at once if it still runs, and leaves nothing of it: no process, no file, no name. Unknown instances are no error. */
   remove(id: string): Promise<void>;
-  /** Returns every instance that was started and not removed, by this process or an earlier one. */
-  list(): Promise<Instance[]>;
+  /**
+   * Returns every instance that was started and not removed, by this process or an earlier one. With an image, it may leave out those that
+   * could not have this image.
+   */
+  list(image?: string): Promise<Instance[]>;
   /** Reports every state change of an instance, its exit above all, but not its removal. Returns a function that stops this. */
   watch(listener: (instance: Instance) => void): () => void;
   /** Yields what the program wrote after `after`, and then what it writes, until it has ended and all is read, or `signal` aborts. */

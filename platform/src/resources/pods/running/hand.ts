@@ -114,7 +114,7 @@ export class PodHand implements Hand<KeptPodInstance> {
     if (full !== undefined) return this.#waitFor(pod, full);
     try {
       // Without a key it never reached the driver.
-      const begun = item.doc.keyId === null ? undefined : await this.#keeper.runningNow(item.id);
+      const begun = item.doc.keyId === null ? undefined : await this.#keeper.runningNow(item);
       if (begun) return await this.#runs(item, begun);
       const hindrance = await this.#booter.hindrance(pod);
       if (hindrance !== undefined) return await this.#waitFor(pod, hindrance);
@@ -166,7 +166,7 @@ export class PodHand implements Hand<KeptPodInstance> {
     if (hindrance !== undefined) return this.#waitFor(pod, hindrance);
     // The previous exit has been dealt with.
     this.#keeper.forget(item.id);
-    const begun = await this.#keeper.runningNow(item.id);
+    const begun = await this.#keeper.runningNow(item);
     if (begun) return this.#revived(item, begun);
     const times = pod.doc.cluster ? "" : ` (${pod.doc.crashes?.count ?? 0} of ${MOST_RESTARTS})`;
     this.#log.say(item, `starting again${times}`);

@@ -60,8 +60,9 @@ export class PodTrade implements Trade<KeptPodInstance> {
   async tick(): Promise<void> {
     const nowMs = this.#parts.clock.monotonic();
     if (nowMs - this.#clearedAt >= CLEAR_MS) {
-      await this.#clear();
       this.#clearedAt = nowMs;
+      // A driver that is away must not keep Pods from being started again.
+      await this.#clear().catch(named(this.#parts.failed, "clear what Pods left"));
     }
     // This comes after finding what has ended meanwhile, so that it is not metered again.
     for (const [machine, hand] of this.#hands) if (hand.isHeld) await this.#unheard.heardAgain(machine);

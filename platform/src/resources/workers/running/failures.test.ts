@@ -229,6 +229,21 @@ test("a worker that never asks for work is ended after the init timeout of its e
   );
 });
 
+test.each(["fails", "hangs"])(
+  "a worker that never asks for work is ended also while the list of a driver %s, such as of a stopped engine",
+  async (how) => {
+    await using world = await setupFleet({ endpoint: { env: { RUNPOD_INIT_TIMEOUT: "60" } } });
+    await world.submit();
+    await world.settle();
+    const [worker] = world.running();
+    const { list } = world.compute;
+    world.compute.list = () => (how === "fails" ? Promise.reject(new Error("away")) : new Promise(() => {}));
+    await world.pass(65);
+    world.compute.list = list;
+    expect(worker!.instance.exited).toBe(true);
+  },
+);
+
 describe("an init timeout from a secret", () => {
   const PATIENCE = { env: { MILLRACE_INIT_TIMEOUT: "{{ MILLRACE_SECRET_patience }}" } };
   const setupSecret = async (value: string) => {

@@ -226,7 +226,7 @@ export class WorkerHand implements Hand<KeptWorker> {
     // The worker belongs to an older release or to no endpoint any more, so the plan ends it.
     if (endpoint?.doc.release !== worker.doc.release) return;
     // Without a key it never reached the driver.
-    const begun = worker.doc.keyId === null ? undefined : await this.#keeper.runningNow(worker.id);
+    const begun = worker.doc.keyId === null ? undefined : await this.#keeper.runningNow(worker);
     if (begun) return this.adopt(worker, begun);
     try {
       const booted = await this.#booter.boot(worker, endpoint, () => this.#keeper.isClosed);
