@@ -155,9 +155,17 @@ export class Keeper {
       const isThere = listed.has(item.id) || !after.has(item.id) || this.#tended.has(item.id);
       if (!isThere && this.#pending.delete(item.id))
         floating(this.tend(hand.kind, item.id), named(this.#parts.failed, dutyOf(hand.kind)));
-      if (hasProgram(item) && !isThere)
+      if (hasProgram(item) && !isThere && (await this.#isGone(item)))
         await hand.vanished(item, this.#seenAt.get(item.id) ?? this.#parts.seenBefore());
     }
+  }
+
+  /** A driver whose engine is away lists nothing. It may have come back since it was asked, so it is asked again. */
+  async #isGone({ id, doc }: InstanceItem): Promise<boolean> {
+    const { compute } = this.#parts;
+    if (!compute.whyAway) return true;
+    if ((await compute.whyAway(doc.image)) !== undefined) return false;
+    return !(await compute.list(doc.image)).some((one) => one.id === id);
   }
 
   /** Asks the program to end and removes it. Resolves with the moment of its end, if the driver knows it. */

@@ -305,6 +305,10 @@ export class DockerCompute implements Compute {
     return this.#sight.list();
   }
 
+  whyAway(): Promise<string | undefined> {
+    return this.#engine.whyAway();
+  }
+
   watch(listener: (instance: Instance) => void): () => void {
     return this.#sight.book.watch(listener);
   }

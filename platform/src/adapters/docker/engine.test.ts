@@ -60,6 +60,7 @@ test("without an engine there are no instances to list, stop or remove and no ca
   await using compute = await openAt(["/no/docker.sock", "/no/podman.sock"]);
   expect(await compute.list()).toEqual([]);
   expect(await compute.capacity()).toEqual([]);
+  expect(await compute.whyAway()).toContain("/no/docker.sock");
   await compute.stop("nobody", 0);
   await compute.remove("nobody");
   const refused = compute.preparing.prepare("alpine", ONLY_BOX, { progress: () => {} });

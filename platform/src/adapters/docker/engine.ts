@@ -1,6 +1,6 @@
 /** Finds the container engine of this machine, and stays with the first one that answered. */
 import { StartRefused } from "../../ports/compute/compute.ts";
-import { EngineApi } from "./engine-api.ts";
+import { EngineApi, EngineRefused } from "./engine-api.ts";
 
 /** The fields of the engine's description of itself that the driver reads. */
 export interface EngineInfo {
@@ -19,6 +19,8 @@ export interface FoundEngine {
   podman: boolean;
 }
 
+/** Whoever needs to know whether there is an engine waits for its answer, but not for one that hangs. */
+const FOUND_MS = 5000;
 const ROOT_SOCKETS = ["/var/run/docker.sock", "/run/podman/podman.sock"];
 
 /**
@@ -61,6 +63,17 @@ export class Engine {
     throw new StartRefused(whatToDo(failures), { reason: "engine-away" });
   }
 
+  /** In words why the engine cannot be asked now, also if it answered before. */
+  async whyAway(): Promise<string | undefined> {
+    try {
+      const { api } = await this.find();
+      await api.call("GET", "/version", { answerMs: FOUND_MS });
+      return undefined;
+    } catch (error) {
+      return error instanceof EngineRefused ? undefined : (error as Error).message;
+    }
+  }
+
   /** Returns undefined where no engine is installed and the settings do not require one. */
   async findIfAny(): Promise<FoundEngine | undefined> {
     try {
@@ -71,9 +84,6 @@ export class Engine {
     }
   }
 }
-
-/** Until an engine was found, everybody who needs to know whether there is one waits for this. */
-const FOUND_MS = 5000;
 
 async function describe(api: EngineApi): Promise<FoundEngine> {
   const [info, version] = await Promise.all([

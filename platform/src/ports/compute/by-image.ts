@@ -222,6 +222,10 @@ export class ByImage implements Compute {
     return lists.flatMap(({ all }) => all);
   }
 
+  async whyAway(image: string): Promise<string | undefined> {
+    return this.driverOf(image).whyAway?.(image);
+  }
+
   watch(listener: (instance: Instance) => void): () => void {
     const stops = this.#both.map((driver) => driver.watch(listener));
     return () => {

@@ -88,6 +88,11 @@ export interface Compute extends Abilities, AsyncDisposable {
    * could not have this image.
    */
   list(image?: string): Promise<Instance[]>;
+  /**
+   * Why the driver of this image cannot be asked now, in words, so that it lists nothing of what it may have. Undefined if it can. By
+   * default a driver always can.
+   */
+  whyAway?(image: string): Promise<string | undefined>;
   /** Reports every state change of an instance, its exit above all, but not its removal. Returns a function that stops this. */
   watch(listener: (instance: Instance) => void): () => void;
   /** Yields what the program wrote after `after`, and then what it writes, until it has ended and all is read, or `signal` aborts. */

@@ -67,6 +67,8 @@ export class FakeCompute implements Compute {
   readonly ports: FakePorts;
   /** While true, a stop never resolves: the program neither ends nor can be ended. */
   hangsOnStop = false;
+  /** Why the driver cannot be asked now, like one whose engine was not found. It lists nothing meanwhile. */
+  away: string | undefined;
   /** While true, a start never resolves and has no effect, as if the server died before it could ask. */
   hangsOnStart = false;
 
@@ -320,8 +322,11 @@ export class FakeCompute implements Compute {
     instance?.end();
   }
 
+  whyAway = async (): Promise<string | undefined> => this.away;
+
   async list(): Promise<Instance[]> {
     this.#mayFail("list");
+    if (this.away !== undefined) return [];
     const views = [...[...this.#instances.values()].map((instance) => instance.view()), ...this.queue.views()];
     // An instance that is accepted to be started again appears once, as pending and not as ended.
     return [...new Map(views.map((view) => [view.id, view])).values()];

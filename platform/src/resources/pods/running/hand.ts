@@ -162,7 +162,9 @@ export class PodHand implements Hand<KeptPodInstance> {
 
   /** Restarts the program on the same disk, or on a new one if nothing of the disk is left. */
   async #bootAgain(item: PodInstance, pod: PodItem): Promise<void> {
-    const hindrance = this.#parts.refusal?.();
+    const away = await this.#parts.compute.whyAway?.(item.doc.image);
+    // Its disk is still there, although nobody can look.
+    const hindrance = away === undefined ? this.#parts.refusal?.() : saying("engine-away", away);
     if (hindrance !== undefined) return this.#waitFor(pod, hindrance);
     // The previous exit has been dealt with.
     this.#keeper.forget(item.id);

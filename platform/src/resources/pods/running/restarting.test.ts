@@ -106,6 +106,23 @@ test("a program that another node has started again is not started over and over
   expect([tries, (await world.pod(pod)).status, world.running().length]).toEqual([1, "RUNNING", 1]);
 });
 
+test("a Pod whose container engine is away is left alone, and keeps its disk when it is started again after that", async () => {
+  const { world, pod } = await runningPod();
+  await using _ = world;
+  const [program] = world.running();
+  world.compute.away = "the container engine does not answer";
+  await world.pass(15);
+  expect([(await world.pod(pod)).status, program!.exited]).toEqual(["RUNNING", false]);
+  program!.exit({ code: 1 });
+  await world.pass(5);
+  expect(await world.pod(pod)).toMatchObject({ status: "STARTING", statusReasonCode: "engine-away" });
+  world.compute.away = undefined;
+  await world.pass(3);
+  expect((await world.pod(pod)).status).toBe("RUNNING");
+  const lines = (await world.log(pod)).filter((line) => /new container disk|machine was away/.test(line));
+  expect([lines, world.started.length]).toEqual([[], 1]);
+});
+
 test("a program that was started again right before its server ended goes on with its key", async () => {
   const { store, world, pod } = await runningPod();
   before(store, "RUNNING", () => new Promise(() => {}));
