@@ -5,7 +5,7 @@ import { commitMetered } from "../metering/commit.ts";
 import { Meter, type Metered, meteringIn } from "../metering/meter.ts";
 import type { PricesInTime } from "../metering/prices.ts";
 import { Collection } from "../ports/store/collection.ts";
-import { kindsOf, type Store, type StoredRecord, type Write } from "../ports/store/store.ts";
+import { type Bound, kindsOf, type Store, type StoredRecord, type Write, WriteRefused } from "../ports/store/store.ts";
 import { Allotments, ofAccount, ofMachine, type Taking } from "./allotments.ts";
 import { type InstanceItem, instances, type KeptInstance, mayMount, payable } from "./instances.ts";
 
@@ -134,25 +134,33 @@ export class InstanceRecords {
 
   /**
    * Inserts all instances with the room that they take, or none. Returns undefined if somebody else has since taken room on one of their
-   * machines, or from the limit of their account, so that there may be too little left. The writes of `also` may be refused as well.
+   * machines, or from the limit of their account, so that there may be too little left. The writes of `also` may be refused as well. With
+   * `most`, it also returns undefined if an owner would then have more instances than this, because somebody else has added some.
    */
   async insert<T extends KeptInstance>(
     items: readonly NewInstance<T>[],
     { taking }: Pick<Counted, "taking">,
     also: readonly Write[] = [],
+    most?: number,
   ): Promise<InstanceItem<T>[] | undefined> {
     const metered = items.map((item) => ({ ...item, ...this.#meter.begin(item) }));
-    const inserts = metered.map(({ writes: _, ...item }) => this.#instances.inserting(item));
+    const inserts = metered.map(({ writes: _, ...item }) => this.#instances.inserting(item, boundOf(item, most)));
     const writes = [...inserts, ...metered.flatMap((item) => item.writes), ...also];
     const written = await this.#taken(
       items.map(({ account, doc }) => ({ account, machine: doc.machine })),
       writes,
       taking,
-    );
+    ).catch((error) => this.#unlessFull(error, most));
     if (!written) return undefined;
     const inserted = items.map((_, i) => this.#noted(written[i]!) as InstanceItem<T>);
     this.#allotments.learn(this.#allotments.among(written));
     return inserted;
+  }
+
+  /** The records that this node remembers are out of date. */
+  #unlessFull(error: unknown, most: number | undefined): undefined {
+    if (most === undefined || !(error instanceof WriteRefused) || error.reason !== "full") throw error;
+    this.forget();
   }
 
   /** Returns the instance after this change, or undefined if somebody changed or removed it first. */
@@ -334,4 +342,9 @@ export class InstanceRecords {
     else this.#known.delete(id);
     if (this.#reading) this.#written.set(id, item);
   }
+}
+
+function boundOf({ account, doc }: Omit<NewInstance, "id">, most: number | undefined): Bound[] | undefined {
+  if (most === undefined) return undefined;
+  return [{ of: [{ kind: instances.kind, account, key: { name: "owner", value: doc.owner } }], most }];
 }

@@ -77,9 +77,16 @@ export class WorkerRecords {
     return (await this.grouped()).byMachine.get(machine) ?? NONE;
   }
 
-  /** Undefined if somebody else took the room since it was counted. */
-  async insert(worker: NewInstance<KeptWorker>, counted: Pick<Counted, "taking">): Promise<WorkerItem | undefined> {
-    return (await this.instances.insert([{ ...worker, doc: tellableIn(worker.doc) }], counted))?.[0];
+  /**
+   * Undefined if somebody else took the room since it was counted, or if the endpoint would then have more than `most` workers on record,
+   * because somebody else has added some.
+   */
+  async insert(
+    worker: NewInstance<KeptWorker>,
+    counted: Pick<Counted, "taking">,
+    most?: number,
+  ): Promise<WorkerItem | undefined> {
+    return (await this.instances.insert([{ ...worker, doc: tellableIn(worker.doc) }], counted, [], most))?.[0];
   }
 
   /** Gives a waiting worker its place. Undefined if somebody else took the room. */

@@ -1,10 +1,15 @@
 /** Several servers on one store and queue, each with its own machine: one plans, and each keeps its own workers. */
 import { expect, test } from "vitest";
 import { type FleetOptions, type FleetWorld, setupFleet } from "../../../../tests/fleet-world.ts";
+import { putWorker, workerDoc } from "../../../../tests/worker-doc.ts";
+import { InterceptedStore } from "../../../../tests/world.ts";
 import { FakeClock } from "../../../kernel/clock.ts";
+import { InstanceRecords } from "../../../machines/instance-records.ts";
 import { workerUrlsOfNodes } from "../../../machines/nodes.ts";
 import { MemorySignals } from "../../../ports/signals/memory-signals.ts";
 import { MemoryStore } from "../../../ports/store/memory-store.ts";
+import { workerLifecycle } from "../model.ts";
+import { WorkerRecords } from "../records.ts";
 
 /** Two servers whose signals arrive at once, although the signals count as unreliable, so both also look for themselves. */
 async function twoNodes(endpoint: FleetOptions["endpoint"]) {
@@ -131,6 +136,26 @@ test("a node that plans from now on knows the workers that the one before added 
   await second.pass(3);
   await left;
   expect((await second.records()).map(({ machine }) => machine)).toEqual(["third"]);
+});
+
+test("a planner that froze after its look adds no worker beside one that another planner added meanwhile", async () => {
+  const store = new InterceptedStore();
+  await using first = await setupFleet({ store, endpoint: { workers: { max: 1 } } });
+  await first.pass(2);
+  const another = new WorkerRecords({ store, instances: new InstanceRecords({ store, clock: first.clock }) });
+  const doc = workerDoc({ owner: first.endpoint, state: workerLifecycle.begin("PLACED"), machine: "another" });
+  store.beforeCommit = async (writes) => {
+    if (!writes.some((write) => write.do === "insert" && write.record.kind === "instance")) return;
+    store.beforeCommit = () => {};
+    await putWorker(another, { id: "meanwhile", account: first.owner.account, createdAt: first.clock.now(), doc });
+  };
+  await first.submit();
+  await first.settle();
+  another.instances.forget();
+  expect((await another.all()).map(({ id }) => id)).toEqual(["meanwhile"]);
+  // That machine does not exist, so the next plan puts a worker in its place.
+  await first.pass(3);
+  expect(first.running()).toHaveLength(1);
 });
 
 test("when the planning node is gone another one plans, and the lost machine's workers are replaced", async () => {

@@ -133,6 +133,13 @@ function failuresToForget(facts: Facts, current: readonly WorkerItem[]): WorkerI
   return healthy ? failed : failed.filter((worker, i) => i >= FAILURES_THAT_COUNT || isOver(worker));
 }
 
+/**
+ * How many workers an endpoint has on record at most when its plan is carried out. If there are more, another planner has added some: a
+ * planner that froze after its look may not be the only one any more.
+ */
+export const mostOnRecord = (known: readonly WorkerItem[] = [], steps: readonly Step[]): number =>
+  known.length + steps.filter((step) => step.do === "add" || step.do === "want").length;
+
 export function failuresOf(workers: readonly WorkerItem[]): Failure[] {
   return workers.flatMap(({ doc }) =>
     doc.state === "FAILED" ? [{ at: doc.failedAt ?? 0, reason: doc.reason ?? saying("boot-failed", "failed") }] : [],

@@ -26,7 +26,7 @@ import { type KeptWorker, workerLifecycle } from "../model.ts";
 import type { WorkerRecords } from "../records.ts";
 import { LiveWorkers } from "./live-workers.ts";
 import { needOf } from "./need.ts";
-import { type Facts, plan, type Step, type WorkerItem } from "./plan.ts";
+import { type Facts, mostOnRecord, plan, type Step, type WorkerItem } from "./plan.ts";
 import { isAtRest } from "./rest.ts";
 import { AccountShare } from "./share.ts";
 import { Shelf, type ShelfLimits } from "./shelf.ts";
@@ -166,8 +166,11 @@ export class Planner {
       const given = models && ("reason" in models ? { missing: models.reason } : { among: models.among });
       plans.push({ endpoint, steps: plan({ ...facts, unpaid: unpaid?.reason, ...given }) });
     }
-    const writes = plans.flatMap(({ endpoint, steps }) => steps.map((step) => ({ endpoint, step })));
-    await eachOf(writes, WRITES_AT_ONCE, ({ endpoint, step }) => this.#carryOut(endpoint, step, survey.counted));
+    const writes = plans.flatMap(({ endpoint, steps }) => {
+      const counted = { ...survey.counted, most: mostOnRecord(survey.workers.get(endpoint.id), steps) };
+      return steps.map((step) => ({ endpoint, step, counted }));
+    });
+    await eachOf(writes, WRITES_AT_ONCE, ({ endpoint, step, counted }) => this.#carryOut(endpoint, step, counted));
     for (const { worker, reason } of places.shelf.letGoOverflow()) await this.#end(worker, reason);
   }
 
@@ -254,7 +257,7 @@ export class Planner {
   }
 
   /** If somebody else changed a record first, the next plan deals with it. */
-  async #carryOut(endpoint: Item<KeptEndpoint>, step: Step, counted: Counted): Promise<void> {
+  async #carryOut(endpoint: Item<KeptEndpoint>, step: Step, counted: CountedFor): Promise<void> {
     const { records, act, clock, refusal, makeRoom } = this.#parts;
     if ((step.do === "add" || step.do === "want") && refusal() !== undefined) return;
     switch (step.do) {
@@ -318,14 +321,14 @@ export class Planner {
   }
 
   /** If somebody else took the room meanwhile, the next plan looks for another. */
-  async #add(endpoint: Item<KeptEndpoint>, place: Place, counted: Counted): Promise<void> {
+  async #add(endpoint: Item<KeptEndpoint>, place: Place, counted: CountedFor): Promise<void> {
     const mounts = await this.#mountsOf(endpoint, place);
     const where = { state: workerLifecycle.begin("PLACED"), ...place, ...mounts, reason: null };
     const added = await this.#insert(endpoint, where, counted);
     if (added) this.#parts.act(added);
   }
 
-  #insert(endpoint: Item<KeptEndpoint>, where: Where, counted: Counted): Promise<WorkerItem | undefined> {
+  #insert(endpoint: Item<KeptEndpoint>, where: Where, counted: CountedFor): Promise<WorkerItem | undefined> {
     const { records, random, clock } = this.#parts;
     const { image, release, flashboot, template = null, createdBy = null, disk } = endpoint.doc;
     const keptLast = isKeptLast({ flashboot });
@@ -334,17 +337,18 @@ export class Planner {
     const doc = {
       kind: "worker" as const,
       owner: endpoint.id,
-      release,
-      image,
-      template,
-      createdBy,
-      containerGb: disk,
-      keptLast,
+      ...{ release, image, template, createdBy, containerGb: disk, keptLast },
       ...where,
       ...unknown,
     };
-    return records.insert({ ...worker, doc }, counted);
+    return records.insert({ ...worker, doc }, counted, counted.most);
   }
+}
+
+/** What was counted for the plan of one endpoint. */
+interface CountedFor extends Counted {
+  /** See `mostOnRecord`. */
+  most: number;
 }
 
 /** What is known of the machines, as plans ask for it. */
