@@ -1,7 +1,10 @@
 /** What is known of objects follows every change, whatever was missed. */
 import { expect, test } from "vitest";
+import { idle } from "../../../tests/idle.ts";
+import { FakeClock } from "../../kernel/clock.ts";
+import { type KubeApi, KubeAway, KubeRefused } from "./kube-api.ts";
 import type { KubeObject } from "./kube-objects.ts";
-import { Copy } from "./kube-watch.ts";
+import { Copy, Followed } from "./kube-watch.ts";
 
 const object = (name: string, version: number, uid = name): KubeObject => ({
   metadata: { name, uid, resourceVersion: String(version) },
@@ -43,4 +46,49 @@ test("the end of an object is not that of the next one of its name", () => {
   copy.drop(object("a", 6, "first"));
   expect(copy.get("a")?.metadata.uid).toBe("second");
   expect(heard).toEqual(["first@1", "second@5"]);
+});
+
+test.each(["ends each watch at once", "says of each version that it is gone"])(
+  "an API server that %s is asked a few times a second at most",
+  async (what) => {
+    const clock = new FakeClock();
+    let asked = 0;
+    const ask = async <T>(answer: () => T): Promise<T> => {
+      if (++asked > 100) throw new Error("asked too often");
+      return answer();
+    };
+    const api = {
+      call: () => ask(() => ({ metadata: { resourceVersion: "1" }, items: [] })),
+      stream: () =>
+        ask(() => {
+          if (what.startsWith("says")) throw new KubeRefused(410, "Expired", "too old resource version");
+          return [];
+        }),
+    };
+    const parts = { api: api as unknown as KubeApi, clock, path: "/pods", heard: () => {}, failed: () => {} };
+    await using followed = new Followed<KubeObject>(parts);
+    await followed.ready;
+    for (let second = 0; second < 5; second++) {
+      await clock.advance(1000);
+      await idle();
+    }
+    expect(asked).toBeGreaterThan(3);
+    expect(asked).toBeLessThan(30);
+  },
+);
+
+test("an API server that was away at the start can be used when it is there", async () => {
+  const clock = new FakeClock();
+  let isAway = true;
+  const call = async () => {
+    if (isAway) throw new KubeAway("the Kubernetes API does not answer");
+    return { metadata: { resourceVersion: "1" }, items: [] };
+  };
+  const stream = async () => [];
+  const api = { call, stream } as unknown as KubeApi;
+  await using followed = new Followed<KubeObject>({ api, clock, path: "/pods", heard: () => {}, failed: () => {} });
+  await expect(followed.ready).rejects.toThrow("does not answer");
+  isAway = false;
+  await clock.advance(1000);
+  await followed.ready;
 });

@@ -1,5 +1,5 @@
 /** A copy of some objects of the cluster that follows every change: it lists, watches, resumes, and lists again when it must. */
-import { type Clock, sleep } from "../../kernel/clock.ts";
+import type { Clock } from "../../kernel/clock.ts";
 import { pause } from "../../kernel/wait.ts";
 import { isGone, type KubeApi, KubeRefused } from "./kube-api.ts";
 import type { KubeList, KubeObject, Meta } from "./kube-objects.ts";
@@ -82,17 +82,17 @@ export class Followed<T extends KubeObject> implements AsyncDisposable {
   readonly #parts: FollowParts<T>;
   readonly #over = new AbortController();
   readonly #following: Promise<void>;
-  readonly #listed = Promise.withResolvers<void>();
+  #listed = unheard();
+  #hasListed = false;
   #version = "";
 
   constructor(parts: FollowParts<T>) {
     this.#parts = parts;
     this.copy = new Copy(parts.heard);
-    this.#listed.promise.catch(() => {});
     this.#following = this.#follow();
   }
 
-  /** Resolves when everything was listed for the first time. Rejects when the first attempt failed; it goes on trying. */
+  /** Resolves once everything was listed for the first time. Rejects when the present attempt fails; it goes on trying. */
   get ready(): Promise<void> {
     return this.#listed.promise;
   }
@@ -103,13 +103,20 @@ export class Followed<T extends KubeObject> implements AsyncDisposable {
     for (let retryMs = RETRY_MS; !signal.aborted; ) {
       try {
         if (this.#version === "") await this.#list();
+        const beganMs = clock.monotonic();
         await this.#watch();
+        // A proxy between may end every watch at once.
+        if (clock.monotonic() - beganMs < RETRY_MS) await pause(clock, RETRY_MS, signal);
         retryMs = RETRY_MS;
       } catch (error) {
         if (signal.aborted) return;
-        if (isGone(error)) this.#version = "";
-        else {
+        if (isGone(error)) {
+          this.#version = "";
+          // The list that follows may be too old for a watch as well.
+          await pause(clock, RETRY_MS, signal);
+        } else {
           this.#listed.reject(error);
+          if (!this.#hasListed) this.#listed = unheard();
           failed(error);
           await pause(clock, retryMs, signal);
           retryMs = Math.min(2 * retryMs, LONGEST_RETRY_MS);
@@ -133,6 +140,7 @@ export class Followed<T extends KubeObject> implements AsyncDisposable {
     } while (page.metadata.continue);
     this.#version = page.metadata.resourceVersion;
     this.copy.takeAll(objects, this.#version);
+    this.#hasListed = true;
     this.#listed.resolve();
   }
 
@@ -160,7 +168,7 @@ export class Followed<T extends KubeObject> implements AsyncDisposable {
     } catch (error) {
       // The connection was silent or broke: the watch goes on where it was.
       if (error instanceof KubeRefused) throw error;
-      if (!signal.aborted) await sleep(clock, RETRY_MS);
+      if (!signal.aborted) await pause(clock, RETRY_MS, this.#over.signal);
     } finally {
       timer.cancel();
     }
@@ -180,6 +188,13 @@ export class Followed<T extends KubeObject> implements AsyncDisposable {
     this.#over.abort();
     await this.#following;
   }
+}
+
+/** Nobody need wait for it. */
+function unheard(): PromiseWithResolvers<void> {
+  const made = Promise.withResolvers<void>();
+  made.promise.catch(() => {});
+  return made;
 }
 
 async function* linesIn(chunks: AsyncIterable<Buffer>): AsyncIterable<string> {
