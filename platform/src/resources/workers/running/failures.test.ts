@@ -1,8 +1,6 @@
 /** Workers that cannot start, die, hang or are unfit: what happens to their jobs, and what is reported. */
 import { describe, expect, test } from "vitest";
 import { setupFleet } from "../../../../tests/fleet-world.ts";
-import { InterceptedStore } from "../../../../tests/world.ts";
-import { problem } from "../../../kernel/problem.ts";
 import { pause } from "../../../kernel/wait.ts";
 import { exitsAfter } from "../../../ports/compute/fake-compute.ts";
 import type { FakeInstance } from "../../../ports/compute/fake-instance.ts";
@@ -192,28 +190,6 @@ test("a start that the machine refuses is the reason", async () => {
   });
 });
 
-test.each(["keyId", "startedAt"])(
-  "a database that is away while the %s of a worker is recorded does not count as a failed start",
-  async (field) => {
-    const store = new InterceptedStore();
-    await using world = await setupFleet({ store });
-    let isAway = true;
-    store.beforeCommit = (writes) => {
-      if (isAway && writes.some((write) => write.do === "patch" && write.kind === "instance" && write.set[field]))
-        throw problem("unavailable", "The database cannot be reached at the moment.");
-    };
-    const job = await world.submit();
-    await world.pass(3);
-    isAway = false;
-    await world.pass(3);
-    const [worker] = world.running();
-    expect((await worker!.take())?.id).toBe(job);
-    await world.settle();
-    expect([(await world.records()).map(({ state }) => state), world.started.length]).toEqual([["READY"], 1]);
-    expect((await world.log(worker!.id)).filter((line) => line.startsWith("[failed"))).toEqual([]);
-  },
-);
-
 test("a worker that never asks for work is ended after the init timeout of its endpoint", async () => {
   await using world = await setupFleet({ endpoint: { env: { RUNPOD_INIT_TIMEOUT: "30" } } });
   const job = await world.submit();
@@ -228,21 +204,6 @@ test("a worker that never asks for work is ended after the init timeout of its e
     "worker failed: did not ask for work within 30 s, last lines: downloading weights",
   );
 });
-
-test.each(["fails", "hangs"])(
-  "a worker that never asks for work is ended also while the list of a driver %s, such as of a stopped engine",
-  async (how) => {
-    await using world = await setupFleet({ endpoint: { env: { RUNPOD_INIT_TIMEOUT: "60" } } });
-    await world.submit();
-    await world.settle();
-    const [worker] = world.running();
-    const { list } = world.compute;
-    world.compute.list = () => (how === "fails" ? Promise.reject(new Error("away")) : new Promise(() => {}));
-    await world.pass(65);
-    world.compute.list = list;
-    expect(worker!.instance.exited).toBe(true);
-  },
-);
 
 describe("an init timeout from a secret", () => {
   const PATIENCE = { env: { MILLRACE_INIT_TIMEOUT: "{{ MILLRACE_SECRET_patience }}" } };
