@@ -24,21 +24,30 @@ interface Parts {
   log: Log;
 }
 
-export async function handOut(
+/** If all can be handed out as they are, nothing is awaited: a promise for each of a thousand jobs would cost more than their texts. */
+export function handOut(
+  parts: Parts,
+  call: WorkerCall,
+  claimed: readonly Claimed[],
+  withAttempt: boolean,
+): Handed[] | Promise<Handed[]> {
+  if (claimed.every(isReady)) return claimed.map((one) => plain(one, withAttempt));
+  return handOutEach(parts, call, claimed, withAttempt);
+}
+
+async function handOutEach(
   parts: Parts,
   call: WorkerCall,
   claimed: readonly Claimed[],
   withAttempt: boolean,
 ): Promise<Handed[]> {
-  // If all can be handed out as they are, nothing is awaited: a promise for each of a thousand jobs would cost more than their texts.
-  if (claimed.every(isReady)) return claimed.map(({ job, body }) => plain({ job, body: body! }, withAttempt));
   const handed = await Promise.all(
-    claimed.map((one) => (isReady(one) ? plain(one as Loaded, withAttempt) : made(parts, call, one, withAttempt))),
+    claimed.map((one) => (isReady(one) ? plain(one, withAttempt) : made(parts, call, one, withAttempt))),
   );
   return handed.filter((one) => one !== undefined);
 }
 
-const isReady = ({ job, body }: Claimed) => body !== undefined && !job.sealed;
+const isReady = (one: Claimed): one is Loaded => one.body !== undefined && !one.job.sealed;
 
 const plain = (one: Loaded, withAttempt: boolean): Handed => ({ job: one.job, text: jobText(one, withAttempt) });
 
