@@ -84,17 +84,25 @@ test("a keeper that is away gets all lines in their order when it is back", asyn
   await lines[Symbol.asyncDispose]();
 });
 
+/** Stands for the store where a test says itself what is written. */
+function announcer() {
+  const heard: ((written: never) => void)[] = [];
+  return {
+    watched: {
+      watch(one: (written: never) => void) {
+        heard.push(one);
+        return () => {};
+      },
+    },
+    tell: (written: object) => heard[0]!([written] as never),
+  };
+}
+
 test("beyond 10,000 waiting lines the rest is lost, counted, and said in the log that was written", async () => {
   await using world = await setup();
   const keeper = memoryKeeper();
-  const heard: ((written: never) => void)[] = [];
   const { audit } = world.services;
-  const watched = {
-    watch(one: (written: never) => void) {
-      heard.push(one);
-      return () => {};
-    },
-  };
+  const { watched, tell } = announcer();
   const counts = { written: 0, lost: 0 };
   const log = { info() {}, warn() {}, error() {} };
   const lines = new AuditLines({
@@ -110,7 +118,7 @@ test("beyond 10,000 waiting lines the rest is lost, counted, and said in the log
   const [entry] = await audit.entries.list({ account: world.owner.account, limit: 1 });
   const record = (await world.store.get("audit-entry", entry!.id))!;
   keeper.isAway = true;
-  for (let n = 0; n < 10_050; n++) heard[0]!([{ how: "insert", record }] as never);
+  for (let n = 0; n < 10_050; n++) tell({ how: "insert", record });
   await idle();
   expect(counts).toEqual({ written: 0, lost: 50 });
   keeper.isAway = false;
@@ -136,18 +144,12 @@ test("lines that still wait when the server ends are counted as lost, and its lo
 
 test("the number of lost lines is said once, also while new lines come as it is written", async () => {
   await using world = await setup();
-  const heard: ((written: never) => void)[] = [];
   const { audit } = world.services;
-  const watched = {
-    watch(one: (written: never) => void) {
-      heard.push(one);
-      return () => {};
-    },
-  };
+  const { watched, tell } = announcer();
   await create(world, "one");
   const [entry] = await audit.entries.list({ account: world.owner.account, limit: 1 });
   const record = (await world.store.get("audit-entry", entry!.id))!;
-  const add = () => heard[0]!([{ how: "insert", record }] as never);
+  const add = () => tell({ how: "insert", record });
   const kept: string[] = [];
   let isAway = true;
   let linesToCome = 3;
