@@ -93,7 +93,7 @@ export const plantedFleetBugs: PlantedFleetBug[] = [
   },
   {
     name: "a program that is removed goes on",
-    shows: /without a record/,
+    shows: /without a record|has two programs/,
     mix: onlyPods,
     plant: { compute: (compute) => overriding(compute, { stop: async () => {}, remove: async () => {} }) },
   },
