@@ -236,5 +236,27 @@ test("keys are shown, faults come to their field, logs of all workers are one, a
     await page.getByRole("row", { name: /MEANWHILE/ }).waitFor();
     await heading(page, "Secrets").waitFor();
   });
+
+  await step("closing a tab with a half-typed form asks, and a sign-out elsewhere does not wait for that", async () => {
+    const asked: string[] = [];
+    page.on("dialog", (dialog) => {
+      asked.push(dialog.type());
+      void dialog.accept();
+    });
+    const type = async () => {
+      await visit(walk, "/secrets/new");
+      await page.getByLabel("Name").click();
+      await page.keyboard.type("HALF");
+    };
+    await type();
+    await page.reload();
+    expect(asked).toEqual(["beforeunload"]);
+    await type();
+    const other = await context.newPage();
+    await visit({ at, page: other }, "/secrets");
+    await other.evaluate(`localStorage.removeItem("millrace.page")`);
+    await page.waitForURL(/sign-in/);
+    expect(asked).toEqual(["beforeunload"]);
+  });
   expect(troubles.seen).toEqual([]);
 });

@@ -29,6 +29,21 @@ export function sessionHeaders(): Record<string, string> {
   return token === null ? {} : { "X-Millrace-Page": token };
 }
 
+let isOver = false;
+
+/** Whether the page is on its way out because its session is over. Nothing may hold it up then, also not what was typed and not saved. */
+export const isSessionOver = (): boolean => isOver;
+
+function go(url: string): void {
+  isOver = true;
+  location.replace(url);
+}
+
+function loadAnew(): void {
+  isOver = true;
+  location.reload();
+}
+
 /** Sends the person to the sign-in page if the answer means that their session is over. */
 export function noticeLostSession(answer: Response): void {
   if (answer.status !== 401 || pageToken() === null) return;
@@ -42,7 +57,7 @@ export function leave(why: WhyHere): void {
   const search = new URLSearchParams({ why });
   const here = location.pathname + location.search + location.hash;
   if (why !== "signed-out" && here !== "/") search.set("next", here);
-  location.replace(`/sign-in?${search}`);
+  go(`/sign-in?${search}`);
 }
 
 /** After a sign-out. Somebody whom the identity provider signed in is signed out there too. */
@@ -52,7 +67,7 @@ export function leaveAfter(signedOut: { url: string } | undefined): void {
     return;
   }
   keepPageToken(null);
-  location.replace(signedOut.url);
+  go(signedOut.url);
 }
 
 /** A sign-out in another tab counts here too, and so does another person who signed in there. */
@@ -60,7 +75,7 @@ export function followOtherTabs(): void {
   addEventListener("storage", ({ key, newValue, oldValue }) => {
     if (key !== KEPT_AS || location.pathname === "/sign-in") return;
     if (newValue === null) leave("other-tab");
-    else if (oldValue !== null) location.reload();
+    else if (oldValue !== null) loadAnew();
   });
   // A page that the browser kept and shows again was told of nothing meanwhile, and still has the answers of whoever was signed in then.
   let signedIn = pageToken();
@@ -68,6 +83,6 @@ export function followOtherTabs(): void {
     signedIn = pageToken();
   });
   addEventListener("pageshow", ({ persisted }) => {
-    if (persisted && pageToken() !== signedIn) location.reload();
+    if (persisted && pageToken() !== signedIn) loadAnew();
   });
 }
