@@ -124,7 +124,7 @@ async function dropped({ id, program }: ExecPlace, user: number, clock: Clock): 
 function commandText({ cmd, env = {}, cwd, terminal }: ExecSpec, folder: string): string {
   const size = terminal ? `stty rows ${terminal.rows} columns ${terminal.columns}\n` : "";
   const close = `${VARIABLES_FD}<&- ${COMMAND_FD}<&-`;
-  return `${size}${environmentText(env)}cd -- ${quoted(cwd ?? folder)} || exit 126\nexec ${cmd.map(quoted).join(" ")} ${close}\n`;
+  return `${size}${environmentText(env)}cd -- ${quoted(cwd ?? folder)} || exit 126\nexec "$@" ${cmd.map(quoted).join(" ")} ${close}\n`;
 }
 
 /**

@@ -12,9 +12,9 @@ import { exitFrom } from "./instance-folder.ts";
 import { cutLines, parsePosition, segmentWithin, shareOf } from "./output-file.ts";
 import {
   environmentText,
+  PATH,
   reachableNameServers,
   sandboxArguments,
-  unusableNames,
   type View,
   withEnvironment,
 } from "./sandbox.ts";
@@ -152,8 +152,19 @@ describe("variables", () => {
     expect(environmentText({ A: "it's $HOME `x`\n2" })).toBe("export A='it'\\''s $HOME `x`\n2'\n");
   });
 
-  test("names that a shell cannot hold are found", () => {
-    expect(unusableNames({ GOOD_1: "", "a.b": "", "1x": "", "": "" })).toEqual(["a.b", "1x", ""]);
+  test.each(["dash", "bash"])("whatever their names are, a program of %s gets them", (shell) => {
+    const env = { GOOD_1: "it's", UID: "5", SHELLOPTS: "none", "a.b": "c d", "-i": "", "1x": "$HOME" };
+    const text = `${environmentText({ PATH, FIRST: "1", "f.g": "2" })}${environmentText(env)}exec "$@" env -0`;
+    // Under the name `sh` Bash keeps to the rules of a plain shell.
+    const { stdout, stderr } = spawnSync(shell, ["-c", text], { argv0: "sh", env: {}, encoding: "utf8" });
+    expect(stderr).toBe("");
+    const got = stdout.split("\0").filter((one) => !/^(PATH|PWD|SHLVL|_|OLDPWD)?(=|$)/.test(one));
+    const all = { FIRST: "1", "f.g": "2", ...env };
+    expect(got.toSorted()).toEqual(
+      Object.entries(all)
+        .map((pair) => pair.join("="))
+        .toSorted(),
+    );
   });
 
   test("name servers on loopback are of no use in a network of one's own", () => {

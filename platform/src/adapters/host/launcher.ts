@@ -29,7 +29,6 @@ import {
   SYSTEM,
   sandboxArguments,
   systemView,
-  unusableNames,
   userFrom,
   type View,
   withEnvironment,
@@ -140,7 +139,7 @@ export class Launcher {
   }
 
   /** Refuses a specification that could not run. */
-  async check({ account, entrypoint, cmd, env, mounts = [] }: InstanceSpec): Promise<void> {
+  async check({ account, entrypoint, cmd, mounts = [] }: InstanceSpec): Promise<void> {
     await this.#options.isolation.check(account);
     if (entrypoint.length + cmd.length === 0)
       throw new StartRefused(
@@ -150,11 +149,6 @@ export class Launcher {
       throw new StartRefused(`a program outside a sandbox can be given no volume: ${this.#bubblewrap.cannot}`, {
         reason: "sandbox-missing",
       });
-    const [name] = unusableNames(env);
-    if (name !== undefined)
-      throw new StartRefused(
-        `the variable '${name}' cannot be given to a program: use letters, digits and underscores`,
-      );
   }
 
   /** Why the sandbox will not find the program. Only the installation's owner may know this reason. No start fails for it. */

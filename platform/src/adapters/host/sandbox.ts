@@ -190,19 +190,20 @@ export function resolvConf(ownNetwork: boolean): string {
 }
 
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
-
-/** Names of variables that no shell can pass on. */
-export const unusableNames = (env: Readonly<Record<string, string>>) =>
-  Object.keys(env).filter((name) => !NAME.test(name));
+/** Names that Bash, which is `/bin/sh` on some machines, keeps for itself. It ends if it is told to export them. */
+const KEPT_BY_SHELL = new Set(["BASHOPTS", "BASH_VERSINFO", "EUID", "PPID", "SHELLOPTS", "UID"]);
 
 /**
  * Variables as shell commands. Only the program receives them: a variable such as `LD_PRELOAD` would otherwise affect the tools that build
- * the sandbox.
+ * the sandbox. Those that no shell can export go into `"$@"`, in front of the command, as a call of `env`.
  */
 export function environmentText(env: Readonly<Record<string, string>>): string {
-  return Object.entries(env)
-    .map(([name, value]) => `export ${name}=${quoted(value)}\n`)
-    .join("");
+  const { plain = [], odd = [] } = Object.groupBy(Object.entries(env), ([name]) =>
+    NAME.test(name) && !KEPT_BY_SHELL.has(name) ? "plain" : "odd",
+  );
+  const exported = plain.map(([name, value]) => `export ${name}=${quoted(value)}\n`).join("");
+  if (odd.length === 0) return exported;
+  return `${exported}set -- /usr/bin/env -- ${odd.map(([name, value]) => quoted(`${name}=${value}`)).join(" ")} "$@"\n`;
 }
 
 /**
