@@ -33,6 +33,13 @@ fi
 chown -R "$(id -u):$(id -g)" /etc/munge /run/munge /var/log/munge /var/lib/munge
 runs munged || munged --force --key-file="$key"
 
+# What jobs may ask for: the member's share, since the machine shows more than that, but never more than the machine has, since Slurm takes
+# no jobs on such a node.
+smaller() { if [ "$1" -lt "$2" ]; then echo "$1"; else echo "$2"; fi; }
+read -r _ total _ </proc/meminfo
+cpus=$(smaller "${MILLRACE_CPU_COUNT%%.*}" "$(nproc)")
+memory=$(smaller "$((MILLRACE_MEM_GB * 1024))" "$((total / 1024))")
+
 conf=/etc/slurm/slurm.conf
 {
   echo "ClusterName=millrace"
@@ -55,7 +62,7 @@ conf=/etc/slurm/slurm.conf
   [ -e /dev/nvidia0 ] && echo "GresTypes=gpu"
   rank=0
   for address in $MEMBER_ADDRS; do
-    echo "NodeName=node-$rank NodeAddr=$address CPUs=$(nproc)$([ -e /dev/nvidia0 ] && echo " Gres=gpu:$NUM_TRAINERS") State=UNKNOWN"
+    echo "NodeName=node-$rank NodeAddr=$address CPUs=$cpus RealMemory=$memory$([ -e /dev/nvidia0 ] && echo " Gres=gpu:$NUM_TRAINERS") State=UNKNOWN"
     rank=$((rank + 1))
   done
   echo "PartitionName=all Nodes=node-[0-$((NUM_NODES - 1))] Default=YES MaxTime=INFINITE State=UP"
