@@ -43,6 +43,12 @@ export function listJobs(db: DatabaseSync, filter: JobFilter): Listed {
     `SELECT id, endpoint, state, position, created_at AS createdAt, expires_at AS expiresAt, doc
      FROM jobs WHERE ${where} ORDER BY created_at DESC, id DESC LIMIT ? OFFSET ?`,
   ).all(...values, limit, offset) as unknown as JobRow[];
-  const counted = sql(db, `SELECT count(*) AS total FROM jobs WHERE ${where}`).get(...values) as { total: number };
+  const isWhole = [states, holder, caller].every((one) => one === undefined);
+  const counting = isWhole ? COUNT_ALL : `SELECT count(*) AS total FROM jobs WHERE ${where}`;
+  const counted = sql(db, counting).get(...(isWhole ? [endpoint, now, endpoint] : values)) as { total: number };
   return { rows, total: counted.total };
 }
+
+/** Both numbers come from indexes alone. To look into each row takes more than ten times as long. */
+const COUNT_ALL = `SELECT (SELECT count(*) FROM jobs WHERE endpoint = ?)
+  - (SELECT count(*) FROM jobs INDEXED BY ended_jobs WHERE expires_at <= ? AND endpoint = ?) AS total`;

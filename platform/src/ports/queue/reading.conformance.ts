@@ -49,6 +49,18 @@ export function readingConformance(open: OpenQueue): void {
     expect(await listed(opened.queue, { now: end })).toEqual({ ids: [], total: 0 });
   });
 
+  test("a list counts no expired job, neither its own nor one of another endpoint", async () => {
+    await using opened = await open();
+    const { queue } = opened;
+    await queue.enqueue([newJob("k", { endpoint: "other" })]);
+    await running(queue, newJob("j1"));
+    await apply(queue, finish("j1"));
+    await enqueue(queue, "j2");
+    const end = NOW + policy.retentionMs;
+    expect(await listed(queue, { now: end })).toEqual({ ids: ["j2"], total: 1 });
+    expect(await listed(queue, { now: end, endpoint: "other" })).toEqual({ ids: ["k"], total: 1 });
+  });
+
   test("many jobs are found at once, in the order asked for, whatever has become of them", async () => {
     await using opened = await open();
     const { queue } = opened;
