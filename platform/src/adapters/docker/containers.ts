@@ -3,7 +3,7 @@ import type { Clock } from "../../kernel/clock.ts";
 import { floating } from "../../kernel/floating.ts";
 import { StartRefused } from "../../ports/compute/compute.ts";
 import { type Container, containerName, type containerRequest, isOf, type Labels, label } from "./container.ts";
-import { type EngineApi, EngineRefused, isConflict, isNotFound } from "./engine-api.ts";
+import { type EngineApi, EngineRefused, isConflict, isNotFound, START_MS } from "./engine-api.ts";
 
 /** A container, by the engine's own id. */
 export type Made = Pick<Container, "Id">;
@@ -57,7 +57,8 @@ export class Containers {
   /** Returns undefined when a container of that name exists already. */
   async create(id: string, body: ReturnType<typeof containerRequest>): Promise<Made | undefined> {
     try {
-      return await this.#api.call<Made>("POST", "/containers/create", { query: { name: containerName(id) }, body });
+      const query = { name: containerName(id) };
+      return await this.#api.call<Made>("POST", "/containers/create", { query, body, answerMs: START_MS });
     } catch (error) {
       if (isConflict(error)) return undefined;
       throw error;
@@ -66,7 +67,7 @@ export class Containers {
 
   /** Starting a container that already runs changes nothing. */
   async start(container: Made): Promise<void> {
-    await this.#api.call("POST", `/containers/${container.Id}/start`);
+    await this.#api.call("POST", `/containers/${container.Id}/start`, { answerMs: START_MS });
   }
 
   /** Starts a new container. If the engine refuses that, nothing of it is left. */

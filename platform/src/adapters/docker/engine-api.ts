@@ -1,6 +1,7 @@
 /** The Engine API of Docker and Podman over a socket. Each request ends in an answer or an error, even when the engine dies. */
 import { type IncomingMessage, type RequestOptions, request } from "node:http";
 import { Socket } from "node:net";
+import { DriverAway } from "../../ports/compute/refusal.ts";
 
 /** The engine answered, and refused. */
 export class EngineRefused extends Error {
@@ -13,7 +14,7 @@ export class EngineRefused extends Error {
 }
 
 /** The engine did not answer, or broke off its answer. */
-export class EngineAway extends Error {}
+export class EngineAway extends DriverAway {}
 
 type Query = Readonly<Record<string, string | number | boolean | object | undefined>>;
 
@@ -28,6 +29,8 @@ export interface Call {
 
 /** An engine that hangs must not hold up those who only look. What changes something may take long, such as an end or a removal. */
 const LOOK_MS = 30_000;
+/** A start takes minutes where the engine copies a large image for it. One that hangs must not keep the turns of others for ever. */
+export const START_MS = 600_000;
 
 export class EngineApi {
   /** `/path/of.sock`, `unix:///path/of.sock` or `tcp://host:port`. */
@@ -116,10 +119,14 @@ export class EngineApi {
 /** The lines of an answer as they arrive. Throws when the connection breaks; readline would wait for ever. */
 export async function* linesIn(response: IncomingMessage): AsyncGenerator<string> {
   let rest = "";
-  for await (const text of response.setEncoding("utf8")) {
-    const lines = (rest + text).split("\n");
-    rest = lines.pop()!;
-    yield* lines.map((line) => line.trimEnd()).filter((line) => line !== "");
+  try {
+    for await (const text of response.setEncoding("utf8")) {
+      const lines = (rest + text).split("\n");
+      rest = lines.pop()!;
+      yield* lines.map((line) => line.trimEnd()).filter((line) => line !== "");
+    }
+  } catch (error) {
+    throw new EngineAway(`the container engine broke off its answer: ${reasonOf(error as Error)}`, { cause: error });
   }
   if (rest.trim() !== "") yield rest;
 }

@@ -10,6 +10,8 @@ import { TEST_IMAGE } from "../../../tests/real-docker.ts";
 import { stay } from "../../kernel/clock.ts";
 import { ended, found, linesOf } from "../../ports/compute/conformance-world.ts";
 
+import { DriverAway } from "../../ports/compute/refusal.ts";
+
 const COUNTS = shell("n=0; while true; do n=$((n + 1)); echo $n; sleep 0.02; done");
 
 test.concurrent("a killed engine that keeps its containers gives them back, and no line is lost or repeated", async () => {
@@ -50,6 +52,7 @@ test.concurrent("a killed engine that ends its containers has told so when it is
     world.compute.watch(({ state, exit }) => state === "exited" && resolve(exit)),
   );
   await engine.kill();
+  await expect(world.compute.start("new", stays)).rejects.toBeInstanceOf(DriverAway);
   await engine.start();
   expect(await exited).toMatchObject({ at: expect.any(Number) });
   expect((await reading).lines).toEqual(["ready"]);

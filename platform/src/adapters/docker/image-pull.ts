@@ -4,7 +4,7 @@ import { megabytes } from "../../kernel/reasons/workers.ts";
 import { StartRefused } from "../../ports/compute/compute.ts";
 import { parseReference } from "../../ports/compute/image-reference.ts";
 import type { Arrived, Bringing } from "../../ports/compute/images.ts";
-import { type EngineApi, EngineRefused, linesIn } from "./engine-api.ts";
+import { type EngineApi, EngineAway, EngineRefused, linesIn } from "./engine-api.ts";
 import { authHeaders, findImage, without } from "./image-lookup.ts";
 
 /** One line of the engine's report. A line with an id concerns one layer. */
@@ -57,7 +57,7 @@ export async function pullImage(api: EngineApi, pull: Pull): Promise<void> {
     throw new StartRefused(`cannot pull ${image}: ${without(credential, error.message)}`, { reason: "pull-failed" });
   }
   // A connection that breaks looks like the end of the report.
-  if (!(await findImage(api, image))) throw new Error(`the pull of ${image} was broken off`);
+  if (!(await findImage(api, image))) throw new EngineAway(`the pull of ${image} was broken off`);
   progress(`done in ${((clock.monotonic() - startedAt) / 1_000).toFixed(1)} s`);
 }
 

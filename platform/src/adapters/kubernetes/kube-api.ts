@@ -4,6 +4,7 @@ import { request } from "node:https";
 import { WebSocket } from "ws";
 import { type Clock, sleep } from "../../kernel/clock.ts";
 import { floating } from "../../kernel/floating.ts";
+import { DriverAway } from "../../ports/compute/refusal.ts";
 import { KubeAccess } from "./kube-access.ts";
 
 type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
@@ -31,7 +32,7 @@ export class KubeRefused extends Error {
 }
 
 /** The API server did not answer, or answered that it cannot do so now. It may help to ask again. */
-export class KubeAway extends Error {}
+export class KubeAway extends DriverAway {}
 
 export const isNotFound = (error: unknown) => error instanceof KubeRefused && error.status === 404;
 /** It exists already, or has changed since it was read. */

@@ -8,7 +8,7 @@ export type { Exit } from "./exit.ts";
 
 export type { RegistryCredential } from "./images.ts";
 export type { GpuWish, Instance, InstanceKind, InstanceLimits, InstanceSpec, InstanceState } from "./instance.ts";
-export { PlaceGone, StartRefused } from "./refusal.ts";
+export { DriverAway, PlaceGone, StartRefused } from "./refusal.ts";
 export type { Mount } from "./volumes.ts";
 
 /** One GPU, for drivers that assign single devices. */

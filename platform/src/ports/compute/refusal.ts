@@ -12,6 +12,11 @@ export class StartRefused extends Error {
   }
 }
 
+/** Who runs the instances did not answer, or broke off. That says nothing about the instance, so the same start is tried again. */
+export class DriverAway extends Error {
+  readonly reason: StartCode = "engine-away";
+}
+
 /** The box that it was given, or the room in it, is gone. It may start elsewhere. */
 export class PlaceGone extends StartRefused {}
 

@@ -4,11 +4,11 @@ import { type Failed, named } from "../../../kernel/failed.ts";
 import { floating } from "../../../kernel/floating.ts";
 import type { Log } from "../../../kernel/log.ts";
 import { OneAtATime } from "../../../kernel/one-at-a-time.ts";
-import { because, isSameReason, plainText, type Reason, reworded, saying } from "../../../kernel/reason.ts";
+import { because, plainText, type Reason, reworded, saying } from "../../../kernel/reason.ts";
 import { failedStart, isAway } from "../../../machines/failed-start.ts";
 import { exitReason, exitText, type InstanceLog } from "../../../machines/instance-log.ts";
 import type { Hand, Keeper } from "../../../machines/keeper.ts";
-import { type Exit, type Instance, PlaceGone, StartRefused } from "../../../ports/compute/compute.ts";
+import { DriverAway, type Exit, type Instance, PlaceGone, StartRefused } from "../../../ports/compute/compute.ts";
 import type { KeptPodInstance, PodInstance } from "../instance.ts";
 import { podLifecycle } from "../lifecycle.ts";
 import type { PodChange, PodItem, PodRecords } from "../records.ts";
@@ -17,6 +17,7 @@ import { PodBooter, type PodBooterParts } from "./booter.ts";
 import { afterCrash, MOST_RESTARTS } from "./brake.ts";
 import { Clearing, type ClearingParts } from "./clearing.ts";
 import { Forming, type FormingParts } from "./forming.ts";
+import { Waiting } from "./waiting.ts";
 
 export interface PodHandParts extends PodBooterParts, ClearingParts, Pick<FormingParts, "elsewhere"> {
   keeper: Keeper;
@@ -40,6 +41,7 @@ export class PodHand implements Hand<KeptPodInstance> {
   readonly #forming: Forming;
   readonly #clearing: Clearing;
   readonly #clearings = new OneAtATime();
+  readonly #waiting: Waiting;
 
   constructor(parts: PodHandParts) {
     this.#parts = parts;
@@ -47,6 +49,7 @@ export class PodHand implements Hand<KeptPodInstance> {
     this.#booter = new PodBooter(parts);
     this.#forming = new Forming(parts);
     this.#clearing = new Clearing(parts);
+    this.#waiting = new Waiting(parts.podRecords, parts.compute);
   }
 
   get #records(): PodRecords {
@@ -110,14 +113,15 @@ export class PodHand implements Hand<KeptPodInstance> {
   }
 
   async #boot(item: PodInstance, pod: PodItem): Promise<void> {
-    const full = this.#parts.refusal?.();
-    if (full !== undefined) return this.#waitFor(pod, full);
+    const isKnownAway = pod.doc.reason?.code === "engine-away";
+    const hindrance = (isKnownAway ? await this.#waiting.awayNow(item) : undefined) ?? this.#parts.refusal?.();
+    if (hindrance !== undefined) return this.#waiting.for(pod, hindrance);
     try {
       // Without a key it never reached the driver.
       const begun = item.doc.keyId === null ? undefined : await this.#keeper.runningNow(item);
       if (begun) return await this.#runs(item, begun);
-      const hindrance = await this.#booter.hindrance(pod);
-      if (hindrance !== undefined) return await this.#waitFor(pod, hindrance);
+      const lacking = await this.#booter.hindrance(pod);
+      if (lacking !== undefined) return await this.#waiting.for(pod, lacking);
       const instance = await this.#booter.boot(item, pod, () => this.#keeper.isClosed);
       if (!instance) return;
       if (instance.state !== "pending") {
@@ -128,6 +132,7 @@ export class PodHand implements Hand<KeptPodInstance> {
       if (instance.state !== "running") await this.#keeper.accepted(instance);
     } catch (error) {
       if (isAway(error)) throw error;
+      if (error instanceof DriverAway) return this.#waiting.now(item, failedStart(error));
       // The log has the full error. Accounts see less of it: no paths of the server's files.
       this.#parts.log.warn({ err: error, pod: pod.id }, "a Pod could not be started");
       await this.#cannotBegin(item, error);
@@ -162,10 +167,9 @@ export class PodHand implements Hand<KeptPodInstance> {
 
   /** Restarts the program on the same disk, or on a new one if nothing of the disk is left. */
   async #bootAgain(item: PodInstance, pod: PodItem): Promise<void> {
-    const away = await this.#parts.compute.whyAway?.(item.doc.image);
-    // Its disk is still there, although nobody can look.
-    const hindrance = away === undefined ? this.#parts.refusal?.() : saying("engine-away", away);
-    if (hindrance !== undefined) return this.#waitFor(pod, hindrance);
+    // While its engine is away its disk is still there, although nobody can look.
+    const hindrance = (await this.#waiting.awayNow(item)) ?? this.#parts.refusal?.();
+    if (hindrance !== undefined) return this.#waiting.for(pod, hindrance);
     // The previous exit has been dealt with.
     this.#keeper.forget(item.id);
     const begun = await this.#keeper.runningNow(item);
@@ -179,6 +183,7 @@ export class PodHand implements Hand<KeptPodInstance> {
       if (instance.state !== "running") await this.#keeper.accepted(instance);
     } catch (error) {
       if (isAway(error)) throw error;
+      if (error instanceof DriverAway) return this.#waiting.now(item, failedStart(error));
       if (!(error instanceof StartRefused)) return this.#fail(item, failedStart(error));
       await this.#anew(item, error);
     }
@@ -302,13 +307,6 @@ export class PodHand implements Hand<KeptPodInstance> {
     this.#again(item.id);
   }
 
-  async #waitFor(pod: PodItem, reason: Reason): Promise<void> {
-    if (isSameReason(pod.doc.reason, reason)) return;
-    await this.#records.change(pod.id, ({ doc }) =>
-      doc.instance === pod.doc.instance ? { set: { reason } } : undefined,
-    );
-  }
-
   /** Stops the program, removes everything of it from the machine except what it stored, and frees its place. */
   async #end(item: PodInstance, pod: PodItem | undefined): Promise<void> {
     const { compute, podKeys, left } = this.#parts;
@@ -333,8 +331,7 @@ export class PodHand implements Hand<KeptPodInstance> {
   exited(): void {}
 
   async waits(item: PodInstance, reason: string): Promise<void> {
-    const pod = await this.#records.pods.get(item.doc.owner);
-    if (pod?.doc.instance === item.id) await this.#waitFor(pod, saying("driver-waits", reason));
+    await this.#waiting.now(item, saying("driver-waits", reason));
   }
 
   async adopt(item: PodInstance, instance: Instance): Promise<void> {

@@ -5,6 +5,7 @@ import { InterceptedStore } from "../../../../tests/world.ts";
 import type { Caller } from "../../../kernel/caller.ts";
 import { problem } from "../../../kernel/problem.ts";
 import type { KeptSpan } from "../../../metering/span.ts";
+import { DriverAway } from "../../../ports/compute/refusal.ts";
 import { MemoryStore } from "../../../ports/store/memory-store.ts";
 import type { Write } from "../../../ports/store/store.ts";
 
@@ -122,6 +123,30 @@ test("a Pod whose container engine is away is left alone, and keeps its disk whe
   const lines = (await world.log(pod)).filter((line) => /new container disk|machine was away/.test(line));
   expect([lines, world.started.length]).toEqual([[], 1]);
 });
+
+test.each(["prepare", "start", "again"] as const)(
+  "a Pod whose container engine goes away at its %s waits for the engine, with the reason, and does not end",
+  async (verb) => {
+    // A cluster prepares images by itself, and says later what came of it.
+    await using world = await setupPods({ machine: { isCluster: false } });
+    const fail = () => world.compute.fail(verb, new DriverAway("the container engine does not answer"));
+    if (verb !== "again") fail();
+    const { id } = await world.create();
+    if (verb === "again") {
+      fail();
+      world.running()[0]!.exit({ code: 1 });
+    }
+    await world.pass(3);
+    const { status, statusReasonCode, statusReason } = await world.pod(id);
+    expect([status, statusReasonCode]).toEqual([expect.stringMatching(/PROVISIONING|STARTING/), "engine-away"]);
+    expect(statusReason).toContain("does not answer");
+    await world.pass(120);
+    world.compute.fail(verb, undefined);
+    await world.pass(3);
+    expect((await world.pod(id)).status).toBe("RUNNING");
+    expect(world.running()).toHaveLength(1);
+  },
+);
 
 test("a program that was started again right before its server ended goes on with its key", async () => {
   const { store, world, pod } = await runningPod();

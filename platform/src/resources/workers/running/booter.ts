@@ -54,7 +54,9 @@ export class Booter {
     const { workerLog, records, accessTo, starter } = this.#parts;
     const { account } = endpoint;
     const { image, registry } = endpoint.doc;
-    workerLog.say(worker, `starting ${image} (release ${worker.doc.release})`);
+    // A start that only met a silent driver is tried again each second.
+    if (worker.doc.reason?.code !== "engine-away")
+      workerLog.say(worker, `starting ${image} (release ${worker.doc.release})`);
     let made: Made | undefined;
     const begun = await starter.begin({
       ...{ id: worker.id, account, image, isOver, box: worker.doc.box ?? ONLY_BOX },
@@ -70,7 +72,7 @@ export class Booter {
     const booted = { keyed: made.keyed, env: made.spec.env };
     if (begun.instance.state !== "running") return { ...booted, started: undefined, accepted: begun.instance };
     const { startedAt, devices } = begun.instance;
-    const started = await records.move(made.keyed, "start", { startedAt, ...(devices && { devices }) });
+    const started = await records.move(made.keyed, "start", { startedAt, reason: null, ...(devices && { devices }) });
     return { ...booted, started };
   }
 

@@ -9,7 +9,7 @@ import { failedStart, isAway } from "../../../machines/failed-start.ts";
 import { exitReason, exitText } from "../../../machines/instance-log.ts";
 import { NOWHERE } from "../../../machines/instances.ts";
 import type { Hand, Keeper } from "../../../machines/keeper.ts";
-import { type Exit, type Instance, PlaceGone } from "../../../ports/compute/compute.ts";
+import { DriverAway, type Exit, type Instance, PlaceGone } from "../../../ports/compute/compute.ts";
 import type { HolderState } from "../../../ports/queue/queue.ts";
 import type { Item } from "../../../ports/store/collection.ts";
 import type { KeptEndpoint } from "../../endpoints/model.ts";
@@ -225,15 +225,16 @@ export class WorkerHand implements Hand<KeptWorker> {
     const endpoint = await this.#parts.endpoint(worker.doc.owner, worker.doc.release);
     // The worker belongs to an older release or to no endpoint any more, so the plan ends it.
     if (endpoint?.doc.release !== worker.doc.release) return;
-    // Without a key it never reached the driver.
-    const begun = worker.doc.keyId === null ? undefined : await this.#keeper.runningNow(worker);
-    if (begun) return this.adopt(worker, begun);
     try {
+      // Without a key it never reached the driver.
+      const begun = worker.doc.keyId === null ? undefined : await this.#keeper.runningNow(worker);
+      if (begun) return await this.adopt(worker, begun);
       const booted = await this.#booter.boot(worker, endpoint, () => this.#keeper.isClosed);
       if (booted?.accepted) await this.#keeper.accepted(booted.accepted);
       else if (booted) await this.#runs(booted, endpoint);
     } catch (error) {
       if (isAway(error)) throw error;
+      if (error instanceof DriverAway) return this.#waitFor(worker.id, failedStart(error));
       this.#parts.log.warn({ err: error, worker: worker.id }, "a worker could not be started");
       await this.#cannotBegin(worker, error);
     }
@@ -251,10 +252,8 @@ export class WorkerHand implements Hand<KeptWorker> {
     const reason = because("no-capacity", { need: why, lacks: "place" });
     workerLog.say(worker, reason.text);
     await this.#clear(worker, "found no room");
-    await records.insist(worker, "unplace", {
-      ...NOWHERE,
-      ...{ reason, keyId: null, placeableAt: clock.now() + PLACE_AGAIN_MS },
-    });
+    const placeableAt = clock.now() + PLACE_AGAIN_MS;
+    await records.insist(worker, "unplace", { ...NOWHERE, reason, keyId: null, placeableAt });
     changed(worker.doc.owner);
   }
 
@@ -269,9 +268,11 @@ export class WorkerHand implements Hand<KeptWorker> {
     if (desk.activeAt(callOf(keyed).worker) !== undefined) await this.answered(keyed.id);
   }
 
-  async waits(worker: WorkerItem, why: string): Promise<void> {
-    const reason = saying("driver-waits", why);
-    if (isSameReason(reason, worker.doc.reason)) return;
+  waits = ({ id }: WorkerItem, why: string): Promise<void> => this.#waitFor(id, saying("driver-waits", why));
+
+  async #waitFor(id: string, reason: Reason): Promise<void> {
+    const worker = await this.#find(id);
+    if (!worker || isSameReason(reason, worker.doc.reason)) return;
     this.#parts.workerLog.say(worker, reason.text);
     await this.#parts.records.update(worker, { reason });
   }
@@ -312,8 +313,7 @@ export class WorkerHand implements Hand<KeptWorker> {
 
   /** Whether the worker still has work to finish. From now on it gets no more. */
   async #isBusy(worker: WorkerItem): Promise<boolean> {
-    const isAsked = this.#rotation.has(worker.id);
-    return isAsked ? this.#rotation.drain(worker.id) : this.#parts.desk.drain(callOf(worker));
+    return this.#rotation.has(worker.id) ? this.#rotation.drain(worker.id) : this.#parts.desk.drain(callOf(worker));
   }
 
   async #finish(worker: WorkerItem, hasExited: boolean): Promise<void> {

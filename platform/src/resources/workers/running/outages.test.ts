@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { setupFleet } from "../../../../tests/fleet-world.ts";
 import { InterceptedStore } from "../../../../tests/world.ts";
 import { problem } from "../../../kernel/problem.ts";
+import { DriverAway } from "../../../ports/compute/compute.ts";
 
 test.each(["keyId", "startedAt"])(
   "a database that is away while the %s of a worker is recorded does not count as a failed start",
@@ -23,6 +24,29 @@ test.each(["keyId", "startedAt"])(
     await world.settle();
     expect([(await world.records()).map(({ state }) => state), world.started.length]).toEqual([["READY"], 1]);
     expect((await world.log(worker!.id)).filter((line) => line.startsWith("[failed"))).toEqual([]);
+  },
+);
+
+test.each(["prepare", "start"] as const)(
+  "a worker whose container engine goes away at its %s waits for the engine, with the reason, and is no failed start",
+  async (verb) => {
+    // A cluster prepares images by itself, and says later what came of it.
+    await using world = await setupFleet({ machine: { isCluster: false } });
+    world.compute.fail(verb, new DriverAway("the container engine does not answer"));
+    const job = await world.submit();
+    await world.pass(120);
+    expect(await world.status(job)).toMatchObject({ waitReasonCode: "engine-away" });
+    expect((await world.records()).map(({ state }) => state)).toEqual(["PLACED"]);
+    const { workers } = (await world.call("GET", `/v2/serverless/${world.endpoint}/workers`)).json;
+    const { id } = workers[0];
+    expect((await world.log(id)).length).toBeLessThan(5);
+    world.compute.fail(verb, undefined);
+    await world.pass(3);
+    const [worker] = world.running();
+    expect((await worker!.take())?.id).toBe(job);
+    await world.settle();
+    expect(await world.records()).toMatchObject([{ state: "READY", reason: null }]);
+    expect((await world.log(id)).filter((line) => line.startsWith("[failed"))).toEqual([]);
   },
 );
 
