@@ -10,8 +10,9 @@ import { Command } from "commander";
 import { type EmulationFlags, openEmulated } from "./emulation.ts";
 import { wrongUse } from "./failure.ts";
 import { refusedDatabaseUrl } from "./installation.ts";
+import type { Shell } from "./shell.ts";
 
-export function serveCommand(): Command {
+export function serveCommand({ env }: Pick<Shell, "env">): Command {
   const command = new Command("serve")
     .description("run the server")
     .addHelpText("after", "\nExample:\n  millrace serve --port 8420");
@@ -60,8 +61,14 @@ export function serveCommand(): Command {
     process.once("SIGTERM", endBySignal);
     process.on("SIGINT", endBySignal);
     if (server.newOwnerKey) {
-      console.log(`your API key, shown this once and kept in ${ownerKeyFile(settings)}: ${server.newOwnerKey}`);
-      if (server.signInLink) console.log(`sign in within 10 minutes, once, at ${server.signInLink}`);
+      const { printsToJournal } = await import("./journal.ts");
+      const kept = ownerKeyFile(settings);
+      if (printsToJournal(env)) {
+        console.log(`your API key is in ${kept}; 'millrace open --data ${settings.data}' makes a link to the console`);
+      } else {
+        console.log(`your API key, shown this once and kept in ${kept}: ${server.newOwnerKey}`);
+        if (server.signInLink) console.log(`sign in within 10 minutes, once, at ${server.signInLink}`);
+      }
       await ownerKeyWasShown(settings);
     }
     if (!isLoopback(settings.host))

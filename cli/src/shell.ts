@@ -16,6 +16,7 @@ export interface Environment {
   MILLRACE_IMPORT_KEY?: string | undefined;
   XDG_CONFIG_HOME?: string | undefined;
   HOME?: string | undefined;
+  JOURNAL_STREAM?: string | undefined;
   VIRTUAL_ENV?: string | undefined;
   PATH?: string | undefined;
   TERM?: string | undefined;

@@ -8,7 +8,7 @@ export const verbs: readonly Verb[] = [
   {
     name: "serve",
     about: "run the server",
-    load: async () => (await import("./serve.ts")).serveCommand(),
+    load: async (shell) => (await import("./serve.ts")).serveCommand(shell),
   },
   {
     name: "dev",

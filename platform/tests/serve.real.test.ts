@@ -1,5 +1,5 @@
 /** The server as a process: its start, its keys, the command line next to it, and its end. */
-import { readFile, stat, symlink } from "node:fs/promises";
+import { readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { stay } from "../src/kernel/clock.ts";
@@ -20,6 +20,20 @@ describe("start", () => {
     ]);
     expect((await server.call("GET", "/v2/openapi.json")).status).toBe(200);
     expect((await server.call("GET", SSH_KEYS, { key: await ownerKey(folder.path) })).status).toBe(200);
+  });
+
+  test("prints no key into the journal of a machine, only where it is", async () => {
+    await using folder = await temporaryFolder();
+    const command = join(folder.path, "service");
+    const named = `exec 9>&1; export JOURNAL_STREAM="$(stat -L -c %d:%i /dev/fd/9)"`;
+    await writeFile(command, `#!/bin/sh\n${named}; exec '${launcher}' "$@"\n`, { mode: 0o755 });
+    const data = join(folder.path, "data");
+    await using server = await startServer(data, { command });
+    expect(server.lines).toEqual([
+      `your API key is in ${join(data, "api-key")}; 'millrace open --data ${data}' makes a link to the console`,
+      `listening on ${server.url}`,
+    ]);
+    expect(server.log()).not.toContain(await ownerKey(data));
   });
 
   test("makes the owner's key once, in files that only their owner can read", async () => {
