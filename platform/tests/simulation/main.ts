@@ -9,6 +9,8 @@ import { kindOf } from "./kinds.ts";
 /** A thread gets this many seeds at a time. */
 const BLOCK = 64;
 const TELL_MS = 10_000;
+/** Nearly everything that a history makes is garbage before it ends, so a larger young generation is collected less often. */
+const YOUNG_MB = 192;
 /** Hundreds of times what a block takes. */
 const LONGEST_BLOCK_MS = 600_000;
 
@@ -103,7 +105,10 @@ async function runAll(): Promise<void> {
 
   /** Resolves once no seeds are left. */
   function runThread(): Promise<void> {
-    const thread = new Worker(new URL("./thread.ts", import.meta.url), { execArgv: process.execArgv });
+    const thread = new Worker(new URL("./thread.ts", import.meta.url), {
+      execArgv: process.execArgv,
+      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },
+    });
     return new Promise((resolve, reject) => {
       const give = () => {
         const from = next;
