@@ -1,9 +1,17 @@
 /** The roll of machines that several nodes name. */
 import { expect, test } from "vitest";
-import { FakeClock } from "../kernel/clock.ts";
+import { type Clock, FakeClock } from "../kernel/clock.ts";
 import { FakeCompute } from "../ports/compute/fake-compute.ts";
 import { MemoryStore } from "../ports/store/memory-store.ts";
-import { Machines } from "./machines.ts";
+import { Machines, type MachinesParts } from "./machines.ts";
+import type { OwnMachine } from "./own-machine.ts";
+
+const drains = { all: async () => new Map<string, number>() };
+
+function node(id: string, own: MachinesParts["own"], parts: Pick<MachinesParts, "store" | "clock">): Machines {
+  const identity = { id, url: () => "", workerUrl: () => "" };
+  return new Machines({ ...parts, node: identity, own, drains, alone: false, heard: () => {} });
+}
 
 test("a machine that another node has just taken over is on the roll once", async () => {
   const store = new MemoryStore();
@@ -11,10 +19,12 @@ test("a machine that another node has just taken over is on the roll once", asyn
   const compute = new FakeCompute(clock);
   const namedBy = (id: string, aheadMs: number) => {
     const own = [{ id: "shared", compute, site: { dataCenter: "EU-RO-1" } }];
-    const node = { id, url: () => "", workerUrl: () => "" };
-    const itsClock = { now: () => clock.now() + aheadMs, monotonic: () => clock.monotonic(), after: clock.after };
-    const drains = { all: async () => new Map<string, number>() };
-    return new Machines({ store, clock: itsClock, node, own, drains, alone: false, heard: () => {} });
+    const itsClock: Clock = {
+      now: () => clock.now() + aheadMs,
+      monotonic: () => clock.monotonic(),
+      after: (ms, work) => clock.after(ms, work),
+    };
+    return node(id, own, { store, clock: itsClock });
   };
   const first = namedBy("first", 0);
   await first.prepared();
@@ -27,4 +37,18 @@ test("a machine that another node has just taken over is on the roll once", asyn
   ]);
   expect([first.holds.has("shared"), second.holds.has("shared")]).toEqual([true, true]);
   expect((await first.roll()).machines.map(({ id }) => id)).toEqual(["shared"]);
+});
+
+test("other nodes forget what a machine no longer is or has", async () => {
+  const parts = { store: new MemoryStore(), clock: new FakeClock() };
+  const machine = (site: OwnMachine["site"], runs?: OwnMachine["runs"]) => ({
+    ...{ id: "m", compute: new FakeCompute(parts.clock), site, ...(runs && { runs }) },
+  });
+  const said = async () => (await node("other", [], parts).known()).machines.map(({ dataCenter, ...rest }) => rest);
+  await node("n", [machine({ dataCenter: "EU-RO-1", isEverywhere: true }, ["host"])], parts).prepared();
+  expect(await said()).toMatchObject([{ isEverywhere: true, runs: ["host"] }]);
+  await node("n", [machine({ dataCenter: "EU-RO-1" })], parts).prepared();
+  const [now] = await said();
+  expect(now).not.toHaveProperty("isEverywhere");
+  expect(now).not.toHaveProperty("runs");
 });

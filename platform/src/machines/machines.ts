@@ -205,11 +205,14 @@ export class Machines {
     const machine = { id, ...said };
     if (JSON.stringify(machine) !== JSON.stringify(this.#own.get(id)) || !(await this.#isOnRecord(id))) {
       const doc = { node: this.#parts.node.id, ...said };
-      await this.#machines.put({ id, account: EVERYONE, createdAt: now, doc });
+      await this.#machines.put({ id, account: EVERYONE, createdAt: now, doc }, OPTIONAL);
     }
     this.#own.set(id, machine);
   }
 }
+
+/** What a machine may have lost since it was last recorded. */
+const OPTIONAL = ["isEverywhere", "volumes", "spanning", "runs"] as const;
 
 const rollOf = (machines: Machine[]): Roll => ({
   ...{ machines, silent: new Map(), activeAt: new Map(), demand: new Map(), peers: [] },

@@ -117,6 +117,15 @@ describe("writing", () => {
     expect(await stored("t1")).toEqual(patched.doc);
   });
 
+  test("a put removes the optional fields that it names and lacks, and keeps what this release does not know", async () => {
+    const { tools, store } = setup();
+    await tools.insert(tool("t1", { name: "saw", serial: "s1" }));
+    await store.commit([{ do: "patch", kind: "tool", id: "t1", set: { fromALaterRelease: [1] } }]);
+    const put = await tools.put(tool("t1", { name: "axe" }), ["serial"]);
+    expect(put.doc).toEqual({ v: 3, name: "axe", fromALaterRelease: [1] });
+    expect(await tools.findEverywhere("serial", "s1")).toBeUndefined();
+  });
+
   test("a patch of a record that was changed since it was read is refused", async () => {
     const { tools } = setup();
     const read = await tools.insert(tool("t1", { name: "saw" }));

@@ -154,11 +154,15 @@ export class Collection<T extends Document> {
     await this.#unlessRefused([this.removing(id)], ["missing"]);
   }
 
-  /** Writes a record that exists only once, whichever node wrote it before. If two write at once, either may win. */
-  async put(item: NewItem<T>): Promise<Item<T>> {
+  /**
+   * Writes a record that exists only once, whichever node wrote it before. If two write at once, either may win. What a record has beyond
+   * the new one stays, such as fields of a later release, except for what is named in `optional`.
+   */
+  async put(item: NewItem<T>, optional: readonly (keyof T & string)[] = []): Promise<Item<T>> {
+    const unset = optional.filter((name) => !(name in item.doc));
     for (;;) {
       const known = await this.get(item.id);
-      const write = known ? this.patching(known, item.doc) : this.inserting(item);
+      const write = known ? this.patching(known, item.doc, unset) : this.inserting(item);
       const written = await this.#unlessRefused([write], [...BEHIND, "id-taken"]);
       if (written) return this.#read(written[0])!;
     }
@@ -235,7 +239,12 @@ export class Collection<T extends Document> {
     };
   }
 
-  patching(item: Item<T>, set: Partial<T>, unset: (keyof T & string)[] = [], within?: readonly Bound[]): Write {
+  patching(
+    item: Item<T>,
+    set: Partial<T>,
+    unset: readonly (keyof T & string)[] = [],
+    within?: readonly Bound[],
+  ): Write {
     const { kind, v } = this.#kept;
     // The whole document is written back, since an upcast may have moved its fields.
     const changes = { ...item.doc, ...set, v };
