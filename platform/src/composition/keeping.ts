@@ -8,6 +8,7 @@ import { PodTrade } from "../resources/pods/running/trade.ts";
 import type { Pull } from "../resources/registries/service.ts";
 import { Activity } from "../resources/workers/running/activity.ts";
 import { Fleet } from "../resources/workers/running/fleet.ts";
+import { runsElsewhere } from "../resources/workers/running/need.ts";
 import { WorkerTrade } from "../resources/workers/running/trade.ts";
 import type { Bells } from "./bells.ts";
 import type { Ground } from "./ground.ts";
@@ -32,6 +33,7 @@ export function openKeeping(ground: Ground, services: Services, bells: Bells, ro
     ...given,
     ...ofWorkers,
     endpoint: (id, release) => jobs.book.find(id, release),
+    runsElsewhere: async (endpoint, machine) => runsElsewhere(endpoint, machine, await roll.machinesThere()),
     changed: bells.lacking.ring,
   });
   const portUses = new PortUses(clock);

@@ -1,5 +1,6 @@
 /** The roll of machines that several nodes name. */
 import { expect, test } from "vitest";
+import { idle } from "../../tests/idle.ts";
 import { type Clock, FakeClock } from "../kernel/clock.ts";
 import { FakeCompute } from "../ports/compute/fake-compute.ts";
 import { MemoryStore } from "../ports/store/memory-store.ts";
@@ -51,4 +52,26 @@ test("other nodes forget what a machine no longer is or has", async () => {
   const [now] = await said();
   expect(now).not.toHaveProperty("isEverywhere");
   expect(now).not.toHaveProperty("runs");
+});
+
+test("an engine that hangs does not hold up the report of its machine, and is reported once it is found out", async () => {
+  const clock = new FakeClock();
+  const compute = new FakeCompute(clock);
+  const answer = Promise.withResolvers<string>();
+  compute.whyAway = () => answer.promise;
+  const machines = node("n", [{ id: "m", compute, site: { dataCenter: "EU-RO-1" } }], {
+    store: new MemoryStore(),
+    clock,
+  });
+  const prepared = machines.prepared();
+  // The machine is looked at twice: when the node takes it, and at its first beat.
+  for (const _ of [1, 2]) {
+    await idle();
+    await clock.advance(1000);
+  }
+  await prepared;
+  expect((await machines.roll()).machines).toMatchObject([{ away: {} }]);
+  answer.resolve("no answer within 5 s");
+  await machines.look(clock.now());
+  expect((await machines.roll()).machines).toMatchObject([{ away: { container: "no answer within 5 s" } }]);
 });

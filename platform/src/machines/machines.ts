@@ -5,6 +5,7 @@ import type { SpanEnd } from "../ports/compute/spans.ts";
 import type { Volumes } from "../ports/compute/volumes.ts";
 import { Collection } from "../ports/store/collection.ts";
 import type { Store } from "../ports/store/store.ts";
+import { Aways } from "./aways.ts";
 import type { Drains } from "./drains.ts";
 import { Holds } from "./holds.ts";
 import { type Known, knownIn } from "./known.ts";
@@ -66,6 +67,7 @@ export class Machines {
   readonly #nodes: Collection<KeptNode>;
   readonly #parts: MachinesParts;
   readonly #own = new Map<string, Machine>();
+  readonly #aways: Aways;
   #ready: Promise<void> | undefined;
   /** When an earlier process last reported this node, or undefined if there was none. */
   seenBefore: number | undefined;
@@ -77,6 +79,7 @@ export class Machines {
     const { node, own } = parts;
     this.holds = new Holds({ ...parts, holder: node.id, named: own.map(({ id }) => id) });
     this.silences = new Silences(parts);
+    this.#aways = new Aways(parts.clock);
     this.#machines = new Collection(parts.store, machines);
     this.#nodes = new Collection(parts.store, nodes);
   }
@@ -193,10 +196,10 @@ export class Machines {
   }
 
   async #lookAt({ id, compute, site, runs }: MachinesParts["own"][number], now: number): Promise<void> {
-    const boxes = await compute.capacity();
+    const [boxes, away] = [await compute.capacity(), await this.#aways.of({ id, compute })];
     const { dataCenter, isEverywhere } = site;
     const volumes = volumesOf(compute.volumes);
-    const place = { boxes, dataCenter, ...(isEverywhere && { isEverywhere }) };
+    const place = { boxes, dataCenter, away, ...(isEverywhere && { isEverywhere }) };
     const groups = compute.networks !== undefined;
     // A node alone has no other machine to share a network with.
     const spanning = this.#parts.alone ? undefined : compute.networks?.spanning;

@@ -5,6 +5,7 @@ import type { Box } from "../ports/compute/compute.ts";
 import type { Spanning } from "../ports/compute/spans.ts";
 import { Collection } from "../ports/store/collection.ts";
 import type { Store } from "../ports/store/store.ts";
+import type { Away } from "./aways.ts";
 import type { Runs } from "./need.ts";
 import type { VolumeStorage } from "./place.ts";
 import { GONE_AFTER_MS } from "./silences.ts";
@@ -21,6 +22,8 @@ export type KeptMachine = {
   spanning?: Spanning;
   /** Which images the machine runs. If absent, it runs any. */
   runs?: readonly Runs[];
+  /** Which images the machine cannot run at the moment. If absent, it runs all that it can. */
+  away?: Away;
 };
 
 /** A node's last report. It is separate from the machines, because it is written often and a machine may have thousands of devices. */

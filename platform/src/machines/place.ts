@@ -2,7 +2,8 @@
 import type { Reason } from "../kernel/reason.ts";
 import type { Box } from "../ports/compute/compute.ts";
 import type { Spanning } from "../ports/compute/spans.ts";
-import type { Runs, Share } from "./need.ts";
+import type { Away } from "./aways.ts";
+import type { Need, Runs, Share } from "./need.ts";
 
 /** Where a machine's volumes are: on its own disk, or also on storage that several machines share. */
 export type VolumeStorage = "own" | "shared";
@@ -22,6 +23,8 @@ export interface Machine {
   spanning?: Spanning;
   /** Which images the machine runs. If absent, it runs any. */
   runs?: readonly Runs[];
+  /** Which images the machine cannot run at the moment. If absent, it runs all that it can. */
+  away?: Away;
   /** Whether the machine is drained, so that nothing new is placed on it. */
   isDraining?: boolean;
 }
@@ -53,3 +56,6 @@ export interface Free extends Share {
 }
 
 export const freeGpus = ({ gpus }: Free, type: string): number => Math.max(0, gpus.get(type) ?? 0);
+
+/** Whether the machine cannot run at the moment what the need names. */
+export const isAway = ({ away }: Machine, { runs }: Need): boolean => runs !== undefined && away?.[runs] !== undefined;

@@ -19,13 +19,14 @@ function boxOf({ a40 = 0, l4 = 0, ...rest }: Partial<Box> & { a40?: number; l4?:
 }
 
 function machine(id: string, box: Parameters<typeof boxOf>[0] & Partial<Machine> = {}): Machine {
-  const { boxes, dataCenter = DC, isEverywhere, runs, ...rest } = box;
+  const { boxes, dataCenter = DC, isEverywhere, runs, away, ...rest } = box;
   return {
     id,
     boxes: boxes ?? [boxOf(rest)],
     dataCenter,
     ...(isEverywhere && { isEverywhere }),
     ...(runs && { runs }),
+    ...(away && { away }),
   };
 }
 
@@ -70,6 +71,35 @@ describe("CPU workers", () => {
   test("where shares are ceilings there is always room, and nobody gets more than the machine has", () => {
     const room = new Room([machine("laptop", { vcpu: 2, ceilings: true })]);
     for (let i = 0; i < 50; i++) expect(room.take(cpu(32))).toMatchObject({ machine: "laptop", vcpu: 2 });
+  });
+});
+
+describe("containers, where the engine of a machine is away,", () => {
+  const container = { ...cpu(4), runs: "container" as const };
+  const away = { container: "the container engine does not answer" };
+
+  test("go to a machine whose engine is there, however much is free on the other", () => {
+    const room = new Room([machine("away", { away }), machine("there", { vcpu: 8 })]);
+    const places = [1, 2, 3].map(() => room.take(container));
+    expect(places.slice(0, 2)).toMatchObject([{ machine: "there" }, { machine: "there" }]);
+    expect(places[2]).toEqual({
+      reason: short(
+        "no capacity: needs 4 vCPU and 8 GB, at most 0 vCPU and 48 GB free on a machine; 1 more machine runs no container images now",
+      ),
+    });
+    expect(room.fitting(container)).toBe(0);
+    expect(room.take({ ...container, runs: "host" })).toMatchObject({ machine: "away" });
+  });
+
+  test("that belong together go to a machine whose engine is there", () => {
+    const room = new Room([machine("away", { away }), machine("there")]);
+    expect(room.takeTogether([container, container])).toMatchObject([{ machine: "there" }, { machine: "there" }]);
+  });
+
+  test("go there all the same if nothing else suits, so that they can say what is missing", () => {
+    expect(new Room([machine("away", { away })]).take(container)).toMatchObject({ machine: "away" });
+    const room = new Room([machine("away", { away }), machine("there")]);
+    expect(room.take({ ...container, machine: "away" })).toMatchObject({ machine: "away" });
   });
 });
 

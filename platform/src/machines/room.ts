@@ -2,9 +2,9 @@
 import { because, type Reason } from "../kernel/reason.ts";
 import type { Box } from "../ports/compute/compute.ts";
 import type { Need, Share } from "./need.ts";
-import { type Free, freeGpus, type Machine, type NoRoom, type Place } from "./place.ts";
+import { type Free, freeGpus, isAway, type Machine, type NoRoom, type Place } from "./place.ts";
 import { hasLeast, shareWith } from "./shares.ts";
-import { type Shortage, shortageOf } from "./shortage.ts";
+import { type Shortage, shortageBeside, shortageOf } from "./shortage.ts";
 import { sharingSets, whyApart } from "./spread.ts";
 import { misfitOf } from "./terms.ts";
 
@@ -21,7 +21,7 @@ export class Room {
   take(need: Need): Place | NoRoom {
     const place = this.#find(need);
     if (place) this.reserve(place);
-    return place ?? { reason: because("no-capacity", { ...shortageOf(need, this.#boxes) }) };
+    return place ?? { reason: because("no-capacity", { ...this.#shortage(need) }) };
   }
 
   /** Takes a place for the first need that finds one. Otherwise returns why the first need does not. */
@@ -41,7 +41,7 @@ export class Room {
     for (const need of needs) {
       const place = this.take(need);
       if ("reason" in place) {
-        const shortage = shortageOf(need, this.#boxes);
+        const shortage = this.#shortage(need);
         for (const one of places) this.release(one);
         return places.length === 0 ? place : { reason: shortBeside(places.length, needs, shortage) };
       }
@@ -55,7 +55,8 @@ export class Room {
    * can share a network.
    */
   takeTogether(needs: readonly Need[]): Place[] | NoRoom {
-    const ids = [...new Set(this.#boxes.map(({ machine }) => machine.id))];
+    const [first] = needs;
+    const ids = new Set(first && this.suiting(first).map(({ machine }) => machine.id));
     for (const id of ids) {
       const places = this.takeAll(needs.map((need) => ({ ...need, machine: need.machine ?? id })));
       if (!("reason" in places)) return places;
@@ -105,17 +106,28 @@ export class Room {
 
   /** How many instances with this need would fit side by side now, using the first of its choices. */
   fitting(need: Need): number {
-    const times = this.#boxes.map((free) => (misfitOf(need, free) === undefined ? timesIn(free, need) : 0));
-    return times.reduce((sum, one) => sum + one, 0);
+    return this.suiting(need).reduce((sum, free) => sum + timesIn(free, need), 0);
   }
 
   all(): readonly Free[] {
     return this.#boxes;
   }
 
-  /** The boxes that suit this need, whether or not they have room, with what is free in each. */
+  /**
+   * The boxes that suit this need, whether or not they have room, with what is free in each. A box whose driver is away counts only where
+   * nothing else suits: an instance there says what its owner has to install or to start.
+   */
   suiting(need: Need): readonly Free[] {
-    return this.#boxes.filter((free) => misfitOf(need, free) === undefined);
+    const suiting = this.#boxes.filter((free) => misfitOf(need, free) === undefined);
+    const ready = suiting.filter(({ machine }) => !isAway(machine, need));
+    return ready.length > 0 ? ready : suiting;
+  }
+
+  #shortage(need: Need): Shortage {
+    const suiting = this.suiting(need);
+    if (suiting.length === 0) return shortageOf(need, this.#boxes);
+    const away = this.#boxes.filter((free) => !suiting.includes(free) && misfitOf(need, free) === undefined);
+    return shortageBeside(away.length, need, shortageOf(need, suiting));
   }
 
   /** Returns the place that there would be if the instances at these places were gone. */
@@ -147,7 +159,7 @@ export class Room {
   }
 
   #find(need: Need): Place | undefined {
-    const fitting = this.#boxes.filter((free) => misfitOf(need, free) === undefined);
+    const fitting = this.suiting(need);
     if (need.kind === "cpu") {
       for (const flavor of need.flavors) {
         const free = roomiest(fitting, (one) => fits(flavor, one));

@@ -19,6 +19,13 @@ export function shortageOf(need: Need, boxes: readonly Free[]): Shortage {
     : { lacks: "gpu", need: shortOfGpus(need, fitting) };
 }
 
+/** Names the machines that were not asked, because they cannot run such an image at the moment. */
+export function shortageBeside(away: number, { runs }: Need, shortage: Shortage): Shortage {
+  if (away === 0) return shortage;
+  const unasked = away === 1 ? "1 more machine runs" : `${away} more machines run`;
+  return { ...shortage, need: `${shortage.need}; ${unasked} no ${runs} images now` };
+}
+
 /** Uses the reason of the box that meets the most terms. The others are about machines that were never meant. */
 function bestMisfit(need: Need, boxes: readonly Free[]): Shortage {
   const misfits = boxes.map((free) => misfitOf(need, free)!);

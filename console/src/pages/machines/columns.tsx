@@ -54,6 +54,7 @@ export const columns: Column<InstallationMachine>[] = [
   { id: "dataCenter", title: "Data center", value: ({ dataCenterId }) => dataCenterId },
   { id: "node", title: "Node", value: ({ node }) => node, isExtra: true },
   { id: "runs", title: "Runs", value: ({ runs }) => runs.join(", ") || "any image", isExtra: true },
+  { id: "away", title: "Away", value: ({ away }) => away.map(({ images }) => images).join(", "), isExtra: true },
   {
     id: "silent",
     title: "Silent since",

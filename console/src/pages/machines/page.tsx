@@ -76,6 +76,7 @@ function Shown({ machine }: { machine: InstallationMachine }) {
       }
     >
       <Standing machine={machine} />
+      <Away machine={machine} />
       <Panel title="What is used">
         <RoomMeters amounts={amountsOf(machine)} />
       </Panel>
@@ -134,6 +135,15 @@ function Standing({ machine }: { machine: InstallationMachine }) {
     );
   }
   return null;
+}
+
+/** What it cannot run while everything else goes on, such as containers without their engine. */
+function Away({ machine: { away } }: { machine: InstallationMachine }) {
+  return away.map(({ images, reason }) => (
+    <Reason key={images} code={undefined} text={`No ${images} images run here now. Other machines get them.`}>
+      <span className="quiet">{reason}</span>
+    </Reason>
+  ));
 }
 
 function Instances({ machine }: { machine: InstallationMachine }) {

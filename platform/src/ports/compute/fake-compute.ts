@@ -322,7 +322,7 @@ export class FakeCompute implements Compute {
     instance?.end();
   }
 
-  whyAway = async (): Promise<string | undefined> => this.away;
+  whyAway: NonNullable<Compute["whyAway"]> = async () => this.away;
 
   async list(): Promise<Instance[]> {
     this.#mayFail("list");

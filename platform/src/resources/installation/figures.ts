@@ -6,6 +6,7 @@ import type { Drains } from "../../machines/drains.ts";
 import type { InstanceRecords } from "../../machines/instance-records.ts";
 import { placeOf } from "../../machines/instances.ts";
 import type { Known } from "../../machines/known.ts";
+import type { Runs } from "../../machines/need.ts";
 import { Room } from "../../machines/room.ts";
 import { type Costs, instancePerHour } from "../../metering/cost.ts";
 import type { Demand, Queue } from "../../ports/queue/queue.ts";
@@ -53,6 +54,8 @@ export interface InstallationFigures {
   pods: ReadonlyMap<string, number>;
   nodes: ReadonlyMap<string, number>;
   machines: ReadonlyMap<string, number>;
+  /** Machines that cannot run images at the moment which they are for, by the kind of images. */
+  away: ReadonlyMap<Runs, number>;
   gpus: ReadonlyMap<string, Amount>;
   vcpu: Amount;
   memoryMb: Amount;
@@ -65,6 +68,7 @@ export interface InstallationFigures {
 const EXPLAINED = 100;
 /** One after the other they would take seconds on a database that needs tens of milliseconds, and a scrape does not wait that long. */
 const EXPLAINED_AT_ONCE = 10;
+const KINDS: readonly Runs[] = ["host", "container"];
 const UNEXPLAINED = "not-looked-at";
 /** Machines can name GPU types that the catalog does not have. More types than this are left out. */
 const MOST_GPU_TYPES = 100;
@@ -161,6 +165,7 @@ export class Figures {
       nodes: countedBy(nodes, ({ silence }) => (silence ? "SILENT" : "UP")),
       // A machine that was drained may be switched off for good, and that alarms nobody.
       machines: countedBy(machines, ({ id, silence }) => (draining.has(id) ? "DRAINING" : silence ? "SILENT" : "UP")),
+      away: new Map(KINDS.map((kind) => [kind, up.filter(({ away }) => away?.[kind] !== undefined).length])),
       gpus,
       vcpu: amount(({ vcpu }) => vcpu),
       memoryMb: amount(({ memoryMb }) => memoryMb),

@@ -79,6 +79,19 @@ test("what is not heard of is SILENT, with the time", async () => {
   await second[Symbol.asyncDispose]();
 });
 
+test("a machine whose container engine is away says so, and is counted", async () => {
+  await using nodes = await setupPodNodes();
+  const { first, second } = nodes;
+  first.compute.whyAway = async (image) => (image === "host" ? undefined : "the container engine does not answer");
+  await first.pass(6);
+  const away = { images: "container", reason: "the container engine does not answer" };
+  expect(await machineOf(second, "first")).toMatchObject({ state: "UP", away: [away] });
+  expect(await machineOf(second, "second")).toMatchObject({ away: [] });
+  const { text } = await second.call("GET", "/metrics");
+  expect(text).toContain('millrace_machines_away{images="container"} 1');
+  expect(text).toContain('millrace_machines_away{images="host"} 0');
+});
+
 test("nobody but the installation's owner sees or does any of it, and a refused change is in the audit log", async () => {
   await using nodes = await setupPodNodes();
   const { first } = nodes;

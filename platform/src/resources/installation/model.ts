@@ -90,6 +90,9 @@ export const InstallationMachine = t.Object(
     drainingSince: nullable(dateTime("When its draining began; null while it is not drained.")),
     dataCenterId: t.String(),
     runs: t.Array(t.String(), { description: "What images it runs; empty for any." }),
+    away: t.Array(t.Object({ images: t.String({ description: "`host` or `container`." }), reason: t.String() }), {
+      description: "What images it cannot run now, such as containers without their engine. Others get them.",
+    }),
     capacity,
     free: {
       ...capacity,

@@ -41,10 +41,11 @@ const shownDuty = (node: string, { everyMs, last, lastError, ...duty }: DutyStan
 });
 
 function shownMachine({ machine, state, drainingSince, free, occupants, pods, workers }: SeenMachine) {
-  const { id, node, silence, dataCenter, runs = [], boxes } = machine;
+  const { id, node, silence, dataCenter, runs = [], away = {}, boxes } = machine;
   return {
     ...{ id, node: node || null, state, silentSince: at(silence?.since), drainingSince: at(drainingSince) },
     ...{ dataCenterId: dataCenter, runs: [...runs] },
+    away: Object.entries(away).map(([images, reason]) => ({ images, reason })),
     capacity: sumOf(boxes, (box, type) => box.gpus.find((stock) => stock.type === type)!.count),
     free: sumOf(
       free.map(({ box, ...left }) => ({ ...box, vcpu: left.vcpu, memoryMb: left.memoryMb, diskGb: left.diskGb })),

@@ -19,6 +19,7 @@ export function installationSamples(figures: InstallationFigures): Samples {
     millrace_pods: by("status", figures.pods),
     millrace_nodes: by("state", figures.nodes),
     millrace_machines: by("state", figures.machines),
+    millrace_machines_away: by("images", figures.away),
     millrace_gpus: [...figures.gpus].flatMap(([type, amount]) => parts(amount, { type })),
     millrace_vcpus: parts(figures.vcpu),
     millrace_memory_bytes: parts(figures.memoryMb, {}, MIB),

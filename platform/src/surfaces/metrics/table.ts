@@ -157,6 +157,10 @@ export const metricTable = {
     labels: ["state"],
     about: "Machines. A drained one is `DRAINING`, also after it was switched off.",
   },
+  millrace_machines_away: {
+    ...{ type: "gauge", of: "installation", labels: ["images"] },
+    about: "Machines that are up and cannot run such images now, such as `container` without its engine.",
+  },
   millrace_gpus: {
     type: "gauge",
     of: "installation",

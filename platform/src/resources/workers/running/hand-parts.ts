@@ -17,6 +17,8 @@ export interface WorkerHandParts extends BooterParts, Pick<RotationParts, "balan
   failed: Failed;
   endpoint: (id: string, release?: number) => Promise<Item<KeptEndpoint> | undefined>;
   warmUps: FleetWarmUps;
+  /** Whether workers of this endpoint are placed on other machines than this one at the moment. */
+  runsElsewhere: (endpoint: KeptEndpoint, machine: string) => Promise<boolean>;
   /** Called when something happened to a worker of this endpoint, which may need another one. */
   changed: (endpoint: string) => void;
 }

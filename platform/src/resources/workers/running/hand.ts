@@ -4,10 +4,9 @@ import { eachOf } from "../../../kernel/bounded.ts";
 import { sleep } from "../../../kernel/clock.ts";
 import { named } from "../../../kernel/failed.ts";
 import { floating } from "../../../kernel/floating.ts";
-import { because, isSameReason, plainText, type Reason, reworded, saying } from "../../../kernel/reason.ts";
+import { because, plainText, type Reason, reworded, saying } from "../../../kernel/reason.ts";
 import { failedStart, isAway } from "../../../machines/failed-start.ts";
 import { exitReason, exitText } from "../../../machines/instance-log.ts";
-import { NOWHERE } from "../../../machines/instances.ts";
 import type { Hand, Keeper } from "../../../machines/keeper.ts";
 import { DriverAway, type Exit, type Instance, PlaceGone } from "../../../ports/compute/compute.ts";
 import type { HolderState } from "../../../ports/queue/queue.ts";
@@ -25,11 +24,10 @@ import { Hindrances } from "./hindrances.ts";
 import { joinRotation } from "./joining.ts";
 import { Patience } from "./patience.ts";
 import { Rotation } from "./rotation.ts";
+import { Unbegun } from "./unbegun.ts";
 
 /** A program that never got ready is not charged. */
 const FAILED_START = "failed start";
-/** A worker that found no room on its machine is not placed again before this time. The driver would only refuse again. */
-const PLACE_AGAIN_MS = 10_000;
 /** A worker without jobs needs no longer than this to end by itself. */
 const STOP_GRACE_MS = 5000;
 /** A worker whose jobs are gone gets less time, because somebody waits for its end. */
@@ -50,6 +48,7 @@ export class WorkerHand implements Hand<KeptWorker> {
   readonly #patience: Patience;
   readonly #hindrances: Hindrances;
   readonly #calm: CalmWorkers;
+  readonly #unbegun: Unbegun;
   readonly #givenUp = new Map<string, Reason>();
   /** Workers that are being ended here. Their records may not say so until that is done. */
   readonly #ending = new Set<string>();
@@ -75,6 +74,12 @@ export class WorkerHand implements Hand<KeptWorker> {
     this.#patience = new Patience({ ...parts, freezer: this.#freezer });
     this.#hindrances = new Hindrances({ ...parts, rotation });
     this.#calm = new CalmWorkers({ ...parts, rotation, freezer: this.#freezer, hindrances: this.#hindrances });
+    this.#unbegun = new Unbegun({
+      ...parts,
+      find: (id) => this.#find(id),
+      clear: (worker, how) => this.#clear(worker, how),
+      letGo: (worker, how) => this.#letGo(worker, how),
+    });
   }
 
   #background(work: Promise<void>): void {
@@ -234,27 +239,16 @@ export class WorkerHand implements Hand<KeptWorker> {
       else if (booted) await this.#runs(booted, endpoint);
     } catch (error) {
       if (isAway(error)) throw error;
-      if (error instanceof DriverAway) return this.#waitFor(worker.id, failedStart(error));
+      if (error instanceof DriverAway) return this.#unbegun.away(worker, endpoint, failedStart(error));
       this.#parts.log.warn({ err: error, worker: worker.id }, "a worker could not be started");
       await this.#cannotBegin(worker, error);
     }
   }
 
   async #cannotBegin(worker: WorkerItem, error: unknown): Promise<void> {
-    if (error instanceof PlaceGone) return this.#unplace(worker, error.message);
+    if (error instanceof PlaceGone) return this.#unbegun.unplace(worker, error.message);
     const reason = reworded(failedStart(error), (text) => `boot failed: ${text}`);
     await this.#fail(worker, reason);
-  }
-
-  /** The machine has no room for the worker after all. The worker waits for room again. */
-  async #unplace(worker: WorkerItem, why: string): Promise<void> {
-    const { records, clock, changed, workerLog } = this.#parts;
-    const reason = because("no-capacity", { need: why, lacks: "place" });
-    workerLog.say(worker, reason.text);
-    await this.#clear(worker, "found no room");
-    const placeableAt = clock.now() + PLACE_AGAIN_MS;
-    await records.insist(worker, "unplace", { ...NOWHERE, reason, keyId: null, placeableAt });
-    changed(worker.doc.owner);
   }
 
   async #runs({ started, keyed, env }: Booted, endpoint: Item<KeptEndpoint>): Promise<void> {
@@ -268,13 +262,8 @@ export class WorkerHand implements Hand<KeptWorker> {
     if (desk.activeAt(callOf(keyed).worker) !== undefined) await this.answered(keyed.id);
   }
 
-  waits = ({ id }: WorkerItem, why: string): Promise<void> => this.#waitFor(id, saying("driver-waits", why));
-
-  async #waitFor(id: string, reason: Reason): Promise<void> {
-    const worker = await this.#find(id);
-    if (!worker || isSameReason(reason, worker.doc.reason)) return;
-    this.#parts.workerLog.say(worker, reason.text);
-    await this.#parts.records.update(worker, { reason });
+  waits({ id }: WorkerItem, why: string): Promise<void> {
+    return this.#unbegun.waitFor(id, saying("driver-waits", why));
   }
 
   async adopt(worker: WorkerItem, { startedAt, devices }: Instance): Promise<void> {
@@ -342,10 +331,14 @@ export class WorkerHand implements Hand<KeptWorker> {
 
   /** Removes the program, its hold on jobs and its key. */
   async #clear(worker: WorkerItem, how: string, orderly = false): Promise<void> {
-    const { compute, desk, keys, workerLog } = this.#parts;
     this.#rotation.leave(worker.id, how);
-    await compute.remove(worker.id);
-    await workerLog.ended(worker);
+    await this.#parts.compute.remove(worker.id);
+    await this.#parts.workerLog.ended(worker);
+    await this.#letGo(worker, how, orderly);
+  }
+
+  async #letGo(worker: WorkerItem, how: string, orderly = false): Promise<void> {
+    const { desk, keys } = this.#parts;
     await desk.ended(callOf(worker), how, orderly);
     const { doc: kept } = (await this.#find(worker.id)) ?? worker;
     if (kept.keyId !== null) await keys.revoke(kept.keyId);

@@ -1,6 +1,8 @@
 /** What a worker of an endpoint needs of a machine, from the endpoint's compute and the catalog. */
 import { gpuShare } from "../../../catalog/compute.ts";
 import type { Among, Need, Terms } from "../../../machines/need.ts";
+import type { Machine } from "../../../machines/place.ts";
+import { Room } from "../../../machines/room.ts";
 import { isHostImage } from "../../../ports/compute/by-image.ts";
 import type { KeptEndpoint } from "../../endpoints/model.ts";
 
@@ -22,6 +24,19 @@ export function needsOf(
     ...(machine === null ? { volumes: "shared" as const } : { volumes: "any" as const, machine }),
   }));
   return first ? [first, ...more] : [need];
+}
+
+/** Whether workers of an endpoint are placed on other machines than this one, such as one whose container engine is known to be away. */
+export function runsElsewhere(
+  endpoint: Needy & Pick<KeptEndpoint, "volumePlaces">,
+  machine: string,
+  machines: readonly Machine[],
+): boolean {
+  const room = new Room(machines);
+  return needsOf(endpoint).some((need) => {
+    const suiting = room.suiting(need);
+    return suiting.length > 0 && suiting.every((free) => free.machine.id !== machine);
+  });
 }
 
 /** The disks of workers are overcommitted on purpose, because workers come and go. */

@@ -6,6 +6,7 @@ import { InterceptedStore } from "../../../../tests/world.ts";
 import { FakeClock } from "../../../kernel/clock.ts";
 import { InstanceRecords } from "../../../machines/instance-records.ts";
 import { workerUrlsOfNodes } from "../../../machines/nodes.ts";
+import { DriverAway } from "../../../ports/compute/compute.ts";
 import { MemorySignals } from "../../../ports/signals/memory-signals.ts";
 import { MemoryStore } from "../../../ports/store/memory-store.ts";
 import { workerLifecycle } from "../model.ts";
@@ -60,6 +61,41 @@ test("a job that comes to the node that does not plan starts a worker all the sa
   await nodes.pass(1);
   const [worker] = [...nodes.first.running(), ...nodes.second.running()];
   expect((await worker!.take())?.id).toBe(job);
+});
+
+test("a worker is placed on the machine whose container engine is there, and the other machine says why it is not", async () => {
+  await using nodes = await twoNodes({});
+  nodes.first.compute.away = "the container engine does not answer";
+  // The machine asks its engine at each beat.
+  await nodes.pass(11);
+  const listed = (await nodes.second.call("GET", "/v2/installation/machines")).json.machines;
+  expect(Object.fromEntries(listed.map(({ id, away }: { id: string; away: unknown }) => [id, away]))).toEqual({
+    first: ["host", "container"].map((images) => ({ images, reason: "the container engine does not answer" })),
+    second: [],
+  });
+  const job = await nodes.first.submit();
+  await nodes.pass(2);
+  expect(nodes.first.started).toEqual([]);
+  expect((await nodes.second.running()[0]!.take())?.id).toBe(job);
+});
+
+test("a worker that waits for its container engine is replaced by one on another machine", async () => {
+  await using nodes = await twoNodes({ workers: { max: 2 } });
+  const nobody = "the container engine does not answer";
+  for (const { compute } of [nodes.first, nodes.second]) {
+    compute.away = nobody;
+    compute.fail("start", new DriverAway(nobody));
+  }
+  const job = await nodes.first.submit();
+  await nodes.pass(11);
+  const [waiting] = await nodes.first.records();
+  expect(waiting).toMatchObject({ state: "PLACED", reason: { code: "engine-away" } });
+  const there = waiting!.machine === "first" ? nodes.second : nodes.first;
+  there.compute.away = undefined;
+  there.compute.fail("start", undefined);
+  await nodes.pass(12);
+  expect((await there.running()[0]!.take())?.id).toBe(job);
+  expect((await there.records()).filter(({ state }) => state === "PLACED")).toEqual([]);
 });
 
 test("a node that does not plan boots the new release of an endpoint", async () => {
