@@ -17,7 +17,7 @@ const triedAgain = (one: Stage): Stage => ({ ...one, triedAgain: true });
 type Line = readonly Stage[];
 
 /** Fast tests keep the CPU busy and get the machine to themselves. Real and Docker tests mostly wait. */
-const QUICK: readonly Line[] = [
+const FIRST: readonly Line[] = [
   [
     stage("format and lint", "biome", "ci", "--error-on-warnings", "."),
     stage("types", "tsc", "-p", ".", "--checkers", "1"),
@@ -26,10 +26,13 @@ const QUICK: readonly Line[] = [
     vitest("simulation", "simulation", "apart"),
   ],
   [vitest("fast tests", "fast")],
-  [triedAgain(vitest("promises", "promises"))],
 ];
-const REST: readonly Line[] = [
-  [vitest("cluster tests", "cluster")],
+/** These mostly wait for the servers that they start. */
+const PROMISES = triedAgain(vitest("promises", "promises"));
+const QUICK: readonly Line[] = [...FIRST, [PROMISES]];
+const ALL: readonly Line[] = [
+  ...FIRST,
+  [PROMISES, vitest("cluster tests", "cluster")],
   [triedAgain(vitest("real tests", "real")), triedAgain(stage("docker tests", "bash", "scripts/test-docker.sh"))],
 ];
 
@@ -154,7 +157,7 @@ for (const signal of ["SIGINT", "SIGTERM"] as const)
 
 const before = surroundings();
 const failed: string[] = [];
-for (const line of process.argv.includes("--all") ? [...QUICK, ...REST] : QUICK) {
+for (const line of process.argv.includes("--all") ? ALL : QUICK) {
   failed.push(...(await runLine(line, run)));
   if (failed.length > 0) break;
 }
