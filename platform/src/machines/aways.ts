@@ -1,11 +1,11 @@
 /** Which images a machine cannot run at the moment, such as those of a container engine that is stopped or was never installed. */
 import type { Clock } from "../kernel/clock.ts";
 import { within } from "../kernel/wait.ts";
-import type { Compute } from "../ports/compute/compute.ts";
+import type { Absence, Compute } from "../ports/compute/compute.ts";
 import type { Runs } from "./need.ts";
 
 /** Why images of a kind cannot run at the moment. Kinds that can are left out. */
-export type Away = Readonly<Partial<Record<Runs, string>>>;
+export type Away = Readonly<Partial<Record<Runs, Absence>>>;
 
 /** One image of each kind. A driver is away for all images of a kind or for none. */
 const IMAGES: readonly (readonly [Runs, string])[] = [
@@ -41,10 +41,10 @@ export class Aways {
 
   /** Never rejects: a driver that cannot even tell is away. */
   async #ask({ id, compute }: Asked): Promise<void> {
-    const away: { -readonly [kind in keyof Away]: string } = {};
+    const away: { -readonly [kind in keyof Away]: Absence } = {};
     for (const [kind, image] of IMAGES) {
-      const why = await compute.whyAway?.(image).catch((error: Error) => error.message);
-      if (why !== undefined) away[kind] = why;
+      const absence = await compute.whyAway?.(image).catch(({ message }: Error) => ({ why: message, isNone: false }));
+      if (absence) away[kind] = absence;
     }
     this.#known.set(id, away);
     this.#asking.delete(id);

@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import { idle } from "../../tests/idle.ts";
 import { type Clock, FakeClock } from "../kernel/clock.ts";
+import type { Absence } from "../ports/compute/compute.ts";
 import { FakeCompute } from "../ports/compute/fake-compute.ts";
 import { MemoryStore } from "../ports/store/memory-store.ts";
 import { Machines, type MachinesParts } from "./machines.ts";
@@ -57,7 +58,7 @@ test("other nodes forget what a machine no longer is or has", async () => {
 test("an engine that hangs does not hold up the report of its machine, and is reported once it is found out", async () => {
   const clock = new FakeClock();
   const compute = new FakeCompute(clock);
-  const answer = Promise.withResolvers<string>();
+  const answer = Promise.withResolvers<Absence>();
   compute.whyAway = () => answer.promise;
   const machines = node("n", [{ id: "m", compute, site: { dataCenter: "EU-RO-1" } }], {
     store: new MemoryStore(),
@@ -71,7 +72,8 @@ test("an engine that hangs does not hold up the report of its machine, and is re
   }
   await prepared;
   expect((await machines.roll()).machines).toMatchObject([{ away: {} }]);
-  answer.resolve("no answer within 5 s");
+  const absence = { why: "no answer within 5 s", isNone: false };
+  answer.resolve(absence);
   await machines.look(clock.now());
-  expect((await machines.roll()).machines).toMatchObject([{ away: { container: "no answer within 5 s" } }]);
+  expect((await machines.roll()).machines).toMatchObject([{ away: { container: absence } }]);
 });

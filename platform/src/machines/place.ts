@@ -1,6 +1,6 @@
 /** Machines with their boxes, and the place that an instance has in one. */
 import type { Reason } from "../kernel/reason.ts";
-import type { Box } from "../ports/compute/compute.ts";
+import type { Absence, Box } from "../ports/compute/compute.ts";
 import type { Spanning } from "../ports/compute/spans.ts";
 import type { Away } from "./aways.ts";
 import type { Need, Runs, Share } from "./need.ts";
@@ -57,5 +57,5 @@ export interface Free extends Share {
 
 export const freeGpus = ({ gpus }: Free, type: string): number => Math.max(0, gpus.get(type) ?? 0);
 
-/** Whether the machine cannot run at the moment what the need names. */
-export const isAway = ({ away }: Machine, { runs }: Need): boolean => runs !== undefined && away?.[runs] !== undefined;
+/** Why the machine cannot run at the moment what the need names. */
+export const absenceIn = ({ away }: Machine, { runs }: Need): Absence | undefined => runs && away?.[runs];

@@ -76,7 +76,8 @@ describe("CPU workers", () => {
 
 describe("containers, where the engine of a machine is away,", () => {
   const container = { ...cpu(4), runs: "container" as const };
-  const away = { container: "the container engine does not answer" };
+  const away = { container: { why: "the container engine does not answer", isNone: false } };
+  const none = { container: { why: "container images are switched off here", isNone: true } };
 
   test("go to a machine whose engine is there, however much is free on the other", () => {
     const room = new Room([machine("away", { away }), machine("there", { vcpu: 8 })]);
@@ -97,7 +98,12 @@ describe("containers, where the engine of a machine is away,", () => {
   });
 
   test("go there all the same if nothing else suits, so that they can say what is missing", () => {
-    expect(new Room([machine("away", { away })]).take(container)).toMatchObject({ machine: "away" });
+    expect(new Room([machine("none", { away: none })]).take(container)).toMatchObject({ machine: "none" });
+    expect(
+      new Room([machine("none", { away: none }), machine("away", { away, vcpu: 4 })]).take(container),
+    ).toMatchObject({
+      machine: "away",
+    });
     const room = new Room([machine("away", { away }), machine("there")]);
     expect(room.take({ ...container, machine: "away" })).toMatchObject({ machine: "away" });
   });

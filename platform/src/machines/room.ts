@@ -2,7 +2,7 @@
 import { because, type Reason } from "../kernel/reason.ts";
 import type { Box } from "../ports/compute/compute.ts";
 import type { Need, Share } from "./need.ts";
-import { type Free, freeGpus, isAway, type Machine, type NoRoom, type Place } from "./place.ts";
+import { absenceIn, type Free, freeGpus, type Machine, type NoRoom, type Place } from "./place.ts";
 import { hasLeast, shareWith } from "./shares.ts";
 import { type Shortage, shortageBeside, shortageOf } from "./shortage.ts";
 import { sharingSets, whyApart } from "./spread.ts";
@@ -115,12 +115,14 @@ export class Room {
 
   /**
    * The boxes that suit this need, whether or not they have room, with what is free in each. A box whose driver is away counts only where
-   * nothing else suits: an instance there says what its owner has to install or to start.
+   * nothing else suits, and one that has no such driver only after that: an instance there says what its owner has to install.
    */
   suiting(need: Need): readonly Free[] {
     const suiting = this.#boxes.filter((free) => misfitOf(need, free) === undefined);
-    const ready = suiting.filter(({ machine }) => !isAway(machine, need));
-    return ready.length > 0 ? ready : suiting;
+    const ready = suiting.filter(({ machine }) => !absenceIn(machine, need));
+    if (ready.length > 0) return ready;
+    const away = suiting.filter(({ machine }) => !absenceIn(machine, need)?.isNone);
+    return away.length > 0 ? away : suiting;
   }
 
   #shortage(need: Need): Shortage {

@@ -14,7 +14,12 @@ export class EngineRefused extends Error {
 }
 
 /** The engine did not answer, or broke off its answer. */
-export class EngineAway extends DriverAway {}
+export class EngineAway extends DriverAway {
+  /** There is no socket, so no engine may ever have been there. */
+  get isNowhere(): boolean {
+    return (this.cause as NodeJS.ErrnoException | undefined)?.code === "ENOENT";
+  }
+}
 
 type Query = Readonly<Record<string, string | number | boolean | object | undefined>>;
 

@@ -38,14 +38,23 @@ export interface Following {
 /** Continues until `signal` aborts. */
 export async function followEvents(following: Following): Promise<void> {
   const { follower, clock, log, signal } = following;
+  let saidAway = "";
+  const connected = async () => {
+    if (saidAway !== "") log.info({}, "the container engine is back");
+    saidAway = "";
+    await follower.connected();
+  };
   while (!signal.aborted) {
     let retryMs = RETRY_MS;
     try {
-      await followOnce(following);
+      await followOnce({ ...following, follower: { ...follower, connected } });
       log.warn({}, "the container engine went away");
     } catch (error) {
+      const { message } = error as Error;
       if (error instanceof StartRefused) retryMs = LOOK_AGAIN_MS;
-      else if (!signal.aborted) log.warn({ err: error }, "the container engine is away");
+      // It is looked for twice a second, and it may be away for days.
+      else if (!signal.aborted && message !== saidAway) log.warn({ err: error }, "the container engine is away");
+      saidAway = message;
     }
     follower.attempted();
     await pause(clock, retryMs, signal);

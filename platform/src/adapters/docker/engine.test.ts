@@ -1,14 +1,16 @@
 /** The driver looks for the engine in all usual places. An engine that is absent, refuses or dies ends a request with an error. */
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
+import { link, mkdtemp, rm } from "node:fs/promises";
 import { createServer, type RequestListener } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { expect, test } from "vitest";
+import { idle } from "../../../tests/idle.ts";
 import { type Clock, FakeClock } from "../../kernel/clock.ts";
-import { silentLog } from "../../kernel/log.ts";
+import { type Log, silentLog } from "../../kernel/log.ts";
 import { realRandom } from "../../kernel/random.ts";
-import { type InstanceSpec, ONLY_BOX, StartRefused } from "../../ports/compute/compute.ts";
+import { DriverAway, type InstanceSpec, ONLY_BOX, StartRefused } from "../../ports/compute/compute.ts";
 import { INTERNET_ALONE } from "../../ports/compute/egress.ts";
 import { VolumeFolders } from "../machine/volume-folders.ts";
 import { containerName, label } from "./container.ts";
@@ -26,6 +28,8 @@ async function fakeEngine(answer: RequestListener) {
   await once(server, "listening");
   return {
     socket,
+    /** A server removes its own socket as it ends. */
+    end: () => promisify(server.close.bind(server))(),
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       server.close();
@@ -46,21 +50,21 @@ test("the setting names the engine; `auto` looks where Docker and Podman are, an
   ]);
 });
 
-const openAt = (addresses: string[], clock = new FakeClock()) =>
+const openAt = (addresses: string[], clock = new FakeClock(), log: Log = silentLog) =>
   DockerCompute.open({
     addresses,
     installation: "test",
     volumes: new VolumeFolders({ folder: "/nowhere", clock, random: realRandom }),
     egress: INTERNET_ALONE,
     clock,
-    log: silentLog,
+    log,
   });
 
 test("without an engine there are no instances to list, stop or remove and no capacity, and a start says what to install", async () => {
   await using compute = await openAt(["/no/docker.sock", "/no/podman.sock"]);
   expect(await compute.list()).toEqual([]);
   expect(await compute.capacity()).toEqual([]);
-  expect(await compute.whyAway()).toContain("/no/docker.sock");
+  expect(await compute.whyAway()).toEqual({ why: expect.stringContaining("/no/docker.sock"), isNone: true });
   await compute.stop("nobody", 0);
   await compute.remove("nobody");
   const refused = compute.preparing.prepare("alpine", ONLY_BOX, { progress: () => {} });
@@ -68,9 +72,36 @@ test("without an engine there are no instances to list, stop or remove and no ca
   await expect(refused).rejects.toThrow(/install one.*\/no\/docker\.sock.*no such socket.*\/no\/podman\.sock/);
 });
 
-test("an engine that the settings name and that is away is an error, not an empty list", async () => {
+test("an engine that the settings name and that is away has no capacity yet, and starts wait for it", async () => {
   await using compute = await openAt(["/no/docker.sock"]);
+  expect(await compute.capacity()).toEqual([]);
+  // An empty list would say that nothing of it runs.
   await expect(compute.list()).rejects.toThrow("/no/docker.sock");
+  expect(await compute.whyAway()).toEqual({ why: expect.stringContaining("/no/docker.sock"), isNone: false });
+  await expect(compute.preparing.prepare("alpine", ONLY_BOX, { progress: () => {} })).rejects.toBeInstanceOf(
+    DriverAway,
+  );
+});
+
+test("starts wait for an engine that left its socket, and none is to be installed", async () => {
+  await using engine = await fakeEngine(() => {});
+  const left = `${engine.socket}.left`;
+  await link(engine.socket, left);
+  await engine.end();
+  await using compute = await openAt([left, "/no/podman.sock"]);
+  expect(await compute.whyAway()).toEqual({ why: expect.stringContaining("nobody listens there"), isNone: false });
+});
+
+test("an engine that is away is reported in the log once, however often it is looked for", async () => {
+  const clock = new FakeClock();
+  const lines: string[] = [];
+  const log = { ...silentLog, warn: (_: object, text: string) => void lines.push(text) };
+  await using _ = await openAt(["/no/docker.sock"], clock, log);
+  for (let second = 0; second < 5; second++) {
+    await idle();
+    await clock.advance(1000);
+  }
+  expect(lines).toEqual(["the container engine is away"]);
 });
 
 test("images that are switched off are refused as such", async () => {

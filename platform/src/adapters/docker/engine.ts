@@ -1,6 +1,6 @@
 /** Finds the container engine of this machine, and stays with the first one that answered. */
-import { StartRefused } from "../../ports/compute/compute.ts";
-import { EngineApi, EngineRefused } from "./engine-api.ts";
+import { type Absence, StartRefused } from "../../ports/compute/compute.ts";
+import { EngineApi, EngineAway, EngineRefused } from "./engine-api.ts";
 
 /** The fields of the engine's description of itself that the driver reads. */
 export interface EngineInfo {
@@ -48,29 +48,37 @@ export class Engine {
     return this.#found;
   }
 
-  /** Throws StartRefused when no engine has ever answered, since one has to be installed first. */
+  /**
+   * Throws StartRefused when there is no engine, since one has to be installed first. Throws EngineAway when one is there that does not
+   * answer: the settings name it, or it left its socket.
+   */
   async find(): Promise<FoundEngine> {
     if (this.#found) return this.#found;
-    const failures: string[] = [];
+    const failures: Error[] = [];
     for (const api of this.#apis) {
       try {
         this.#found ??= await describe(api);
         return this.#found;
       } catch (error) {
-        failures.push((error as Error).message);
+        failures.push(error as Error);
       }
     }
-    throw new StartRefused(whatToDo(failures), { reason: "engine-away" });
+    const said = whatToDo(failures.map(({ message }) => message));
+    const silent = failures.filter((error) => error instanceof EngineAway);
+    const cause = silent.find((error) => !error.isNowhere) ?? (this.#apis.length === 1 ? silent[0] : undefined);
+    if (cause) throw new EngineAway(said, { cause });
+    throw new StartRefused(said, { reason: "engine-away" });
   }
 
-  /** In words why the engine cannot be asked now, also if it answered before. */
-  async whyAway(): Promise<string | undefined> {
+  /** Why the engine cannot be asked now, also if it answered before. */
+  async whyAway(): Promise<Absence | undefined> {
     try {
       const { api } = await this.find();
       await api.call("GET", "/version", { answerMs: FOUND_MS });
       return undefined;
     } catch (error) {
-      return error instanceof EngineRefused ? undefined : (error as Error).message;
+      if (error instanceof EngineRefused) return undefined;
+      return { why: (error as Error).message, isNone: error instanceof StartRefused };
     }
   }
 

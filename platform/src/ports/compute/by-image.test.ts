@@ -8,7 +8,8 @@ import { type GpuStock, ONLY_BOX } from "./compute.ts";
 import { bring, linesOf } from "./conformance-world.ts";
 import { FakeCompute, type FakeOptions } from "./fake-compute.ts";
 import { FakeVolumes } from "./fake-volumes.ts";
-import { ExecRefused } from "./refusal.ts";
+import { DriverAway, ExecRefused } from "./refusal.ts";
+import type { DiskWriters } from "./writers.ts";
 
 function setup({ host: hostOptions = {}, containers: containerOptions = {} } = {} as Record<string, FakeOptions>) {
   const clock = new FakeClock();
@@ -46,6 +47,28 @@ test("the instances of an image are listed also while the other driver is away",
   containers.fail("list", new Error("the engine is away"));
   expect((await both.list("host:/srv/app")).map(({ id }) => id)).toEqual(["a"]);
   await expect(both.list()).rejects.toThrow("the engine is away");
+});
+
+test("while the container engine is away, everything of the host is listed, and what writes to the disk there is ended", async () => {
+  const ended: string[] = [];
+  const writersOf = (writers: Partial<DiskWriters>) => ({
+    list: async () => [{ id: "a", bytes: 1 }],
+    end: async (id: string) => void ended.push(id),
+    ...writers,
+  });
+  const { host, containers } = setup();
+  const away = () => Promise.reject(new DriverAway("the engine is away"));
+  const drivers = {
+    host: Object.assign(host, { writers: writersOf({}) }),
+    containers: Object.assign(containers, { writers: writersOf({ list: away, end: away }) }),
+  };
+  const both = new ByImage(drivers);
+  await both.start("a", spec("host:/srv/app"));
+  containers.fail("list", new DriverAway("the engine is away"));
+  expect((await both.list()).map(({ id }) => id)).toEqual(["a"]);
+  expect(await both.writers?.list()).toEqual([{ id: "a", bytes: 1 }]);
+  await both.writers?.end("a", "the disk is full");
+  expect(ended).toEqual(["a"]);
 });
 
 test("where the machine's own files are not run for an account, their images are refused with the reason and others are not", async () => {

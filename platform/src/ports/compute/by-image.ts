@@ -3,6 +3,7 @@ import type { Duplex } from "node:stream";
 import { type Ability, type Lacks, whyLacking } from "./abilities.ts";
 import { type Again, isRepeatable, NEEDS_VOLUME } from "./again.ts";
 import {
+  type Absence,
   type Box,
   type Compute,
   type Facts,
@@ -20,7 +21,7 @@ import type { ImageFacts, Preparing } from "./images.ts";
 import type { Link } from "./link.ts";
 import type { Loopback } from "./loopback.ts";
 import type { Publishing } from "./publish.ts";
-import { ExecRefused, nothingLeft } from "./refusal.ts";
+import { ExecRefused, nothingLeft, unlessAway } from "./refusal.ts";
 import type { Spanning } from "./spans.ts";
 import type { Metering } from "./stats.ts";
 import type { Volumes } from "./volumes.ts";
@@ -217,12 +218,16 @@ export class ByImage implements Compute {
 
   async list(image?: string): Promise<Instance[]> {
     const drivers = image === undefined ? this.#both : [this.driverOf(image)];
-    const lists = await Promise.all(drivers.map(async (driver) => ({ driver, all: await driver.list() })));
+    // While one driver is away, the others go on. Whoever misses an instance in the list asks for its driver.
+    const isOneOfMany = drivers.length > 1;
+    const lists = await Promise.all(
+      drivers.map(async (driver) => ({ driver, all: await (isOneOfMany ? unlessAway(driver.list()) : driver.list()) })),
+    );
     for (const { driver, all } of lists) for (const { id } of all) this.#places.set(id, driver);
     return lists.flatMap(({ all }) => all);
   }
 
-  async whyAway(image: string): Promise<string | undefined> {
+  async whyAway(image: string): Promise<Absence | undefined> {
     return this.driverOf(image).whyAway?.(image);
   }
 

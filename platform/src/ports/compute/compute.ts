@@ -8,7 +8,7 @@ export type { Exit } from "./exit.ts";
 
 export type { RegistryCredential } from "./images.ts";
 export type { GpuWish, Instance, InstanceKind, InstanceLimits, InstanceSpec, InstanceState } from "./instance.ts";
-export { DriverAway, PlaceGone, StartRefused } from "./refusal.ts";
+export { DriverAway, PlaceGone, StartRefused, unlessAway } from "./refusal.ts";
 export type { Mount } from "./volumes.ts";
 
 /** One GPU, for drivers that assign single devices. */
@@ -53,6 +53,13 @@ export interface Output {
   at: string;
 }
 
+/** Why a driver cannot be asked. */
+export interface Absence {
+  why: string;
+  /** There is nothing that could come back, such as an engine that was never installed. */
+  isNone: boolean;
+}
+
 /** Facts that hold for all instances of a driver. */
 export interface Facts {
   /** Each instance has a network of its own. Without this, two instances cannot listen on the same port. */
@@ -88,11 +95,8 @@ export interface Compute extends Abilities, AsyncDisposable {
    * could not have this image.
    */
   list(image?: string): Promise<Instance[]>;
-  /**
-   * Why the driver of this image cannot be asked now, in words, so that it lists nothing of what it may have. Undefined if it can. By
-   * default a driver always can.
-   */
-  whyAway?(image: string): Promise<string | undefined>;
+  /** Why the driver of this image cannot be asked now, so that nobody knows what it has. Undefined if it can. By default a driver always can. */
+  whyAway?(image: string): Promise<Absence | undefined>;
   /** Reports every state change of an instance, its exit above all, but not its removal. Returns a function that stops this. */
   watch(listener: (instance: Instance) => void): () => void;
   /** Yields what the program wrote after `after`, and then what it writes, until it has ended and all is read, or `signal` aborts. */

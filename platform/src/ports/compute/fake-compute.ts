@@ -322,7 +322,8 @@ export class FakeCompute implements Compute {
     instance?.end();
   }
 
-  whyAway: NonNullable<Compute["whyAway"]> = async () => this.away;
+  whyAway: NonNullable<Compute["whyAway"]> = async () =>
+    this.away === undefined ? undefined : { why: this.away, isNone: false };
 
   async list(): Promise<Instance[]> {
     this.#mayFail("list");

@@ -17,6 +17,16 @@ export class DriverAway extends Error {
   readonly reason: StartCode = "engine-away";
 }
 
+/** Nothing while the driver is away. */
+export async function unlessAway<T>(list: Promise<T[]>): Promise<T[]> {
+  try {
+    return await list;
+  } catch (error) {
+    if (error instanceof DriverAway) return [];
+    throw error;
+  }
+}
+
 /** The box that it was given, or the room in it, is gone. It may start elsewhere. */
 export class PlaceGone extends StartRefused {}
 

@@ -1,5 +1,7 @@
 /** Which instances write to the disk of the data folder, and how to end one that would fill it. */
 
+import { unlessAway } from "./refusal.ts";
+
 /** An instance that has not ended and can write to that disk. */
 export interface DiskWriter {
   id: string;
@@ -22,10 +24,18 @@ export interface DiskWriters {
 export function writersOf(drivers: readonly { readonly writers?: DiskWriters | undefined }[]): DiskWriters | undefined {
   const all = drivers.flatMap(({ writers = [] }) => writers);
   if (all.length === 0) return undefined;
+  /** Whose writer it is, as last listed. A driver that is away must not fail the end of another one's. */
+  const owners = new Map<string, DiskWriters>();
   return {
-    list: async () => (await Promise.all(all.map((writers) => writers.list()))).flat(),
+    async list() {
+      const lists = await Promise.all(all.map(async (writers) => ({ writers, its: await unlessAway(writers.list()) })));
+      owners.clear();
+      for (const { writers, its } of lists) for (const { id } of its) owners.set(id, writers);
+      return lists.flatMap(({ its }) => its);
+    },
     async end(id, reason) {
-      await Promise.all(all.map((writers) => writers.end(id, reason)));
+      const owner = owners.get(id);
+      await Promise.all((owner ? [owner] : all).map((writers) => writers.end(id, reason)));
     },
   };
 }

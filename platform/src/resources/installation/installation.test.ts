@@ -82,7 +82,8 @@ test("what is not heard of is SILENT, with the time", async () => {
 test("a machine whose container engine is away says so, and is counted", async () => {
   await using nodes = await setupPodNodes();
   const { first, second } = nodes;
-  first.compute.whyAway = async (image) => (image === "host" ? undefined : "the container engine does not answer");
+  first.compute.whyAway = async (image) =>
+    image === "host" ? undefined : { why: "the container engine does not answer", isNone: false };
   await first.pass(6);
   const away = { images: "container", reason: "the container engine does not answer" };
   expect(await machineOf(second, "first")).toMatchObject({ state: "UP", away: [away] });

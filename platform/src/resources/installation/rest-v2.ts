@@ -45,7 +45,7 @@ function shownMachine({ machine, state, drainingSince, free, occupants, pods, wo
   return {
     ...{ id, node: node || null, state, silentSince: at(silence?.since), drainingSince: at(drainingSince) },
     ...{ dataCenterId: dataCenter, runs: [...runs] },
-    away: Object.entries(away).map(([images, reason]) => ({ images, reason })),
+    away: Object.entries(away).map(([images, { why }]) => ({ images, reason: why })),
     capacity: sumOf(boxes, (box, type) => box.gpus.find((stock) => stock.type === type)!.count),
     free: sumOf(
       free.map(({ box, ...left }) => ({ ...box, vcpu: left.vcpu, memoryMb: left.memoryMb, diskGb: left.diskGb })),

@@ -16,7 +16,7 @@ export class Waiting {
   /** Why who runs the Pod's image cannot be asked at the moment. */
   async awayNow({ doc }: PodInstance): Promise<Reason | undefined> {
     const away = await this.#compute.whyAway?.(doc.image);
-    return away === undefined ? undefined : saying("engine-away", away);
+    return away === undefined ? undefined : saying("engine-away", away.why);
   }
 
   async for(pod: PodItem, reason: Reason): Promise<void> {
