@@ -9,6 +9,7 @@ import { missingText } from "./adapters/sqlite/damage-report.ts";
 import type { App } from "./composition/app.ts";
 import { openAuditLines } from "./composition/audit-lines.ts";
 import { Certificates, certificateFiles } from "./composition/certificates.ts";
+import { ClockWatch } from "./composition/clock-watch.ts";
 import { consoleFolder } from "./composition/console-folder.ts";
 import { connectionsWithin, descriptorLimit } from "./composition/descriptor-limit.ts";
 import type { Emulation } from "./composition/emulator.ts";
@@ -108,7 +109,8 @@ export async function serve(
   const certificates = tlsFiles && (await Certificates.open(tlsFiles, parts));
   let url = "";
   await makeDataFolder(settings);
-  const presence = await enter(settings, parts, opened);
+  const clockWatch = new ClockWatch(parts);
+  const presence = await enter(settings, { ...parts, clockWatch }, opened);
   const disk = opened.use(await DataDisk.open(settings.data, parts));
   hideFolder(settings.data);
   const suspects = await findDamage(settings, parts.clock.now(), (text) => parts.log.error({}, text));
@@ -175,6 +177,7 @@ export async function serve(
     post,
     refusal,
     diskRoom: () => roomIn(settings.data),
+    clockAheadMs: () => clockWatch.aheadMs,
     instruments,
     tracing: traces?.tracing,
     ...here,

@@ -131,6 +131,7 @@ export interface WorldOptions {
   leaveS?: number;
   frozenMb?: number;
   metricsEndpoints?: number;
+  clockAheadMs?: () => number | undefined;
   tracing?: Tracing;
   /** Whether the log has lines of the level debug too. */
   logsDebug?: boolean;
@@ -182,6 +183,7 @@ export async function setup({
   leaveS = 0,
   frozenMb,
   metricsEndpoints,
+  clockAheadMs = () => undefined,
   tracing,
   logsDebug = false,
   quotas,
@@ -231,6 +233,7 @@ export async function setup({
     log,
     machines: machine ? [machine] : [],
     memory,
+    clockAheadMs,
     tracing,
     buckets,
     consoleFolder,

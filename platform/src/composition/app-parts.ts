@@ -58,6 +58,8 @@ export interface AppParts extends Surroundings {
   refusal?: () => Reason | undefined;
   /** The room on the disk of the data folder; absent if there is no such folder. */
   diskRoom?: () => Promise<DiskRoom>;
+  /** How far this node's clock is ahead of the database's; undefined where that is not known. */
+  clockAheadMs?: () => number | undefined;
   /** Which images endpoints cannot use here. */
   refusesImage?: RefusesImage;
   /** Finds buckets for S3 clients other than volumes. */

@@ -6,6 +6,7 @@ import type { PostgresPresence as Presence } from "../adapters/postgres/presence
 import { lockFolder, tryLockFolder } from "../adapters/sqlite/folder-lock.ts";
 import { SqliteStore } from "../adapters/sqlite/sqlite-store.ts";
 import type { Clock } from "../kernel/clock.ts";
+import type { ClockDifference } from "../kernel/clock-difference.ts";
 import type { Random } from "../kernel/random.ts";
 import { anyDisk, type Disk } from "../ports/disk.ts";
 import type { Limits } from "../ports/limits/limits.ts";
@@ -15,6 +16,7 @@ import type { Signals } from "../ports/signals/signals.ts";
 import type { Store } from "../ports/store/store.ts";
 import type { Settings } from "../settings/settings.ts";
 import { BACKUP_LOCK, KEPT } from "./backup/places.ts";
+import type { ClockWatch } from "./clock-watch.ts";
 
 export type { Presence };
 
@@ -149,7 +151,7 @@ export async function openLogs(
 /** Registers a server on the data. Other servers may run too if they share a database, but never a rotation of the master key. */
 export async function enter(
   settings: Settings,
-  { clock }: { clock: Clock },
+  { clock, clockWatch }: { clock: Clock; clockWatch: ClockWatch },
   opened: AsyncDisposableStack,
 ): Promise<Presence | undefined> {
   if (!settings.databaseUrl) {
@@ -161,7 +163,8 @@ export async function enter(
   const { refusePooling } = await import("../adapters/postgres/pooler.ts");
   const enter = async (url: string) => {
     await refusePooling(url, patienceIn(settings));
-    return PostgresPresence.open(url, clock, patienceIn(settings));
+    const compared = (difference: ClockDifference | undefined) => clockWatch.heard(difference);
+    return PostgresPresence.open(url, clock, { ...patienceIn(settings), compared });
   };
   return opened.use(await inPostgres(settings.databaseUrl, enter));
 }

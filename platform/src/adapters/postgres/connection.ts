@@ -80,15 +80,14 @@ export interface OwnConnection extends AsyncDisposable {
 /** The connection is idle for long stretches, and without this check nobody would notice that it is dead. */
 const LOOK_EVERY_MS = 10_000;
 
-/** `check` asks something now and then, instead of nothing in particular. */
-export async function openConnection(
-  url: string,
-  kind: Kind & {
-    clock: Clock;
-    heard?: (payload: string) => void;
-    check?: (query: OwnConnection["query"]) => Promise<void>;
-  },
-): Promise<OwnConnection> {
+export interface ConnectionParts extends Kind {
+  clock: Clock;
+  heard?: (payload: string) => void;
+  /** Asks something now and then, instead of nothing in particular. */
+  check?: (query: OwnConnection["query"]) => Promise<void>;
+}
+
+export async function openConnection(url: string, kind: ConnectionParts): Promise<OwnConnection> {
   const { config, sockets, prepare, endBy } = connectionsTo(url, kind);
   const client = new Client(config);
   client.on("error", () => {});

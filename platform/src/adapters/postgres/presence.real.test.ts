@@ -2,7 +2,8 @@
 import { Client } from "pg";
 import { expect, test } from "vitest";
 import { freshDatabase } from "../../../tests/database.ts";
-import { FakeClock } from "../../kernel/clock.ts";
+import { FakeClock, realClock } from "../../kernel/clock.ts";
+import type { ClockDifference } from "../../kernel/clock-difference.ts";
 import { enterAlone, PostgresPresence } from "./presence.ts";
 
 async function endPresences(url: string): Promise<void> {
@@ -70,4 +71,32 @@ test("a server whose place was lost seals nothing until it has looked whether it
   expect(() => presence.assertHeld()).toThrow("Nothing can be sealed");
   rotated = false;
   await until(presence, clock, true);
+});
+
+test("a server learns how far its clock is from the database's, at its start and when it was set, and that it is unknown", async () => {
+  await using database = await freshDatabase();
+  const timers = new FakeClock();
+  let aheadMs = 5000;
+  const clock = {
+    now: () => realClock.now() + aheadMs,
+    monotonic: () => realClock.monotonic(),
+    after: (delayMs: number, action: () => void) => timers.after(delayMs, action),
+  };
+  let next = Promise.withResolvers<ClockDifference | undefined>();
+  const compared = (difference: ClockDifference | undefined) => next.resolve(difference);
+  const heard = async () => {
+    const difference = await next.promise;
+    next = Promise.withResolvers();
+    return difference;
+  };
+  /** How much the measured difference is wrong beyond its own error. This machine is the database's too. */
+  const wrongMs = (difference: ClockDifference | undefined) =>
+    Math.abs(difference!.aheadMs - aheadMs) - difference!.errorMs;
+  await using _ = await PostgresPresence.open(database.url, clock, { compared });
+  expect(wrongMs(await heard())).toBeLessThan(2);
+  aheadMs = -120_000;
+  await timers.advance(10_000);
+  expect(wrongMs(await heard())).toBeLessThan(2);
+  await endPresences(database.url);
+  expect(await heard()).toBeUndefined();
 });

@@ -216,6 +216,16 @@ test("a key that was revoked reads no metrics, also if the database is away afte
   expect((await scrape(world, json.key)).status).toBe(503);
 });
 
+test("the difference of the node's clock from the database's is in seconds, and absent while nobody knows it", async () => {
+  let aheadMs: number | undefined = -2500;
+  await using world = await setup({ clockAheadMs: () => aheadMs });
+  const shown = async () => samplesIn((await scrape(world)).text).get("millrace_clock_ahead_seconds");
+  expect(await shown()).toBe(-2.5);
+  aheadMs = undefined;
+  await world.clock.advance(1500);
+  expect(await shown()).toBeUndefined();
+});
+
 test("every metric says what it is, in the form that Prometheus asks for", () => {
   for (const [name, { type, about }] of Object.entries(metricTable)) {
     expect(name).toMatch(/^(millrace|process|nodejs)_[a-z0-9_]+$/);

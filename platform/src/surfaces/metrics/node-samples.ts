@@ -15,6 +15,8 @@ export interface NodeParts {
   connections: () => { open: number; most: number };
   /** Why the server accepts nothing new, or undefined if it does. */
   refusal?: (() => unknown) | undefined;
+  /** How far the node's clock is ahead of the database's, or undefined if that is not known. */
+  clockAheadMs?: (() => number | undefined) | undefined;
   loop: EventLoopWatch;
   /** When the process started. It must stay the same: whoever counts restarts counts its changes. */
   startedAt: number;
@@ -55,6 +57,7 @@ export function nodeSamples(parts: NodeParts, { process, disk }: SystemFigures):
     ],
     millrace_event_loop_utilization: one(late.utilization),
     ...dutySamples(parts.duties.all().slice(0, MOST_DUTIES)),
+    millrace_clock_ahead_seconds: clockSamples(parts.clockAheadMs?.()),
     millrace_accepts_work: one(parts.refusal?.() === undefined ? 1 : 0),
     ...(disk && {
       millrace_data_disk_free_bytes: one(disk.freeBytes),
@@ -79,6 +82,8 @@ export function nodeSamples(parts: NodeParts, { process, disk }: SystemFigures):
 const one = (value: number): Sample[] => [[{}, value]];
 
 const failuresOf = ({ call, failures }: CallTime): Sample => [{ call }, failures];
+
+const clockSamples = (aheadMs: number | undefined): Sample[] => (aheadMs === undefined ? [] : one(aheadMs / 1000));
 
 function requestSamples({ requests }: Instruments): Samples {
   const all = requests.all();

@@ -100,6 +100,11 @@ export const metricTable = {
     labels: ["duty"],
     about: "Failures since it last ended well.",
   },
+  millrace_clock_ahead_seconds: {
+    ...{ type: "gauge", of: "node" },
+    about:
+      "How far the node's clock is ahead of the database's; negative if it is behind. Measured every 10 s. Absent with SQLite, and while PostgreSQL is away.",
+  },
   millrace_accepts_work: {
     type: "gauge",
     of: "node",
