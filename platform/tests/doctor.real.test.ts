@@ -12,11 +12,19 @@ test("a PostgreSQL is well, or its fault is named: another database, another clo
       ...realClock,
       now: () => realClock.now() + offMs,
     });
-  expect(await look(database.url)).toMatchObject({ state: "ok", says: expect.stringMatching(/^PostgreSQL \d+/) });
+  expect(await look(database.url)).toMatchObject({
+    ...{
+      state: "ok",
+      says: expect.stringMatching(/^PostgreSQL \d+.*; this machine's clock is \d+ ms (behind|ahead of) PostgreSQL's$/),
+    },
+  });
   const away = new URL(database.url);
   away.pathname = "/no_such_database";
   expect(await look(away.href)).toMatchObject({ state: "fail", says: expect.stringContaining("no such database") });
-  expect(await look(database.url, 120_000)).toMatchObject({
-    ...{ state: "fail", says: expect.stringMatching(/differs from this machine's by 1[12]\d seconds/) },
+  const ahead = await look(database.url, 10_000);
+  expect(ahead).toMatchObject({ state: "warn", mend: expect.stringContaining("Turn on NTP") });
+  expect(ahead.says).toMatch(/clock is (9|10|11)\.\d s ahead of PostgreSQL's, so jobs may end early/);
+  expect(await look(database.url, -120_000)).toMatchObject({
+    ...{ state: "fail", says: expect.stringMatching(/clock is 1[12]\d\.\d s behind PostgreSQL's$/) },
   });
 });

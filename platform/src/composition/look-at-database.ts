@@ -1,13 +1,15 @@
 /** Says whether the database that the settings name can be used, and how to mend it. */
 import type { Clock } from "../kernel/clock.ts";
+import { areApart, differenceText } from "../kernel/clock-difference.ts";
 import { type Finding, fail, ok, warn } from "../kernel/finding.ts";
 import type { Settings } from "../settings/settings.ts";
 import { postgresTrouble } from "./start-trouble.ts";
 
 const PATIENCE = { answerMs: 5000 };
 const OLDEST = 14;
-/** Duties and keys go by the clocks of servers and database. */
+/** With a larger difference, servers refuse each other's requests. */
 const MOST_APART_MS = 30_000;
+const SET_CLOCKS = "Turn on NTP on both machines: 'sudo timedatectl set-ntp true', or chrony.";
 /** A server opens up to 32, mostly fewer. */
 const FEW_LEFT = 8;
 
@@ -25,18 +27,15 @@ async function findingOf(url: string, clock: Clock): Promise<Finding> {
   const { lookAtPostgres } = await import("../adapters/postgres/look.ts");
   const { refusePooling } = await import("../adapters/postgres/pooler.ts");
   await refusePooling(url, PATIENCE);
-  const { version, major, now, used, most } = await lookAtPostgres(url, PATIENCE);
-  const apart = Math.abs(now - clock.now());
+  const { version, major, difference, used, most } = await lookAtPostgres(url, clock, PATIENCE);
+  const clocks = `this machine's clock is ${differenceText(difference)} PostgreSQL's`;
   if (major < OLDEST) return fail(`PostgreSQL ${version} is too old`, `Upgrade it to ${OLDEST} or later.`);
-  if (apart > MOST_APART_MS)
-    return fail(
-      `its clock differs from this machine's by ${Math.round(apart / 1000)} seconds`,
-      "Set both clocks by NTP: timedatectl set-ntp true",
-    );
+  if (Math.abs(difference.aheadMs) > MOST_APART_MS) return fail(clocks, SET_CLOCKS);
   if (most - used < FEW_LEFT)
     return warn(
       `${used} of ${most} connections are in use`,
       "Raise max_connections in postgresql.conf: each server opens up to 32.",
     );
-  return ok(`PostgreSQL ${version} answers, with ${used} of ${most} connections in use`);
+  if (areApart(difference)) return warn(`${clocks}, so jobs may end early or late`, SET_CLOCKS);
+  return ok(`PostgreSQL ${version} answers, with ${used} of ${most} connections in use; ${clocks}`);
 }
