@@ -24,6 +24,8 @@ export interface BeatParts {
   activity: () => Promise<Record<string, number>>;
   /** What this node's balancer has, by endpoint. */
   loads: () => Record<string, Load>;
+  /** How far this node's clock is ahead of the database's, or undefined if that is not known. */
+  clockAheadMs?: () => number | undefined;
 }
 
 export class Beat {
@@ -81,8 +83,10 @@ export class Beat {
 
   async #say(now: number): Promise<void> {
     const { activity, node, own, alone } = this.#parts;
+    const aheadMs = this.#parts.clockAheadMs?.();
     const said = {
       seenAt: now,
+      clockAheadMs: aheadMs === undefined ? undefined : Math.round(aheadMs),
       machines: own.map(({ id }) => id),
       url: node.url(),
       workerUrl: node.workerUrl(),

@@ -10,6 +10,8 @@ export interface KnownNode {
   createdAt: number;
   seenAt: number;
   silence: Silence | undefined;
+  /** How far the node's clock was ahead of the database's at its last report. */
+  clockAheadMs: number | undefined;
   version: string | undefined;
   url: string | undefined;
   machines: readonly string[];
@@ -42,10 +44,10 @@ export interface KnownParts {
 export async function knownIn({ store, silences, self }: KnownParts): Promise<Known> {
   const found = new Map<string, KnownNode>([[self.id, ownNode(self)]]);
   for await (const { id, createdAt, doc } of new Collection(store, nodes).all()) {
-    const { seenAt, version, url, machines } = doc;
+    const { seenAt, clockAheadMs, version, url, machines } = doc;
     const silence = silences.look(id, seenAt);
-    const known = { id, createdAt, seenAt, silence, version, url, machines };
-    found.set(id, id === self.id ? { ...ownNode(self), createdAt } : known);
+    const known = { id, createdAt, seenAt, silence, clockAheadMs, version, url, machines };
+    found.set(id, id === self.id ? { ...ownNode(self), createdAt, clockAheadMs } : known);
   }
   const known: KnownMachine[] = [];
   for await (const { id, createdAt, doc } of new Collection(store, machines).all()) {
@@ -60,5 +62,6 @@ export async function knownIn({ store, silences, self }: KnownParts): Promise<Kn
 
 function ownNode({ id, now, node }: KnownParts["self"]): KnownNode {
   const { version, url, machines } = node;
-  return { id, createdAt: now, seenAt: now, silence: undefined, version, url, machines };
+  const here = { createdAt: now, seenAt: now, silence: undefined, clockAheadMs: undefined };
+  return { id, ...here, version, url, machines };
 }

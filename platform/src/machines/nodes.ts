@@ -32,6 +32,8 @@ export type KeptNode = {
   machines: readonly string[];
   /** The version of Millrace. Absent if a release before 0.1.0 wrote it. */
   version?: string;
+  /** How far the node's clock is ahead of the database's. Absent if it is not known. */
+  clockAheadMs?: number;
   /** The URL for other nodes. */
   url?: string;
   /** The URL for workers that people start themselves. */

@@ -5,7 +5,7 @@ import { curlOf } from "../../api/curl.ts";
 import { useRead } from "../../api/queries.ts";
 import { ButtonLink } from "../../design/button.tsx";
 import type { Column } from "../../design/column.ts";
-import { Id, Status, When } from "../../design/facts.tsx";
+import { durationText, Id, Status, When } from "../../design/facts.tsx";
 import { Empty, Loaded, Panel, Skeleton } from "../../design/layout.tsx";
 import { Reason } from "../../design/reason.tsx";
 import { DataTable } from "../../design/table.tsx";
@@ -33,6 +33,12 @@ const columns: Column<InstallationNode>[] = [
     value: ({ lastSeenAt }) => lastSeenAt,
     cell: ({ lastSeenAt }) => <When at={lastSeenAt} />,
   },
+  {
+    id: "clockAhead",
+    title: "Clock",
+    value: ({ clockAhead }) => clockAhead,
+    cell: ({ clockAhead }) => clockText(clockAhead),
+  },
   { id: "version", title: "Version", value: ({ version }) => version },
   { id: "url", title: "Address", value: ({ url }) => url },
   {
@@ -43,6 +49,12 @@ const columns: Column<InstallationNode>[] = [
   },
   { id: "stays", title: "Still has", value: ({ stays }) => stays },
 ];
+
+/** Beside the database's clock. */
+function clockText(aheadS: number | null): string {
+  if (aheadS === null) return "–";
+  return `${durationText(Math.abs(aheadS) * 1000)} ${aheadS < 0 ? "behind" : "ahead"}`;
+}
 
 export function InstallationHealth() {
   const reads = [useRead("getInstallationUsage", {}, LIVE), useMachines(), useNodes(), useDuties()];

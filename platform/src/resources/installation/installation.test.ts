@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { setupFleet } from "../../../tests/fleet-world.ts";
 import { setupPodNodes, sidesOf } from "../../../tests/pod-nodes.ts";
-import { CPU_POD, type PodWorld } from "../../../tests/pod-world.ts";
+import { CPU_POD, type PodWorld, setupPods } from "../../../tests/pod-world.ts";
 import { MemorySignals } from "../../ports/signals/memory-signals.ts";
 
 type Called = Pick<PodWorld, "call">;
@@ -26,7 +26,7 @@ test("nodes and machines are listed with state, version, capacity, what is free 
   expect((await nodesOf(first)).map(({ id }: { id: string }) => id).toSorted()).toEqual(["first", "second"]);
   expect(await nodesOf(first)).toContainEqual({
     ...{ id: "second", state: "UP", silentSince: null, version: "0.0.0-test", url: nodes.second.url },
-    ...{ lastSeenAt: expect.any(String), machines: ["second"], stays: null },
+    ...{ lastSeenAt: expect.any(String), clockAhead: null, machines: ["second"], stays: null },
   });
   const machine = await machineOf(nodes.second, name);
   expect(machine).toMatchObject({
@@ -37,6 +37,19 @@ test("nodes and machines are listed with state, version, capacity, what is free 
   expect(machine.instances).toMatchObject([instance]);
   const { instances, pagination } = (await first.call("GET", `${MACHINES}/${name}/instances?limit=1`)).json;
   expect([instances, pagination]).toMatchObject([[instance], { hasNextPage: false }]);
+});
+
+test("a node shows how far its clock is from the database's, and nothing while that is not known", async () => {
+  const signals = Object.defineProperty(new MemorySignals(), "reliable", { value: false });
+  let aheadMs: number | undefined = -2500.4;
+  await using world = await setupPods({ signals, clockAheadMs: () => aheadMs });
+  const shown = async () => {
+    await world.pass(6);
+    return (await nodesOf(world)).map(({ clockAhead }: { clockAhead: number | null }) => clockAhead);
+  };
+  expect(await shown()).toEqual([-2.5]);
+  aheadMs = undefined;
+  expect(await shown()).toEqual([null]);
 });
 
 test("every background duty is listed by its name, with its period, its last result and its last error", async () => {

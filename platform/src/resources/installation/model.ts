@@ -15,6 +15,12 @@ export const InstallationNode = t.Object(
     state: oneOf(nodeStates, { description: "`SILENT`: it has not reported for 15 s." }),
     silentSince,
     lastSeenAt: dateTime("When it last spoke, by its own clock."),
+    clockAhead: nullable(
+      t.Number({
+        description:
+          "Seconds by which its clock was ahead of the database's when it last spoke, negative if behind; null where it is not known, and with SQLite.",
+      }),
+    ),
     version: nullable(t.String({ description: "Of the program; null where an earlier release wrote it." })),
     url: nullable(t.String({ description: "Where other nodes reach it." })),
     machines: t.Array(t.String(), { description: "Ids of the machines that it runs." }),

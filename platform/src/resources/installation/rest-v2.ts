@@ -27,9 +27,10 @@ export const installationHandlers = (service: InstallationService): Handlers<typ
 
 const at = (ms: number | undefined) => (ms === undefined ? null : timestamp(ms));
 
-const shownNode = ({ id, seenAt, silence, version, url, machines, stays }: SeenNode): InstallationNode => ({
+const shownNode = ({ id, seenAt, silence, clockAheadMs, version, url, ...more }: SeenNode): InstallationNode => ({
   ...{ id, state: silence ? "SILENT" : "UP", silentSince: at(silence?.since), lastSeenAt: timestamp(seenAt) },
-  ...{ version: version ?? null, url: url ?? null, machines: [...machines], stays: stays ?? null },
+  clockAhead: clockAheadMs === undefined ? null : clockAheadMs / 1000,
+  ...{ version: version ?? null, url: url ?? null, machines: [...more.machines], stays: more.stays ?? null },
 });
 
 const shownDuty = (node: string, { everyMs, last, lastError, ...duty }: DutyStanding): Duty => ({
