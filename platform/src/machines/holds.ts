@@ -21,18 +21,23 @@ export interface HoldsParts {
 
 export class Holds {
   readonly #parts: HoldsParts;
-  readonly #until = new Map<string, number>();
+  /** When each lease ends, by this node's wall clock and by its monotonic clock. */
+  readonly #held = new Map<string, { until: number; untilMs: number }>();
   #askedAt = Number.NEGATIVE_INFINITY;
 
   constructor(parts: HoldsParts) {
     this.#parts = parts;
   }
 
-  /** A lease that could not be renewed ends by this node's clock as well, before another node can get it. */
+  /**
+   * A lease that could not be renewed ends by this node's clock as well, before another node can get it. It ends by whichever clock is
+   * first: the wall clock may be set back, and the monotonic one stands still while the machine sleeps.
+   */
   has(machine: string): boolean {
     const { alone, named, clock } = this.#parts;
     if (alone) return named.includes(machine);
-    return (this.#until.get(machine) ?? 0) > clock.now();
+    const held = this.#held.get(machine);
+    return held !== undefined && held.until > clock.now() && held.untilMs > clock.monotonic();
   }
 
   /** Asks for all leases again once some seconds have passed. Resolves with the machines that this node did not hold before. */
@@ -40,13 +45,13 @@ export class Holds {
     const { store, clock, holder, named, alone } = this.#parts;
     if (alone || clock.monotonic() - this.#askedAt < RENEW_MS) return [];
     this.#askedAt = clock.monotonic();
-    const until = now + HELD_MS;
+    const [until, untilMs] = [now + HELD_MS, this.#askedAt + HELD_MS];
     const gained: string[] = [];
     for (const machine of named) {
       const wasHeld = this.has(machine);
       const fence = await store.lease({ name: nameOf(machine), holder, now, until });
-      if (fence === undefined) this.#until.delete(machine);
-      else this.#until.set(machine, until);
+      if (fence === undefined) this.#held.delete(machine);
+      else this.#held.set(machine, { until, untilMs });
       if (fence !== undefined && !wasHeld) gained.push(machine);
     }
     return gained;
@@ -56,7 +61,7 @@ export class Holds {
   async release(): Promise<void> {
     const { store, holder, named, alone } = this.#parts;
     if (alone) return;
-    for (const machine of named) if (this.#until.delete(machine)) await store.release(nameOf(machine), holder);
+    for (const machine of named) if (this.#held.delete(machine)) await store.release(nameOf(machine), holder);
   }
 }
 
