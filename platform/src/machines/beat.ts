@@ -86,7 +86,7 @@ export class Beat {
     const aheadMs = this.#parts.clockAheadMs?.();
     const said = {
       seenAt: now,
-      clockAheadMs: aheadMs === undefined ? undefined : Math.round(aheadMs),
+      ...(aheadMs !== undefined && { clockAheadMs: Math.round(aheadMs) }),
       machines: own.map(({ id }) => id),
       url: node.url(),
       workerUrl: node.workerUrl(),
@@ -95,7 +95,7 @@ export class Beat {
       activeAt: alone ? {} : await activity(),
       loads: this.#loads(),
     };
-    await this.#nodes.put({ id: node.id, account: EVERYONE, createdAt: now, doc: said });
+    await this.#nodes.put({ id: node.id, account: EVERYONE, createdAt: now, doc: said }, ["clockAheadMs", "version"]);
     this.#saidLoads = JSON.stringify(said.loads);
   }
 }
