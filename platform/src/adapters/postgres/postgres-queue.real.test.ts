@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import { cuttableProxy } from "../../../tests/cuttable-proxy.ts";
 import { freshDatabase } from "../../../tests/database.ts";
+import { realClock } from "../../kernel/clock.ts";
 import { realRandom, SeededRandom } from "../../kernel/random.ts";
 import { History, printedSeed } from "../../ports/queue/conformance-history.ts";
 import {
@@ -53,6 +54,24 @@ async function elapse(url: string, ms: number): Promise<void> {
 
 queueConformance("PostgresQueue", openPostgres);
 standbyConformance("PostgresQueue", openPostgres);
+
+test("a server whose clock is ahead of the database's ends no job early, and removes no result", async () => {
+  await using database = await freshDatabase();
+  await using queue = await PostgresQueue.open(database.url, { random: realRandom });
+  const [now, hourMs] = [realClock.now(), 3_600_000];
+  const ofAnHour = { createdAt: now, policy: { ttlMs: hourMs, executionTimeoutMs: hourMs } };
+  await queue.renew("w1", ENDPOINT, 30_000);
+  await queue.enqueue([newJob("done", ofAnHour), newJob("runs", ofAnHour)]);
+  await claimIds(queue, { now });
+  await apply(queue, finish("done", { set: { endedAt: now, expiresAt: now + hourMs } }));
+  await queue.enqueue([
+    newJob("waits", ofAnHour),
+    newJob("late", { createdAt: now - hourMs, policy: { ttlMs: 1000 } }),
+  ]);
+  const ahead = now + 48 * hourMs;
+  expect((await queue.due(ahead, 9)).map(({ job }) => job.id)).toEqual(["late"]);
+  expect(await queue.expire(ahead, 9)).toBe(0);
+});
 
 test("jobs that are inserted while a claim waits for its turn begin for it, and nothing else is claimed", async () => {
   await using database = await freshDatabase();
