@@ -3,6 +3,7 @@ import { storable } from "../../kernel/storable.ts";
 import type { Due, DueReason, HolderState } from "../../ports/queue/queue.ts";
 import type { Sql, Statement } from "./pool.ts";
 import { COLUMNS, type JobRow, NOT_AWAITED, rowsOf, rowsParameter, toJob } from "./postgres-jobs.ts";
+import { DATABASE_NOW, notAhead } from "./time.ts";
 
 /** After an outage, workers have this long to report before their jobs are given to others. */
 const GRACE_MS = 30_000;
@@ -47,15 +48,6 @@ export class ToldRenewals {
   }
 }
 
-/** The time in milliseconds by the database's clock, which all nodes share. */
-export const DATABASE_NOW = "(extract(epoch FROM statement_timestamp()) * 1000)::bigint";
-
-/**
- * The time up to which jobs are due. A server whose clock was set ahead by mistake must not end the jobs of all servers, nor remove their
- * results.
- */
-export const DUE_BY = `LEAST($1::bigint, ${DATABASE_NOW})`;
-
 const RENEW: Statement = {
   name: "renew",
   text: `
@@ -69,15 +61,15 @@ const RENEW: Statement = {
 const WAITING_DUE: Statement = {
   name: "due_waiting",
   text: `
-    SELECT ${COLUMNS}, 'ttl' AS why FROM jobs WHERE state = 'IN_QUEUE' AND ttl_at <= ${DUE_BY} ORDER BY ttl_at LIMIT $2`,
+    SELECT ${COLUMNS}, 'ttl' AS why FROM jobs WHERE state = 'IN_QUEUE' AND ttl_at <= ${notAhead("$1")} ORDER BY ttl_at LIMIT $2`,
 };
 
 const RUNNING_DUE: Statement = {
   name: "due_running",
   text: `
-    SELECT ${COLUMNS}, CASE WHEN ttl_at <= ${DUE_BY} THEN 'ttl' WHEN deadline <= ${DUE_BY} THEN 'execution' ELSE 'holder' END AS why
+    SELECT ${COLUMNS}, CASE WHEN ttl_at <= ${notAhead("$1")} THEN 'ttl' WHEN deadline <= ${notAhead("$1")} THEN 'execution' ELSE 'holder' END AS why
     FROM jobs
-    WHERE state = 'IN_PROGRESS' AND (LEAST(ttl_at, deadline) <= ${DUE_BY}
+    WHERE state = 'IN_PROGRESS' AND (LEAST(ttl_at, deadline) <= ${notAhead("$1")}
       OR NOT EXISTS (SELECT FROM holders WHERE holders.holder = jobs.holder AND until > ${DATABASE_NOW}))
     ORDER BY jobs.holder LIMIT $2`,
 };

@@ -5,8 +5,8 @@ import type { Random } from "../../kernel/random.ts";
 import type { LargeOutput } from "../../ports/queue/job.ts";
 import type { LargeOutputs } from "../../ports/queue/queue.ts";
 import type { Sql, Statement } from "./pool.ts";
-import { DATABASE_NOW } from "./postgres-holders.ts";
 import { PIECE_BYTES } from "./postgres-payloads.ts";
+import { DATABASE_NOW } from "./time.ts";
 
 /**
  * Stands in place of the job's id and of the part: `staged-<time in ms>-<random>`. The times sort as text, since they have 13 digits until

@@ -1,9 +1,9 @@
 /** Removal in PostgreSQL: jobs are removed with everything that belongs to them, in slices that are each complete. */
 
 import type { Sql, Statement } from "./pool.ts";
-import { DUE_BY } from "./postgres-holders.ts";
 import { ADD_COUNTS, NOT_AWAITED } from "./postgres-jobs.ts";
 import { forgetStaged } from "./postgres-outputs.ts";
+import { notAhead } from "./time.ts";
 
 /** Few enough that no slice keeps others waiting, and enough that a million jobs take only seconds. */
 export const SLICE = 5_000;
@@ -51,7 +51,7 @@ const EXPIRE: Statement = {
   text: `
     WITH gone AS MATERIALIZED (
       SELECT id FROM jobs
-      WHERE expires_at <= ${DUE_BY} AND NOT EXISTS (SELECT FROM outbox WHERE outbox.job = jobs.id) AND ${NOT_AWAITED}
+      WHERE expires_at <= ${notAhead("$1")} AND NOT EXISTS (SELECT FROM outbox WHERE outbox.job = jobs.id) AND ${NOT_AWAITED}
       ORDER BY expires_at LIMIT $2 FOR UPDATE OF jobs SKIP LOCKED
     ), ${ALL_OF_THEM}
     SELECT count(*) AS removed FROM gone`,
@@ -61,7 +61,7 @@ const FORGET_PURGED: Statement = {
   name: "forget_purged",
   text: `
     DELETE FROM purged_jobs WHERE id IN (
-      SELECT id FROM purged_jobs WHERE until <= ${DUE_BY} ORDER BY until LIMIT $2 FOR UPDATE SKIP LOCKED
+      SELECT id FROM purged_jobs WHERE until <= ${notAhead("$1")} ORDER BY until LIMIT $2 FOR UPDATE SKIP LOCKED
     )`,
 };
 

@@ -17,6 +17,7 @@ import type { Patience } from "./connection.ts";
 import { type Migrating, migrate } from "./migrate.ts";
 import { endPool, openPool, type Pool, query, type Sql, type Statement, transaction } from "./pool.ts";
 import { counted, refusePast, selected, takeTurns } from "./postgres-counting.ts";
+import { notAhead } from "./time.ts";
 
 // Text is compared by its bytes, whatever the database's own collation is, so that listings equal those of other stores.
 const migrations = [
@@ -127,13 +128,13 @@ export class PostgresStore implements Store {
   async lease({ name, holder, now, until }: Lease): Promise<number | undefined> {
     const [row] = await query<{ fence: number }>(
       this.#pool,
-      `INSERT INTO leases (name, holder, until, fence) VALUES ($1, $2, $4, 1)
+      `INSERT INTO leases (name, holder, until, fence) VALUES ($1, $2, ${NOW} + $4, 1)
        ON CONFLICT (name) DO UPDATE SET
-         fence = CASE WHEN leases.holder = $2 AND leases.until > $3 THEN leases.fence ELSE leases.fence + 1 END,
-         holder = $2, until = $4
-       WHERE leases.holder = $2 OR leases.until <= $3
+         fence = CASE WHEN leases.holder = $2 AND leases.until > ${NOW} THEN leases.fence ELSE leases.fence + 1 END,
+         holder = $2, until = excluded.until
+       WHERE leases.holder = $2 OR leases.until <= ${NOW}
        RETURNING fence`,
-      [name, holder, now, until],
+      [name, holder, now, until - now],
     );
     return row?.fence;
   }
@@ -148,6 +149,9 @@ export class PostgresStore implements Store {
     await endPool(this.#pool);
   }
 }
+
+/** When a lease is asked for. A node that is ahead neither takes the leases of others nor holds its own for longer. */
+const NOW = notAhead("$3");
 
 /** Named statements, since planning them takes longer than running them. */
 const GET: Statement = { name: "get_record", text: `SELECT ${COLUMNS} FROM records WHERE kind = $1 AND id = $2` };
