@@ -51,7 +51,8 @@ test("of two transactions that wait for each other, the one broken off is done a
       await sql("UPDATE counters SET count = count + 1 WHERE id = $1", [second]);
     });
   await Promise.all([add("a", "b"), add("b", "a")]);
-  expect(attempts).toBe(3);
+  // Each time, one is done again. On a busy machine it may be back before the other has noticed that its way is free.
+  expect(attempts).toBeGreaterThanOrEqual(3);
   expect(await world.counts()).toEqual([
     { id: "a", count: 2 },
     { id: "b", count: 2 },
