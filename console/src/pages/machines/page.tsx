@@ -140,7 +140,11 @@ function Standing({ machine }: { machine: InstallationMachine }) {
 /** What it cannot run while everything else goes on, such as containers without their engine. */
 function Away({ machine: { away } }: { machine: InstallationMachine }) {
   return away.map(({ images, reason }) => (
-    <Reason key={images} code={undefined} text={`No ${images} images run here now. They are placed on other machines, if there are any.`}>
+    <Reason
+      key={images}
+      code={undefined}
+      text={`No ${images} images run here now. They are placed on other machines, if there are any.`}
+    >
       <span className="quiet">{reason}</span>
     </Reason>
   ));
