@@ -14,6 +14,13 @@ const PROBE = fileURLToPath(new URL("fixtures/page-probe.js", import.meta.url));
 const missing = missingBrowser ?? (await missingForTests());
 beforeEach(({ skip }) => skip(missing !== undefined, missing));
 
+/** Sooner than Playwright, which looks whether the link stands still first. */
+const TYPE_AND_PRESS = `
+  const field = document.querySelector("main input");
+  Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value").set.call(field, "vectors");
+  field.dispatchEvent(new Event("input", { bubbles: true }));
+  document.querySelector("main a[href^='/hub/']").click();`;
+
 const rowsOf = (page: Page) => page.locator("tbody tr[tabindex]");
 /** Filters are written in the order in which they were chosen. */
 const statusesIn = (page: Page) => new URL(page.url()).searchParams.get("status")?.split(",").toSorted();
@@ -85,6 +92,22 @@ test("jobs are filtered, found, exported and cancelled together, and the address
     await page.getByLabel("Find by job id").fill(jobs[2]!);
     await page.waitForFunction(`document.querySelectorAll("tbody tr[tabindex]").length === 1`);
     expect(await rowsOf(page).first().innerText()).toContain(jobs[2]!.slice(-15));
+  });
+
+  await step("a result that is pressed right after typing opens, also if its page has to load first", async () => {
+    await visit(walk, "/hub");
+    await page.getByRole("link", { name: /Embeddings without a model/ }).waitFor();
+    const held = Promise.withResolvers<void>();
+    await page.route("**/*.js", async (route) => {
+      await held.promise;
+      await route.continue();
+    });
+    await page.evaluate(TYPE_AND_PRESS);
+    // The field writes the text into the address a quarter of a second after the last key, by the page's own timers.
+    await page.evaluate("new Promise((resolve) => setTimeout(resolve, 500))");
+    held.resolve();
+    await page.waitForURL(/hub.[^?]+$/);
+    await page.unroute("**/*.js");
   });
 
   await step("nothing on the overview moves while its charts come one by one, on a slow machine", async () => {

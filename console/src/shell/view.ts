@@ -1,5 +1,5 @@
 /** State of the view that lives in the address: filters, tabs, ranges, open drawers. Back works, and a link shows the same. */
-import { useNavigate, useSearch } from "@tanstack/react-router";
+import { type AnyRouter, useNavigate, useRouter, useSearch } from "@tanstack/react-router";
 import { useCallback } from "react";
 
 type Search = Record<string, string | undefined>;
@@ -10,8 +10,10 @@ export function useView(name: string): [string | undefined, (value: string | und
 export function useView(name: string, fallback?: string): [string | undefined, (value: string | undefined) => void] {
   const search = useSearch({ strict: false }) as Search;
   const navigate = useNavigate();
+  const router = useRouter();
   const change = useCallback(
-    (value: string | undefined) =>
+    (value: string | undefined) => {
+      if (isLeaving(router)) return;
       void navigate({
         to: ".",
         replace: true,
@@ -19,10 +21,16 @@ export function useView(name: string, fallback?: string): [string | undefined, (
           ...before,
           [name]: value === fallback || value === "" ? undefined : value,
         }),
-      }),
-    [navigate, name, fallback],
+      });
+    },
+    [router, navigate, name, fallback],
   );
   return [search[name] ?? fallback, change];
+}
+
+/** A page whose successor still loads must not change the address, since that would cancel the way there. */
+function isLeaving({ state: { location, resolvedLocation } }: AnyRouter): boolean {
+  return resolvedLocation !== undefined && resolvedLocation.pathname !== location.pathname;
 }
 
 /** Several values of one parameter, such as statuses. */
