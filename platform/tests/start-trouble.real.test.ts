@@ -82,6 +82,11 @@ describe("the database", () => {
     expect(await refusal(folder.path, { MILLRACE_DATABASE_URL: "postgres://me:hidden-word@:::/x" })).not.toContain(
       "hidden-word",
     );
+    const file = join(folder.path, "url");
+    await writeFile(file, "postgres://me:hidden#word@127.0.0.1/records\n");
+    expect(await refusal(folder.path, { MILLRACE_DATABASE_URL_FILE: file })).toMatch(
+      /^the text of \S+url must be a URL such as postgres:\S+ in the password write %23 for #/,
+    );
     expect(await refusal(folder.path, { MILLRACE_DATABASE_URL_FILE: "/nowhere/url" })).toContain(
       "/nowhere/url, named by --database-url-file or MILLRACE_DATABASE_URL_FILE, cannot be read (ENOENT)",
     );

@@ -15,6 +15,7 @@ import type { Vault } from "../ports/vault/vault.ts";
 import { type Quotas, standardQuotas } from "../resources/account/quotas.ts";
 import type { ChargeBook } from "../resources/billing/charge-book.ts";
 import type { Rewrapped } from "../resources/secrets/master-keys.ts";
+import { postgresUrl } from "../settings/setting-values.ts";
 import { type Settings, settingsFrom, withoutSecrets } from "../settings/settings.ts";
 import type { ServiceParts } from "./account-services.ts";
 import { RESTORING } from "./backup/places.ts";
@@ -55,7 +56,15 @@ export function settingsIn(
     throw new Error("MILLRACE_DATABASE_URL and MILLRACE_DATABASE_URL_FILE are both set: set one of them");
   const written = readUrl(databaseUrlFile);
   if (written === "") throw new Error(`${databaseUrlFile} is empty: it must hold the URL of a PostgreSQL database`);
-  return { ...settings, databaseUrl: written };
+  return { ...settings, databaseUrl: postgresUrlIn(written, databaseUrlFile) };
+}
+
+function postgresUrlIn(written: string, file: string): string {
+  try {
+    return postgresUrl(written);
+  } catch (error) {
+    throw new Error(`the text of ${file} ${(error as Error).message}`, { cause: error });
+  }
 }
 
 /** Returns variables that look like settings but are not, as one line. A near miss of a setting is refused. */

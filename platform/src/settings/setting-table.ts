@@ -21,6 +21,7 @@ import {
   outputSizes,
   portChoice,
   portRange,
+  postgresUrl,
   text,
   whole,
 } from "./setting-values.ts";
@@ -71,7 +72,7 @@ export const settingTable = {
     variable: "MILLRACE_DATABASE_URL",
     value: "URL",
     about: "postgres://… stores records and jobs in PostgreSQL instead of the data folder",
-    read: text,
+    read: postgresUrl,
   },
   databaseTimeoutS: {
     flag: "database-timeout-s",

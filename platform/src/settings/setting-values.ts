@@ -20,6 +20,17 @@ export const oneOf =
     return found;
   };
 
+/** An unescaped `#`, `/` or `?` ends the password early, and what follows would be read as something else. */
+export function postgresUrl(given: string): string {
+  const url = URL.parse(given);
+  const isCutShort = url && (url.hash !== "" || url.pathname.includes("@") || /^\?[^=]*@/.test(url.search));
+  if (!url || isCutShort || !/^postgres(ql)?:$/.test(url.protocol))
+    throw new Error(
+      "must be a URL such as postgres://user:password@host:5432/database; in the password write %23 for #, %2F for /, %3F for ? and %40 for @",
+    );
+  return given;
+}
+
 /** A URL to which paths are appended. */
 export function address(given: string): string {
   const url = URL.parse(given);

@@ -103,6 +103,27 @@ test("a secret that is refused is not in the refusal", () => {
   expect(refused).toThrow(/^MILLRACE_API_KEY must have 16 or more visible ASCII characters$/);
 });
 
+test.each([
+  "mysql://ada@127.0.0.1/records",
+  "127.0.0.1/records",
+  "postgres://ada:se#cret@127.0.0.1/records",
+  "postgres://ada:5432#cret@127.0.0.1/records",
+  "postgres://ada:5432?cret@127.0.0.1/records",
+  "postgres://ada:5432/cret@127.0.0.1/records",
+])("%s is no URL of PostgreSQL, and a password in it is not in the refusal", (given) => {
+  const refused = () => settingsFrom({ MILLRACE_DATABASE_URL: given });
+  expect(refused).toThrow(/^MILLRACE_DATABASE_URL must be a URL such as postgres:/);
+  expect(refused).not.toThrow("cret@");
+});
+
+test.each([
+  "postgres://ada:se%23cret@127.0.0.1:5432/records?sslmode=require",
+  "postgresql://ada@%2Fvar%2Frun%2Fpostgresql/records",
+  "postgres:///records?host=/var/run/postgresql&user=ada@server",
+])("%s is a URL of PostgreSQL", (given) => {
+  expect(settingsFrom({ MILLRACE_DATABASE_URL: given }).databaseUrl).toBe(given);
+});
+
 test("a collector of traces has its password in the headers, and not in its URL, where the log would show it", () => {
   const refused = () => settingsFrom({ MILLRACE_TRACES_URL: "http://ada:secret@127.0.0.1:4318" });
   expect(refused).toThrow(
