@@ -6,7 +6,6 @@ import type { Settings } from "../settings/settings.ts";
 import { postgresTrouble } from "./start-trouble.ts";
 
 const PATIENCE = { answerMs: 5000 };
-const OLDEST = 14;
 /** With a larger difference, servers refuse each other's requests. */
 const MOST_APART_MS = 30_000;
 const SET_CLOCKS = "Turn on NTP on both machines: 'sudo timedatectl set-ntp true', or chrony.";
@@ -24,12 +23,14 @@ export async function lookAtDatabase({ databaseUrl: url }: Settings, clock: Cloc
 }
 
 async function findingOf(url: string, clock: Clock): Promise<Finding> {
-  const { lookAtPostgres } = await import("../adapters/postgres/look.ts");
+  const { lookAtPostgres, unfitness } = await import("../adapters/postgres/look.ts");
   const { refusePooling } = await import("../adapters/postgres/pooler.ts");
   await refusePooling(url, PATIENCE);
-  const { version, major, difference, used, most } = await lookAtPostgres(url, clock, PATIENCE);
+  const facts = await lookAtPostgres(url, clock, PATIENCE);
+  const { version, difference, used, most } = facts;
   const clocks = `this machine's clock is ${differenceText(difference)} PostgreSQL's`;
-  if (major < OLDEST) return fail(`PostgreSQL ${version} is too old`, `Upgrade it to ${OLDEST} or later.`);
+  const unfit = unfitness(facts);
+  if (unfit) return fail(unfit.why, `${unfit.help[0]!.toUpperCase()}${unfit.help.slice(1)}.`);
   if (Math.abs(difference.aheadMs) > MOST_APART_MS) return fail(clocks, SET_CLOCKS);
   if (most - used < FEW_LEFT)
     return warn(

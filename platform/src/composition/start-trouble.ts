@@ -72,25 +72,31 @@ const POSTGRES: Record<string, string> = {
   "57P03": "it is starting or stopping: start Millrace again when it is up",
 };
 
+/** Such as "The server does not support SSL connections" and "self-signed certificate". */
+const IS_OF_TLS = /\b(SSL|TLS|certificate)\b/;
+
 /** The message leaves out the password. Other errors are passed on unchanged. */
 export function postgresTrouble(error: unknown, url: string): unknown {
   const cause = (error as { cause?: unknown }).cause ?? error;
   const code = String((cause as { code?: unknown }).code ?? "");
-  const why =
-    POSTGRES[code] ?? (isProblem(error, "unavailable") ? `${wordsOf(cause, url)}: ${CHECK_ADDRESS}` : undefined);
+  const why = POSTGRES[code] ?? connectionTrouble(error, cause, url);
   return why === undefined ? error : say(`PostgreSQL at ${placeIn(url)} cannot be used: ${why}.`, error);
 }
 
+function connectionTrouble(error: unknown, cause: unknown, url: string): string | undefined {
+  const said = wordsOf(cause, url);
+  if (IS_OF_TLS.test(said)) return `${said}: check the certificates, and sslmode in MILLRACE_DATABASE_URL`;
+  return isProblem(error, "unavailable") ? `${said}: ${CHECK_ADDRESS}` : undefined;
+}
+
 function wordsOf(cause: unknown, url: string): string {
-  const { password } = URL.parse(url) ?? {};
+  const { password } = new URL(url);
   const said = (cause as Error).message || "it cannot be reached";
   return password && said.includes(password) ? "it cannot be reached" : said;
 }
 
 function placeIn(url: string): string {
-  const parsed = URL.parse(url);
-  if (!parsed)
-    return "the address in MILLRACE_DATABASE_URL, which is no URL such as postgres://user:password@host/database,";
+  const parsed = new URL(url);
   const host = parsed.host || parsed.searchParams.get("host") || "the local socket";
   return `${host}${parsed.pathname}${parsed.username ? ` as ${decodeURIComponent(parsed.username)}` : ""}`;
 }

@@ -65,7 +65,7 @@ export async function openStore(
 export async function openLimits(settings: Settings): Promise<Limits> {
   if (!settings.databaseUrl) return new (await import("../ports/limits/memory-limits.ts")).MemoryLimits();
   const { PostgresLimits } = await import("../adapters/postgres/postgres-limits.ts");
-  return PostgresLimits.open(settings.databaseUrl, patienceIn(settings));
+  return inPostgres(settings.databaseUrl, (url) => PostgresLimits.open(url, patienceIn(settings)));
 }
 
 /** Looks for damage before anything is opened, because opening would erase the traces. The caller must hold the folder's lock. */
@@ -116,10 +116,11 @@ export async function openQueue(
   }
   const { PostgresQueue } = await import("../adapters/postgres/postgres-queue.ts");
   const { PostgresSignals } = await import("../adapters/postgres/postgres-signals.ts");
-  const queue = opened.use(await PostgresQueue.open(settings.databaseUrl, { random, say, ...patienceIn(settings) }));
-  const signals = opened.use(
-    await PostgresSignals.open(settings.databaseUrl, { clock, random, ...patienceIn(settings) }),
-  );
+  const patience = patienceIn(settings);
+  const openQueue = (url: string) => PostgresQueue.open(url, { random, say, ...patience });
+  const openSignals = (url: string) => PostgresSignals.open(url, { clock, random, ...patience });
+  const queue = opened.use(await inPostgres(settings.databaseUrl, openQueue));
+  const signals = opened.use(await inPostgres(settings.databaseUrl, openSignals));
   const kept = opened.move();
   return { queue, signals, alone: false, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
@@ -161,8 +162,10 @@ export async function enter(
   }
   const { PostgresPresence } = await import("../adapters/postgres/presence.ts");
   const { refusePooling } = await import("../adapters/postgres/pooler.ts");
+  const { refuseUnfit } = await import("../adapters/postgres/look.ts");
   const enter = async (url: string) => {
     await refusePooling(url, patienceIn(settings));
+    await refuseUnfit(url, clock, patienceIn(settings));
     const compared = (difference: ClockDifference | undefined) => clockWatch.heard(difference);
     return PostgresPresence.open(url, clock, { ...patienceIn(settings), compared });
   };
