@@ -34,6 +34,7 @@ import { openSsh } from "./composition/ssh-port.ts";
 import { enter, findDamage, openLimits, openLogs, openQueue } from "./composition/storage.ts";
 import { lastingId, openHost, openMachine } from "./composition/this-machine.ts";
 import { openTraces } from "./composition/traces.ts";
+import { refuseTwin } from "./composition/twin.ts";
 import { countUnderWay, endingText } from "./composition/under-way.ts";
 import { Duties } from "./kernel/duties.ts";
 import { named } from "./kernel/failed.ts";
@@ -197,6 +198,7 @@ export async function serve(
   if (certificates) opened.use(certificates.follow((certificate) => app.https!.present(certificate)));
   const { port } = app.http.server.address() as AddressInfo;
   url = urlOf(settings.host, port);
+  if (!alone) await refuseTwin(store, node, parts.clock);
   opened.use(await openMetricsPort(settings, app.metrics, parts.log));
   await here.openLinks(app, url);
   const workerUrl = settings.workerUrl ?? settings.publicUrl ?? url;

@@ -73,7 +73,7 @@ export async function announced(data: string): Promise<Addresses | undefined> {
   return (await listens(new URL(addresses.url))) ? addresses : undefined;
 }
 
-function listens(url: URL): Promise<boolean> {
+export function listens(url: URL): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ host: hostIn(url), port: Number(url.port), timeout: CONNECT_MS });
     const answer = (isThere: boolean) => {

@@ -155,8 +155,9 @@ export async function enter(
   { clock, clockWatch }: { clock: Clock; clockWatch: ClockWatch },
   opened: AsyncDisposableStack,
 ): Promise<Presence | undefined> {
+  if (!settings.databaseUrl) refuseNodeFolder(settings.data);
+  opened.use(await inSqlite(join(settings.data, "server.lock"), () => lockFolder(settings.data)));
   if (!settings.databaseUrl) {
-    opened.use(await inSqlite(join(settings.data, "server.lock"), () => lockFolder(settings.data)));
     await removeKept(settings.data);
     return undefined;
   }
@@ -170,6 +171,15 @@ export async function enter(
     return PostgresPresence.open(url, clock, { ...patienceIn(settings), compared });
   };
   return opened.use(await inPostgres(settings.databaseUrl, enter));
+}
+
+/** A start that misses the variables of PostgreSQL would make a new, empty installation in the folder of a node. */
+function refuseNodeFolder(data: string): void {
+  if (existsSync(join(data, "store.db")) || !existsSync(join(data, "node-id"))) return;
+  throw new Error(
+    `${data} is the folder of a server whose records are in PostgreSQL, and no database is named: set MILLRACE_DATABASE_URL as before, ` +
+      "or name another folder with --data (MILLRACE_DATA)",
+  );
 }
 
 /** Removes the payload files that a killed backup kept. Nothing is touched while a backup is being made. */

@@ -1,6 +1,7 @@
 /** The beat of a node: every few seconds it checks its machines and reports that it and they are alive. */
 import type { Load } from "../balancing/balanced-group.ts";
 import type { Clock } from "../kernel/clock.ts";
+import type { DutyNotes, Failed } from "../kernel/failed.ts";
 import { OneAtATime } from "../kernel/one-at-a-time.ts";
 import { Collection } from "../ports/store/collection.ts";
 import type { Store } from "../ports/store/store.ts";
@@ -10,6 +11,7 @@ import { EVERYONE, type KeptNode, nodes } from "./nodes.ts";
 import type { OwnMachine } from "./own-machine.ts";
 
 const BEAT_MS = 5000;
+const BEING_ONE = "be the only server of this node";
 
 export interface BeatParts {
   store: Store;
@@ -26,13 +28,21 @@ export interface BeatParts {
   loads: () => Record<string, Load>;
   /** How far this node's clock is ahead of the database's, or undefined if that is not known. */
   clockAheadMs?: () => number | undefined;
+  failed: Failed;
 }
+
+/** Says what to do about another server that reports as this node. */
+export const twinText = (id: string, url: string): string =>
+  `the server at ${url} has this server's node id ${id}, as after a copy of the data folder, and each would end the other's programs: ` +
+  "stop one of them, remove the files node-id and machine-id from its data folder, and start it again";
 
 export class Beat {
   readonly #parts: BeatParts;
   readonly #nodes: Collection<KeptNode>;
   #saidAt = Number.NEGATIVE_INFINITY;
   #saidLoads = "";
+  #saidUrl: string | undefined;
+  readonly #notes: DutyNotes | undefined;
   #isLeaving = false;
   /** Reports are written one after the other, because the store would refuse one of two concurrent writes. */
   readonly #saying = new OneAtATime();
@@ -40,6 +50,7 @@ export class Beat {
   constructor(parts: BeatParts) {
     this.#parts = parts;
     this.#nodes = new Collection(parts.store, nodes);
+    if (!parts.alone) this.#notes = parts.failed.roll?.enter(BEING_ONE, BEAT_MS);
   }
 
   /** Changes that concern other nodes are reported without waiting for the next beat. */
@@ -60,6 +71,7 @@ export class Beat {
   /** A node that shuts down first reports an empty balancer, so that it gets no more requests. */
   leave(now: number): Promise<boolean> {
     this.#isLeaving = true;
+    this.#notes?.[Symbol.dispose]();
     return this.tell(now);
   }
 
@@ -84,6 +96,7 @@ export class Beat {
   async #say(now: number): Promise<void> {
     const { activity, node, own, alone } = this.#parts;
     const aheadMs = this.#parts.clockAheadMs?.();
+    if (!alone) await this.#lookForTwin();
     const said = {
       seenAt: now,
       ...(aheadMs !== undefined && { clockAheadMs: Math.round(aheadMs) }),
@@ -97,5 +110,17 @@ export class Beat {
     };
     await this.#nodes.put({ id: node.id, account: EVERYONE, createdAt: now, doc: said }, ["clockAheadMs", "version"]);
     this.#saidLoads = JSON.stringify(said.loads);
+    this.#saidUrl = said.url;
+  }
+
+  /** Two servers with one node id would end each other's instances. One that starts beside another is refused, unless both start at once. */
+  async #lookForTwin(): Promise<void> {
+    const { node, failed } = this.#parts;
+    this.#notes?.began();
+    const url = (await this.#nodes.get(node.id))?.doc.url;
+    if (this.#saidUrl === undefined || url === undefined || url === this.#saidUrl) return this.#notes?.went();
+    const error = new Error(twinText(node.id, url));
+    if (this.#notes) this.#notes.failed(error);
+    else failed(error, BEING_ONE);
   }
 }
