@@ -72,6 +72,8 @@ const POSTGRES: Record<string, string> = {
   "57P03": "it is starting or stopping: start Millrace again when it is up",
 };
 
+const CHECK_TLS =
+  "sslmode and sslrootcert in MILLRACE_DATABASE_URL say what is asked of its certificate, as docs/operating.md shows";
 /** Such as "The server does not support SSL connections" and "self-signed certificate". */
 const IS_OF_TLS = /\b(SSL|TLS|certificate)\b/;
 
@@ -85,7 +87,7 @@ export function postgresTrouble(error: unknown, url: string): unknown {
 
 function connectionTrouble(error: unknown, cause: unknown, url: string): string | undefined {
   const said = wordsOf(cause, url);
-  if (IS_OF_TLS.test(said)) return `${said}: check the certificates, and sslmode in MILLRACE_DATABASE_URL`;
+  if (IS_OF_TLS.test(said)) return `${said}: ${CHECK_TLS}`;
   return isProblem(error, "unavailable") ? `${said}: ${CHECK_ADDRESS}` : undefined;
 }
 

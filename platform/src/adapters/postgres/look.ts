@@ -45,7 +45,7 @@ export function unfitness({
   if (ENCODINGS.includes(encoding)) return undefined;
   return {
     why: `its encoding ${encoding} cannot store every character`,
-    help: "make a database with 'createdb --encoding UTF8 --template template0', and restore a dump of this one there if it holds records",
+    help: "make a database with 'createdb --encoding UTF8 --locale C --template template0', and restore a dump of this one there if it holds records",
   };
 }
 
