@@ -6,6 +6,9 @@ import type { Random } from "../../kernel/random.ts";
 
 const KEY_BYTES = 32;
 const COMMAND = "MILLRACE_MASTER_KEY_COMMAND";
+/** A command that asks for a password would wait for ever. */
+const COMMAND_MS = 60_000;
+const MOST_WORDS = 200;
 
 export interface MasterKeySource {
   /** The keys in base64, newest first, separated by commas. */
@@ -50,8 +53,23 @@ function parse(text: string, origin: string): Uint8Array[] {
 /** The command is passed in a variable. On a command line, every user of the machine could read it. */
 async function output(command: string, environment: MasterKeySource["environment"] = {}): Promise<string> {
   const env = { ...environment, [COMMAND]: command };
-  const { stdout } = await promisify(execFile)("/bin/sh", ["-c", `eval "unset ${COMMAND}; $${COMMAND}"`], { env });
-  return stdout;
+  try {
+    const args = ["-c", `eval "unset ${COMMAND}; $${COMMAND}"`];
+    const { stdout } = await promisify(execFile)("/bin/sh", args, { env, timeout: COMMAND_MS });
+    return stdout;
+  } catch (error) {
+    throw new Error(`the command of ${COMMAND} ${commandTrouble(error)}: run it by hand as the server's user`, {
+      cause: error,
+    });
+  }
+}
+
+/** What a failed command printed to standard output may be a key, and is in no message. */
+function commandTrouble(error: unknown): string {
+  const { code, killed, stderr = "" } = error as { code?: unknown; killed?: boolean; stderr?: string };
+  if (killed) return `did not end within ${COMMAND_MS / 1000} seconds`;
+  const lastWords = stderr.trim().split("\n").at(-1)!.slice(0, MOST_WORDS);
+  return `ended with status ${code}${lastWords && `, saying '${lastWords}'`}`;
 }
 
 /** A sealed value must never outlive its key, so the key is on disk before any value is sealed. */
