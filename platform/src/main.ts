@@ -31,7 +31,7 @@ import type { Surroundings } from "./composition/services.ts";
 import { makeSignInLink } from "./composition/sign-in-link.ts";
 import { openSignOn } from "./composition/sign-on.ts";
 import { openSsh } from "./composition/ssh-port.ts";
-import { enter, findDamage, openLimits, openLogs, openQueue } from "./composition/storage.ts";
+import { enter, findDamage, openLimits, openLogs, openQueue, unusedText } from "./composition/storage.ts";
 import { lastingId, openHost, openMachine } from "./composition/this-machine.ts";
 import { openTraces } from "./composition/traces.ts";
 import { refuseTwin } from "./composition/twin.ts";
@@ -114,6 +114,8 @@ export async function serve(
   const presence = await enter(settings, { ...parts, clockWatch }, opened);
   const disk = opened.use(await DataDisk.open(settings.data, parts));
   hideFolder(settings.data);
+  const unused = unusedText(settings);
+  if (unused) parts.log.warn({}, unused);
   const suspects = await findDamage(settings, parts.clock.now(), (text) => parts.log.error({}, text));
   const isOwners = async (account: string): Promise<boolean> => installation.accounts.isFirst(account);
   const opening = openTogether(opened, [

@@ -1,5 +1,5 @@
 /** Data folders that belong to another server: each start is refused with the reason, before it touches what the other one runs. */
-import { cp, rm } from "node:fs/promises";
+import { cp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { freshDatabase } from "./database.ts";
@@ -34,6 +34,8 @@ test("a node on PostgreSQL is alone in its folder, with its id, and does not sta
   expect(await refusal(data, { MILLRACE_COMPUTE: "none" })).toContain(
     `${data} is the folder of a server whose records are in PostgreSQL, and no database is named`,
   );
+  await writeFile(join(data, "store.db"), "");
   await using again = await startServer(data, { env });
   expect((await again.call("GET", "/readyz", {})).status).toBe(200);
+  expect(again.log()).toContain(`the records in ${join(data, "store.db")} are not used, since MILLRACE_DATABASE_URL`);
 });

@@ -173,6 +173,16 @@ export async function enter(
   return opened.use(await inPostgres(settings.databaseUrl, enter));
 }
 
+/** Says that everything in the folder is out of sight, to a person who expects it in PostgreSQL. */
+export function unusedText({ data, databaseUrl }: Settings): string | undefined {
+  const file = join(data, "store.db");
+  if (!databaseUrl || !existsSync(file)) return undefined;
+  return (
+    `the records in ${file} are not used, since MILLRACE_DATABASE_URL names PostgreSQL, and nothing moves them there: ` +
+    "unset it to have them again, or move the file away"
+  );
+}
+
 /** A start that misses the variables of PostgreSQL would make a new, empty installation in the folder of a node. */
 function refuseNodeFolder(data: string): void {
   if (existsSync(join(data, "store.db")) || !existsSync(join(data, "node-id"))) return;
