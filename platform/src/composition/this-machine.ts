@@ -1,4 +1,5 @@
 /** The machine of this process, as one that runs instances: its programs, its containers, and how they reach the server. */
+import { existsSync } from "node:fs";
 import { uptime } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -7,6 +8,7 @@ import { engineAddresses } from "../adapters/docker/engine.ts";
 import { HostCompute } from "../adapters/host/host-compute.ts";
 import { spanNames } from "../adapters/host/span-names.ts";
 import { SpanLinks } from "../adapters/machine/span-links.ts";
+import { unmountedText } from "../adapters/machine/volume-folders.ts";
 import { gpuTypeIds, homeDataCenter } from "../catalog/compute.ts";
 import { hostPolicy, imagePolicy } from "../guards/host-images.ts";
 import { resourceId } from "../kernel/ids.ts";
@@ -112,6 +114,8 @@ export async function openHost(
   isOwners: IsOwners,
 ): Promise<HostCompute | undefined> {
   if (settings.compute !== "host") return undefined;
+  // The server goes on without the storage: what mounts no volume needs none.
+  if (settings.volumes && !existsSync(settings.volumes)) log.error({}, unmountedText(settings.volumes));
   const folder = join(settings.data, "instances");
   return HostCompute.open({
     folder,

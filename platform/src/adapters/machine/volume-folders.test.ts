@@ -107,6 +107,10 @@ test("one on shared storage is the same for every machine that has it, and its s
   const [first, second] = [here, there].map(
     ({ folder, clock }) => new VolumeFolders({ folder, shared, clock, random: new SeededRandom(1) }),
   );
+  const unmounted = first!.create({ id: "v", sizeGb: 3, shared: true });
+  await expect(unmounted).rejects.toThrow(`${shared}, which MILLRACE_VOLUMES names, is not there: mount its storage`);
+  await expect(stat(shared)).rejects.toThrow("ENOENT");
+  await mkdir(shared);
   await Promise.all([first, second].map((volumes) => volumes!.create({ id: "v", sizeGb: 3, shared: true })));
   const found = { id: "v", sizeGb: 3, shared: true, sizeEnforced: false };
   expect([await first!.find("v"), await second!.list()]).toEqual([found, [found]]);

@@ -1,5 +1,5 @@
 /** Volumes as folders of this machine. All of its drivers share one object, so that each knows of the others' users. */
-import { chmod, mkdir, readdir, rename, rm, stat } from "node:fs/promises";
+import { access, chmod, mkdir, readdir, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Clock } from "../../kernel/clock.ts";
 import { ifNotThere } from "../../kernel/not-there.ts";
@@ -116,6 +116,7 @@ export class VolumeFolders implements Volumes {
       checkVolume(volume);
       const root = volume.shared ? this.#shared : this.folder;
       if (root === undefined) throw new VolumeRefused(NO_SHARED);
+      if (root === this.#shared) await access(root).catch(ifUnmounted(root));
       if (await this.#locate(volume.id)) return;
       const image = root === this.folder && (await this.#makeImage(volume));
       if (!image) await ensureFolder(root, volume.id);
@@ -316,6 +317,16 @@ async function deleteIn(root: string, name: string): Promise<void> {
 }
 
 /** Programs run as any user, so the folder is open to all. Only the server can reach it, through the parent folder. */
+/** A folder made in the place of the storage would be on this machine's own disk, and out of sight once the storage is mounted again. */
+const ifUnmounted =
+  (root: string) =>
+  (cause: NodeJS.ErrnoException): never => {
+    throw new Error(`${unmountedText(root)} (${cause.code})`, { cause });
+  };
+
+export const unmountedText = (root: string): string =>
+  `the folder ${root}, which MILLRACE_VOLUMES names, is not there: mount its storage, or make it there`;
+
 async function ensureFolder(root: string, id: string): Promise<string> {
   const folder = join(root, id);
   await mkdir(folder, { recursive: true, mode: 0o700 });
