@@ -1,4 +1,5 @@
 /** The certificate of the TLS listener is read again when its files change. One that cannot be used is refused with the reason. */
+import { generateKeyPairSync } from "node:crypto";
 import { renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -80,7 +81,11 @@ test("a server is not started with files that are missing, no certificate, or no
   await using world = await setup();
   world.write({ key: second.certificate.key });
   await expect(world.open()).rejects.toThrow("the key belongs to another certificate");
-  world.write({ cert: "hello" });
+  const type = "pkcs8";
+  const key = generateKeyPairSync("ed25519").privateKey;
+  world.write({ key: key.export({ type, format: "pem", cipher: "aes-256-cbc", passphrase: "word" }) as string });
+  await expect(world.open()).rejects.toThrow("the key has a passphrase: write it without one, as 'openssl pkey");
+  world.write({ cert: "hello", key: second.certificate.key });
   await expect(world.open()).rejects.toThrow("cannot be used for TLS");
   await expect(Certificates.open({ ...world.files, key: "/none" }, {} as never)).rejects.toThrow(
     "/none, named for TLS, cannot be read (ENOENT)",

@@ -91,12 +91,19 @@ async function read(files: Files): Promise<Certificate> {
   try {
     createSecureContext(certificate);
   } catch (cause) {
-    const { message, code } = cause as NodeJS.ErrnoException;
-    const why = code === "ERR_OSSL_X509_KEY_VALUES_MISMATCH" ? "the key belongs to another certificate" : message;
+    const { message, code = "" } = cause as NodeJS.ErrnoException;
+    const why = (isLocked(certificate.key) ? LOCKED : TROUBLE[code]) ?? message;
     throw new Error(`${files.cert} and ${files.key} cannot be used for TLS: ${why}`, { cause });
   }
   return certificate;
 }
+
+const TROUBLE: Record<string, string> = {
+  ERR_OSSL_X509_KEY_VALUES_MISMATCH: "the key belongs to another certificate",
+};
+const LOCKED = "the key has a passphrase: write it without one, as 'openssl pkey -in KEY -out NEW' does";
+/** Both forms of PEM in which a key has a passphrase. */
+const isLocked = (key: string) => /^-----BEGIN ENCRYPTED PRIVATE KEY-----|^Proc-Type: 4,ENCRYPTED/m.test(key);
 
 async function orUnreadable<T>(file: string, reading: () => Promise<T>): Promise<T> {
   return reading().catch((cause: NodeJS.ErrnoException) => {

@@ -55,7 +55,11 @@ export function origin(given: string): string {
   return url.origin;
 }
 
-export const domain = (given: string) => given.toLowerCase().replace(/^\*?\.|\.$/g, "");
+export function domain(given: string): string {
+  const name = given.toLowerCase().replace(/^\*?\.|\.$/g, "");
+  if (!/^[a-z0-9_-]+(\.[a-z0-9_-]+)*$/.test(name)) throw new Error("must be a domain such as pods.example.com");
+  return name;
+}
 
 export function apiKey(given: string): string {
   if (!KEY_SHAPE.test(given)) throw new Error("must have 16 or more visible ASCII characters");

@@ -88,6 +88,7 @@ test.each([
     "must be '*' or a comma separated list of origins such as https://app.example.com, not 'app'",
   ],
   ["MILLRACE_PUBLIC_URL", "millrace.example.com", "must be a URL such as https://millrace.example.com, not"],
+  ["MILLRACE_DOMAIN", "https://pods.example.com", "must be a domain such as pods.example.com, not 'https://"],
   ["MILLRACE_WEBHOOK_PRIVATE", "yes", "must be one of allow, not 'yes'"],
   ["MILLRACE_LOG_LEVEL", "loud", "must be one of debug, info, warn, error, silent, not 'loud'"],
   ["MILLRACE_OIDC_ISSUER", "http://id.example.com", "must be the https URL of an OpenID Connect issuer such as"],
