@@ -31,7 +31,7 @@ import type { Surroundings } from "./composition/services.ts";
 import { makeSignInLink } from "./composition/sign-in-link.ts";
 import { openSignOn } from "./composition/sign-on.ts";
 import { openSsh } from "./composition/ssh-port.ts";
-import { enter, findDamage, openLimits, openLogs, openQueue, unusedText } from "./composition/storage.ts";
+import { enter, explained, findDamage, openLimits, openLogs, openQueue, unusedText } from "./composition/storage.ts";
 import { lastingId, openHost, openMachine } from "./composition/this-machine.ts";
 import { openTraces } from "./composition/traces.ts";
 import { refuseTwin } from "./composition/twin.ts";
@@ -93,10 +93,18 @@ export interface RunningServer extends AsyncDisposable {
 }
 
 /** With an emulation, the server has the machine, the clock and the operations of the emulator. */
-export async function serve(
+export function serve(
   settings: Settings,
   given: Partial<Surroundings> = {},
   emulation?: Emulation,
+): Promise<RunningServer> {
+  return explained(settings, () => start(settings, given, emulation));
+}
+
+async function start(
+  settings: Settings,
+  given: Partial<Surroundings>,
+  emulation: Emulation | undefined,
 ): Promise<RunningServer> {
   const own = given.log ? undefined : createLog(settings.logLevel);
   const around = { ...real, ...given, log: given.log ?? own! };

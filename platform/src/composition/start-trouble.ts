@@ -58,6 +58,9 @@ export function sqliteTrouble(error: unknown, file: string): unknown {
 
 const CHECK_ADDRESS = "check that PostgreSQL runs there, and the address in MILLRACE_DATABASE_URL";
 
+const HALF_RESTORED =
+  "it has some of Millrace's tables and lacks others, as after a restore that broke off: restore into an empty database";
+
 /** Keyed by error codes of the system and of PostgreSQL. */
 const POSTGRES: Record<string, string> = {
   ECONNREFUSED: `nothing listens there: ${CHECK_ADDRESS}`,
@@ -69,11 +72,17 @@ const POSTGRES: Record<string, string> = {
   "3D000": "it has no such database: make it with 'createdb', or check the name in MILLRACE_DATABASE_URL",
   "42501": "the user lacks a right: make it the owner of the database",
   "53300": "it has no connection left: raise max_connections, or end what holds the others",
+  "42P01": HALF_RESTORED,
+  "42P07": HALF_RESTORED,
   "57P03": "it is starting or stopping: start Millrace again when it is up",
 };
 
 const CHECK_TLS =
   "sslmode and sslrootcert in MILLRACE_DATABASE_URL say what is asked of its certificate, as docs/operating.md shows";
+/** Such as "timeout exceeded when trying to connect", from PgBouncer with too small a pool. */
+const IS_LATE = /time-?out/i;
+const CHECK_ROOM =
+  "check that PostgreSQL runs there, and that it, and a pooler in front of it, have 32 connections for each server";
 /** Such as "The server does not support SSL connections" and "self-signed certificate". */
 const IS_OF_TLS = /\b(SSL|TLS|certificate)\b/;
 
@@ -88,7 +97,8 @@ export function postgresTrouble(error: unknown, url: string): unknown {
 function connectionTrouble(error: unknown, cause: unknown, url: string): string | undefined {
   const said = wordsOf(cause, url);
   if (IS_OF_TLS.test(said)) return `${said}: ${CHECK_TLS}`;
-  return isProblem(error, "unavailable") ? `${said}: ${CHECK_ADDRESS}` : undefined;
+  if (!isProblem(error, "unavailable")) return undefined;
+  return `${said}: ${IS_LATE.test(said) ? CHECK_ROOM : CHECK_ADDRESS}`;
 }
 
 function wordsOf(cause: unknown, url: string): string {

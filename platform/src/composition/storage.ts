@@ -7,6 +7,7 @@ import { lockFolder, tryLockFolder } from "../adapters/sqlite/folder-lock.ts";
 import { SqliteStore } from "../adapters/sqlite/sqlite-store.ts";
 import type { Clock } from "../kernel/clock.ts";
 import type { ClockDifference } from "../kernel/clock-difference.ts";
+import { isProblem } from "../kernel/problem.ts";
 import type { Random } from "../kernel/random.ts";
 import { anyDisk, type Disk } from "../ports/disk.ts";
 import type { Limits } from "../ports/limits/limits.ts";
@@ -49,6 +50,17 @@ const inPostgres = <T>(url: string, open: (url: string) => Promise<T>): Promise<
     () => open(url),
     ({ postgresTrouble }, error) => postgresTrouble(error, url),
   );
+
+/** PostgreSQL may go away, or have no connection left, at any step of a start. */
+export async function explained<T>({ databaseUrl }: Settings, start: () => Promise<T>): Promise<T> {
+  try {
+    return await start();
+  } catch (error) {
+    if (!databaseUrl || !isProblem(error, "unavailable")) throw error;
+    const { postgresTrouble } = await import("./start-trouble.ts");
+    throw postgresTrouble(error, databaseUrl);
+  }
+}
 
 export async function openStore(
   settings: Settings,
