@@ -1,5 +1,5 @@
 /** Private files: only their owner can read them, they are whole or absent, and a second writer never changes them. */
-import { mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
+import { chown, mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -52,6 +52,15 @@ test("a draft left behind by a crash stands in nobody's way", async () => {
   await writeFile(`${world.file}.${process.pid}.new`, "half");
   await keepPrivately(world.file, "whole");
   expect(await readPrivate(world.file)).toBe("whole");
+});
+
+test.runIf(process.getuid!() === 0)("a file that root replaces still belongs to its owner", async () => {
+  await using world = await setup();
+  await keepPrivately(world.file, "old");
+  await chown(world.file, 4711, 4712);
+  await replacePrivately(world.file, "new");
+  const { uid, gid } = await stat(world.file);
+  expect([uid, gid, await modeOf(world.file)]).toEqual([4711, 4712, 0o600]);
 });
 
 test("replacing puts the new text in the place of the old, as private as before", async () => {

@@ -1,6 +1,6 @@
 /** Files that only their owner may read. They are safely on disk before anyone relies on them. */
 import { readFile } from "node:fs";
-import { link, open, rename, rm } from "node:fs/promises";
+import { type FileHandle, link, open, rename, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { promisify } from "node:util";
 
@@ -23,11 +23,11 @@ export async function keepPrivately(file: string, text: string): Promise<void> {
   }
 }
 
-/** Replaces the file in one step: a reader sees the old text or the new one, never a mix. */
+/** Replaces the file in one step: a reader sees the old text or the new one, never a mix. Its owner can read it as before. */
 export async function replacePrivately(file: string, text: string): Promise<void> {
   const draft = await draftOf(file);
   try {
-    await writeDurably(draft, text);
+    await writeDurably(draft, text, (handle) => giveAway(handle, file));
     await rename(draft, file);
   } catch (error) {
     await rm(draft, { force: true });
@@ -43,10 +43,22 @@ async function draftOf(file: string): Promise<string> {
   return `${file}.${Buffer.from(realRandom.bytes(9)).toString("base64url")}.new`;
 }
 
-async function writeDurably(file: string, text: string): Promise<void> {
+async function writeDurably(
+  file: string,
+  text: string,
+  before: (handle: FileHandle) => Promise<void> = async () => {},
+): Promise<void> {
   await using handle = await open(file, "wx", 0o600);
+  await before(handle);
   await handle.writeFile(text);
   await handle.sync();
+}
+
+/** A command that root runs must not shut out the user of the server. Without the right to give files away, the new one stays root's. */
+async function giveAway(handle: FileHandle, file: string): Promise<void> {
+  if (process.getuid?.() !== 0) return;
+  const owner = await stat(file).catch(() => undefined);
+  if (owner && owner.uid !== 0) await handle.chown(owner.uid, owner.gid).catch(() => {});
 }
 
 export async function syncFolder(folder: string): Promise<void> {

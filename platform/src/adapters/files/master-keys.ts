@@ -75,7 +75,10 @@ function commandTrouble(error: unknown): string {
 /** A sealed value must never outlive its key, so the key is on disk before any value is sealed. */
 async function readOrCreate(file: string, random: Random): Promise<string> {
   await keepPrivately(file, `${newKey(random)}\n`);
-  return readPrivate(file);
+  return readPrivate(file).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== "EACCES") throw error;
+    throw new Error(`${file} may not be read by this user: give it to the user with 'chown'`, { cause: error });
+  });
 }
 
 const newKey = (random: Random) => Buffer.from(random.bytes(KEY_BYTES)).toString("base64");
