@@ -1,6 +1,6 @@
 /** `millrace upgrade`: what is newer and how to get it, for each way of installation, also without a network. */
 import { execFile } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -113,10 +113,18 @@ test("a checkout is compared with its origin, and pulled when asked", async () =
   await execute("git", ["clone", "--quiet", origin, clone]);
   const program = join(clone, "node_modules/.cache/built/1/main.mjs");
   expect(await upgrade(program, {})).toContain("this is the newest");
-  await git(origin, "commit", "--quiet", "--allow-empty", "--message", "two");
-  expect(await upgrade(program, {})).toContain(`is newer: git -C ${clone} pull --ff-only`);
+  const part = { name: "millrace-repository", workspaces: ["part"] };
+  await mkdir(join(origin, "part"));
+  await writeFile(join(origin, "part/package.json"), '{"name": "part", "version": "1.0.0"}');
+  await writeFile(join(origin, "package.json"), JSON.stringify(part));
+  await git(origin, "add", ".");
+  await git(origin, "commit", "--quiet", "--message", "two");
+  const command = `git -C ${clone} pull --ff-only && npm --prefix ${clone} install --no-save --omit=dev`;
+  expect(await upgrade(program, {})).toContain(`is newer: ${command}`);
   await upgrade(program, {}, "--yes");
   expect(await upgrade(program, {})).toContain("this is the newest");
+  // A package that the new version needs is there.
+  expect(existsSync(join(clone, "node_modules/part"))).toBe(true);
   await git(clone, "remote", "set-url", "origin", join(folder.path, "gone"));
   await expect(upgrade(program, {})).rejects.toThrow("run 'git pull' there once it can be reached");
 });

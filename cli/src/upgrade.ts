@@ -1,6 +1,6 @@
 /** `millrace upgrade`: says which version is newer and how to get it, for the way in which this one was installed. */
 import { execFile } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { Command } from "commander";
@@ -135,11 +135,14 @@ function commandFor({ way, folder }: Installed, { name }: Newest): string {
   const commands: Record<Way, string> = {
     npm: `npm install -g millrace@${name}`,
     npx: `npx millrace@${name} serve`,
-    checkout: `git -C ${folder} pull --ff-only`,
+    checkout: `git -C ${folder} pull --ff-only && npm --prefix ${folder} install --no-save${devOf(folder)}`,
     image: "docker compose pull && docker compose up -d",
   };
   return commands[way];
 }
+
+/** The first start of a checkout leaves out the packages for development. A contributor's are kept. */
+const devOf = (folder: string): string => (existsSync(join(folder, "node_modules/vitest")) ? "" : " --omit=dev");
 
 function sentences({ way, folder }: Installed, { name, isNewer }: Newest, command: string): string[] {
   const how: Record<Way, string> = {
@@ -156,10 +159,12 @@ async function get({ stderr }: Shell, { way }: Installed, command: string): Prom
     throw new Failure(
       `this cannot be done from here: run '${command}' ${way === "image" ? "outside the container" : "instead"}`,
     );
-  const [program, ...args] = command.split(" ") as [string, ...string[]];
-  stderr.write(`${command} ...\n`);
-  await execute(program, args, { maxBuffer: 64 * 1024 * 1024 }).catch((error: Error & { stderr?: string }) => {
-    throw new Failure(`'${command}' failed: ${(error.stderr || error.message).trim().slice(-2000)}`);
-  });
+  for (const step of command.split(" && ")) {
+    const [program, ...args] = step.split(" ") as [string, ...string[]];
+    stderr.write(`${step} ...\n`);
+    await execute(program, args, { maxBuffer: 64 * 1024 * 1024 }).catch((error: Error & { stderr?: string }) => {
+      throw new Failure(`'${step}' failed: ${(error.stderr || error.message).trim().slice(-2000)}`);
+    });
+  }
   stderr.write("done: start the server again to use it\n");
 }
