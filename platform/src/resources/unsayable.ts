@@ -40,7 +40,7 @@ export const unsayable: readonly Unsayable[] = [
     ...{ resource: "endpoint", field: "type", values: "LOAD_BALANCER" },
     ...{ restV1: "nothing: it always makes endpoints with a queue", graphql: null },
   },
-  ...emptied("endpoint", "dataCenterIds", "networkVolumes", "gpu.allowedCudaVersions", "gpu.minCudaVersion"),
+  ...emptied("endpoint", "gpu.allowedCudaVersions", "gpu.minCudaVersion"),
   ...emptied("template", "ports", "registry"),
   ...emptied("Pod", "ports", "registry"),
 ];

@@ -13,8 +13,7 @@ type Said = Readonly<Record<string, unknown>>;
 
 /** Clients send these fields empty when they have no value for them. */
 const EMPTY_IS_NOTHING = [
-  ...["name", "templateId", "networkVolumeId", "locations", "allowedCudaVersions", "minCudaVersion", "flashBootType"],
-  ...["type", "scalerType", "gpuIds"],
+  ...["name", "templateId", "allowedCudaVersions", "minCudaVersion", "flashBootType", "type", "scalerType", "gpuIds"],
 ];
 
 export function endpointFlat(input: unknown, { isNew }: { isNew: boolean }): Flat {
@@ -25,7 +24,7 @@ export function endpointFlat(input: unknown, { isNew }: { isNew: boolean }): Fla
     flashBootType: read(said.flashBootType, flashBootFrom),
     scalerType: read(said.scalerType, scalerTypeFrom),
     ...withOneCuda(computeOf(said, isNew), said),
-    ...placesOf(said),
+    ...placesOf((input ?? {}) as Said),
     // 0 counts as not given.
     executionTimeoutMs: said.executionTimeoutMs || undefined,
     ...containerFlat(said),
@@ -76,12 +75,14 @@ interface VolumeNamed {
   networkVolumeId?: string | null;
 }
 
-function placesOf({ locations, networkVolumeId, networkVolumeIds }: Said): Flat {
-  const all = ((networkVolumeIds as (VolumeNamed | null)[] | undefined) ?? []).map((volume) => volume?.networkVolumeId);
-  const named = [...new Set([networkVolumeId, ...all].filter((id) => id))];
+/** Null and an empty list clear what the endpoint has. An empty text says nothing, since clients fill unset fields with it. */
+function placesOf({ locations, networkVolumeId: one, networkVolumeIds: several }: Said): Flat {
+  const all = ((several ?? []) as (VolumeNamed | null)[]).map((volume) => volume?.networkVolumeId);
+  const named = [...new Set([one, ...all].filter((id) => id))];
+  const isNone = one === null || several === null || (several !== undefined && all.length === 0);
   return {
-    networkVolumeIds: named.length > 0 ? named : undefined,
-    dataCenterIds: read(locations, dataCentersOf),
+    networkVolumeIds: named.length > 0 || isNone ? named : undefined,
+    dataCenterIds: locations === null ? [] : read(locations || undefined, dataCentersOf),
   };
 }
 

@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import { ask } from "../../../tests/graphql.ts";
 import { refused, told } from "../../../tests/graphql-calls.ts";
+import { putVolume } from "../../../tests/volume-doc.ts";
 import { setup, type World } from "../../../tests/world.ts";
 
 const SAVE = `mutation ($input: EndpointInput) { saveEndpoint(input: $input) {
@@ -53,6 +54,32 @@ test("a country stands for its data centers", async () => {
   const { id, locations } = await save(world, { ...OWN, locations: "CZ,EU-RO-1" });
   expect((await inRest(world, id)).dataCenterIds).toEqual(["EU-CZ-1", "EU-RO-1"]);
   expect(locations).toBe("EU-CZ-1,EU-RO-1");
+});
+
+test.each([
+  ["an empty list", { networkVolumeIds: [] }, []],
+  ["an empty list beside an empty id", { networkVolumeId: "", networkVolumeIds: [] }, []],
+  ["null for the id", { networkVolumeId: null }, []],
+  ["null for the list", { networkVolumeIds: null }, []],
+  ["an empty id", { networkVolumeId: "" }, ["thisisavolume1"]],
+  ["its own id beside an empty list", { networkVolumeId: "thisisavolume1", networkVolumeIds: [] }, ["thisisavolume1"]],
+  ["nothing", { workersMax: 4 }, ["thisisavolume1"]],
+])("%s in an update leaves an endpoint the right volumes", async (_what, sent, left) => {
+  await using world = await setup();
+  const networkVolumeId = await putVolume(world);
+  const { id } = await save(world, { ...OWN, networkVolumeId });
+  expect((await inRest(world, id)).networkVolumes).toEqual([networkVolumeId]);
+  const after = await save(world, { id, ...sent });
+  expect(after.networkVolumeId).toBe(left[0] ?? null);
+  expect((await inRest(world, id)).networkVolumes).toEqual(left);
+});
+
+test("null in the place of locations lets an endpoint run anywhere; an empty text does not", async () => {
+  await using world = await setup();
+  const { id } = await save(world, { ...OWN, locations: "EU-RO-1" });
+  expect((await save(world, { id, locations: "" })).locations).toBe("EU-RO-1");
+  await save(world, { id, locations: null });
+  expect((await inRest(world, id)).dataCenterIds).toEqual([]);
 });
 
 test("words are taken bare, as texts, in any case and empty", async () => {
