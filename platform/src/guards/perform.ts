@@ -3,6 +3,7 @@ import type { IncomingBytes } from "../kernel/bytes.ts";
 import type { Caller } from "../kernel/caller.ts";
 import type { Browser, Call, Following, Handlers, Operation, Operations } from "../kernel/operation.ts";
 import { isProblem, problem } from "../kernel/problem.ts";
+import { withoutUnsetNulls } from "../kernel/unset-nulls.ts";
 import { assertValid, failures } from "../kernel/validate.ts";
 import { type Auditing, deedOf, isChange, isUpdate, madeBy, sentIn } from "./deeds.ts";
 import { withInstead } from "./instead.ts";
@@ -102,8 +103,8 @@ async function allowed(operation: Operation, caller: Caller, input: Input): Prom
 
 async function bodyOf({ path, in: schema }: Operation, { body }: Input): Promise<unknown> {
   const given = await body?.();
-  if (given instanceof ValidBody) return given.value;
+  if (given instanceof ValidBody) return withoutUnsetNulls(schema!, given.value);
   const errors = failures(schema!, given).map((failure) => withInstead(path, given, failure));
   if (errors.length > 0) throw problem("invalid", "Request validation failed.", { errors });
-  return given;
+  return withoutUnsetNulls(schema!, given);
 }

@@ -3,6 +3,7 @@
 import type { Dialect, Flat } from "./flat.ts";
 import { onceFor } from "./once-for.ts";
 import { isOptional, type TObject, type TProperties, type TSchema, type TUnsafe, t } from "./schema.ts";
+import { withUnsetNulls } from "./unset-nulls.ts";
 import { assertValid } from "./validate.ts";
 
 /** Where a flat surface differs from the dialect. */
@@ -28,7 +29,10 @@ export interface Face {
 }
 
 export interface FlatShapes<Kept = unknown, Terms = unknown> {
-  /** These schemas are open: a body may have other fields too, and the surface ignores those. */
+  /**
+   * These schemas are open: a body may have other fields too, and the surface ignores those. In a body, an optional field may be null, which
+   * means the same as leaving it out, unless null is a value of the field.
+   */
   create: TUnsafe<Flat>;
   update: TUnsafe<Flat>;
   record: TUnsafe<Flat>;
@@ -80,8 +84,8 @@ export function flatShapes<Kept extends object, Terms extends object>(
   const createdNames = given.map(([name]) => name);
   const updatedNames = changed.map(([name]) => name);
   return {
-    create: open(`${called}CreateInput`, created, [...required, ...needed]),
-    update: open(`${called}UpdateInput`, updated, []),
+    create: withUnsetNulls(open(`${called}CreateInput`, created, [...required, ...needed])),
+    update: withUnsetNulls(open(`${called}UpdateInput`, updated, [])),
     record: open(called, { ...assigned, ...schemas(visible), ...shown }, face.always),
     of: onceFor((kept) => Object.freeze(said(shownNames, dialect.of(kept)))),
     created: (body) => dialect.terms(assertValid(dialect.update, said(createdNames, body))),

@@ -1,6 +1,6 @@
 /** Reads the container fields of Pods and templates from REST v1, in every form that its clients are known to send. */
 import type { Flat } from "../../kernel/flat.ts";
-import { nullable, t } from "../../kernel/schema.ts";
+import { t } from "../../kernel/schema.ts";
 import { envForm, envFrom, idForm, portsForm, portsFrom } from "./forms.ts";
 
 const LARGEST_GB = 1_000_000;
@@ -15,14 +15,12 @@ export const takenContainer = {
     ...idForm,
     description: "Registry auth; the empty text, or null, means none.",
   }),
-  containerDiskInGb: t.Optional({
-    ...nullable(t.Integer({ minimum: 0, maximum: LARGEST_GB })),
-    description: "Container disk in GB; 0, or null, says nothing of it.",
-  }),
-  volumeInGb: t.Optional({
-    ...nullable(t.Integer({ minimum: 0, maximum: LARGEST_GB })),
-    description: "Storage that stays, in GB; 0 for none.",
-  }),
+  containerDiskInGb: t.Optional(
+    t.Integer({ minimum: 0, maximum: LARGEST_GB, description: "Container disk in GB; 0 says nothing of it." }),
+  ),
+  volumeInGb: t.Optional(
+    t.Integer({ minimum: 0, maximum: LARGEST_GB, description: "Storage that stays, in GB; 0 for none." }),
+  ),
 };
 
 export const shownContainer = {
@@ -34,15 +32,13 @@ export function containerFrom(body: Flat): Flat {
   const { env: variables, ports: named, containerRegistryAuthId: auth, containerDiskInGb: disk, ...plain } = body;
   return {
     ...withoutNulls(commandIn(plain)),
-    ...(isSaid(variables) && { env: envFrom(variables as Parameters<typeof envFrom>[0]) }),
-    ...(isSaid(named) && { ports: portsFrom(named as Parameters<typeof portsFrom>[0]) }),
+    ...(variables !== undefined && { env: envFrom(variables as Parameters<typeof envFrom>[0]) }),
+    ...(named !== undefined && { ports: portsFrom(named as Parameters<typeof portsFrom>[0]) }),
     // Some clients always send the disk, as 0 if nobody chose a size.
-    ...(isSaid(disk) && disk !== 0 && { containerDiskInGb: disk }),
+    ...(disk !== undefined && disk !== 0 && { containerDiskInGb: disk }),
     ...(auth !== undefined && { containerRegistryAuthId: auth || null }),
   };
 }
-
-const isSaid = (value: unknown) => value !== undefined && value !== null;
 
 const withoutNulls = (flat: Flat): Flat =>
   Object.fromEntries(Object.entries(flat).filter(([, value]) => value !== null));

@@ -64,7 +64,7 @@ const endpointFace: Face = {
       }),
     ),
     flashboot: t.Optional(t.Boolean({ description: "Whether idle workers are frozen until a job needs them." })),
-    networkVolumeId: t.Optional({ ...idForm, description: "One network volume; the empty text means none." }),
+    networkVolumeId: t.Optional({ ...idForm, description: "One network volume; the empty text, or null, means none." }),
   },
   once: ["computeType"],
   shown: {

@@ -2,7 +2,7 @@
 import { flatOperationsOn } from "../../kernel/flat-operations-on.ts";
 import { type Face, flatShapes } from "../../kernel/flat-shapes.ts";
 import type { Operations } from "../../kernel/operation.ts";
-import { name, nullable, oneOf, t } from "../../kernel/schema.ts";
+import { name, oneOf, t } from "../../kernel/schema.ts";
 import { shownContainer, takenContainer } from "../container/face-v1.ts";
 import { idForm } from "../container/forms.ts";
 import { containerFields } from "../container/model.ts";
@@ -54,9 +54,7 @@ const podFace: Face = {
     gpuTypePriority: priority,
     cpuFlavorPriority: priority,
     dataCenterPriority: priority,
-    supportPublicIp: t.Optional(
-      nullable(t.Boolean({ description: "Taken and not needed: ports are published anyway." })),
-    ),
+    supportPublicIp: t.Optional(t.Boolean({ description: "Taken and not needed: ports are published anyway." })),
     minDiskBandwidthMBps: filter,
     minDownloadMbps: filter,
     minUploadMbps: filter,
