@@ -2,6 +2,7 @@
 import type { Flat } from "../../kernel/flat.ts";
 import { problem } from "../../kernel/problem.ts";
 import { anyOfSize } from "../container/instance-ids.ts";
+import { withKnownChoices } from "../known-choices.ts";
 import { v1Defaults } from "../v1-defaults.ts";
 import type { EndpointTerms } from "./fields.ts";
 import { flashBootFrom } from "./flat-forms.ts";
@@ -10,7 +11,8 @@ import { endpointShapes } from "./operations-v1.ts";
 
 const defaults = v1Defaults.endpoint;
 
-export function newEndpointTerms(body: Flat): EndpointTerms {
+export function newEndpointTerms(sent: Flat): EndpointTerms {
+  const body = withKnownChoices(sent);
   const { workersMin, workersMax, idleTimeout, scalerType, scalerValue, executionTimeoutMs } = defaults;
   const filled = { workersMin, workersMax, idleTimeout, scalerType, scalerValue, executionTimeoutMs };
   const flat = { ...filled, ...plainIn(body), ...computeIn(body, isOnCpus(body)), ...volumesIn(body) };
@@ -18,7 +20,8 @@ export function newEndpointTerms(body: Flat): EndpointTerms {
 }
 
 /** Fields that are not sent stay unchanged. */
-export function changedEndpointTerms(body: Flat, before: KeptEndpoint): EndpointTerms {
+export function changedEndpointTerms(sent: Flat, before: KeptEndpoint): EndpointTerms {
+  const body = withKnownChoices(sent);
   const isCpu = before.cpu !== undefined;
   const flat = { ...plainIn(body), ...computeIn(body, isCpu, before), ...volumesIn(body) };
   return { ...endpointShapes.updated(flat, before), ...flashBootIn(body, before) };

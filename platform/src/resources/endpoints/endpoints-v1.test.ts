@@ -109,7 +109,21 @@ describe("a new endpoint", () => {
   });
 
   test.each([
+    ["GPU types", { gpuTypeIds: ["Tesla T4", "NVIDIA A40", "House"] }, { gpuTypeIds: ["NVIDIA A40"] }],
+    ["CPU flavors", { computeType: "CPU", cpuFlavorIds: ["cpu9x", "cpu3g"] }, { instanceIds: ["cpu3g-2-8"] }],
+    ["data centers", { dataCenterIds: ["XX-1", "EU-RO-1"] }, { dataCenterIds: ["EU-RO-1"] }],
+  ])("passes over unknown %s beside known ones, also in a change", async (_what, said, shown) => {
+    await using there = await world();
+    const { id, ...made } = await there.made(said);
+    expect(made).toMatchObject(shown);
+    const { status, json } = await there.call("PATCH", `${ENDPOINTS}/${id}`, { body: said });
+    expect([status, json]).toEqual([200, { id, ...made }]);
+  });
+
+  test.each([
     ["a GPU type that there is not", { gpuTypeIds: ["House"] }, "There is no GPU type 'House'"],
+    ["a data center that there is not", { dataCenterIds: ["XX-1"] }, "There is no data center 'XX-1'"],
+    ["a CPU flavor that there is not", { cpuFlavorIds: ["cpu9x"] }, "There is no CPU flavor 'cpu9x'"],
     ["too few workers", { workersMin: 5, workersMax: 1 }, "'workersMin' is larger than 'workersMax'"],
     ["no timeout", { idleTimeout: 0 }, "$.idleTimeout"],
     ["no GPU", { gpuCount: 0 }, "$.gpuCount: must be >= 1"],

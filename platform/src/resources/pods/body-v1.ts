@@ -3,6 +3,7 @@ import type { Cloud } from "../../catalog/words.ts";
 import type { Flat } from "../../kernel/flat.ts";
 import { containerFrom } from "../container/face-v1.ts";
 import { anyOfSize } from "../container/instance-ids.ts";
+import { withKnownChoices } from "../known-choices.ts";
 import { v1Defaults } from "../v1-defaults.ts";
 import { anyGpuType } from "./any-gpu.ts";
 import { defaultDiskGb } from "./disk-limit.ts";
@@ -34,9 +35,9 @@ export function changedPodTerms(body: Flat, before: KeptPod): PodTerms {
   return { ...podShapes.updated(flat, before), ...commandIn(said) };
 }
 
-/** Leaves out fields for which an empty text means none. */
+/** Leaves out fields for which an empty text means none, and choices that there are not. */
 function saidIn(body: Flat): Flat {
-  const said = Object.entries(containerFrom(body));
+  const said = Object.entries(containerFrom(withKnownChoices(body)));
   return Object.fromEntries(said.filter(([name, value]) => !(value === "" && EMPTY_IS_NONE.includes(name))));
 }
 
