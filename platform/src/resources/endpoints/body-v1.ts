@@ -1,6 +1,7 @@
 /** Translates bodies of REST v1 for an endpoint into the names of the flat dialect and the terms of the service. */
 import type { Flat } from "../../kernel/flat.ts";
 import { problem } from "../../kernel/problem.ts";
+import { withOneCuda } from "../container/cuda-versions.ts";
 import { anyOfSize } from "../container/instance-ids.ts";
 import { withKnownChoices } from "../known-choices.ts";
 import { v1Defaults } from "../v1-defaults.ts";
@@ -59,7 +60,7 @@ function gpusIn({ gpuTypeId, gpuTypeIds, gpuCount, minCudaVersion, allowedCudaVe
   // Asks for any GPU, even if the template would ask for none.
   const count = gpuCount || (computeType === "GPU" ? defaults.gpuCount : undefined);
   const least = minCudaVersion === "" ? null : minCudaVersion;
-  return { gpuTypeIds: types, gpuCount: count, minCudaVersion: least, allowedCudaVersions };
+  return { gpuTypeIds: types, gpuCount: count, ...withOneCuda({ minCudaVersion: least, allowedCudaVersions }) };
 }
 
 function cpusIn({ cpuFlavorIds, instanceIds, vcpuCount }: Flat, before: KeptEndpoint | undefined): Flat {

@@ -120,6 +120,17 @@ describe("a new endpoint", () => {
     expect([status, json]).toEqual([200, { id, ...made }]);
   });
 
+  test("takes the new enough versions of a list of CUDA versions next to a least one, also in a change", async () => {
+    await using there = await world();
+    const both = { allowedCudaVersions: ["12.9", "12.8", "12.1"], minCudaVersion: "12.8" };
+    const { id, ...made } = await there.made(both);
+    expect(made).toMatchObject({ allowedCudaVersions: ["12.9", "12.8"], minCudaVersion: null });
+    const change = async (body: object) => (await there.call("PATCH", `${ENDPOINTS}/${id}`, { body })).json;
+    expect(await change(both)).toEqual({ id, ...made });
+    const none = { allowedCudaVersions: ["12.1"], minCudaVersion: "12.8" };
+    expect((await change(none)).message).toContain("exclude each other");
+  });
+
   test.each([
     ["a GPU type that there is not", { gpuTypeIds: ["House"] }, "There is no GPU type 'House'"],
     ["a data center that there is not", { dataCenterIds: ["XX-1"] }, "There is no data center 'XX-1'"],

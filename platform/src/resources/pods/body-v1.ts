@@ -1,6 +1,7 @@
 /** Translates bodies of REST v1 for a Pod into the names of the flat dialect and the terms of the service. */
 import type { Cloud } from "../../catalog/words.ts";
 import type { Flat } from "../../kernel/flat.ts";
+import { withOneCuda } from "../container/cuda-versions.ts";
 import { containerFrom } from "../container/face-v1.ts";
 import { anyOfSize } from "../container/instance-ids.ts";
 import { withKnownChoices } from "../known-choices.ts";
@@ -84,7 +85,7 @@ function cpusIn({ cpuFlavorIds, instanceIds, vcpuCount = defaults.vcpuCount, ...
 function gpusIn({ gpuTypeId, gpuTypeIds: types, gpuCount = defaults.gpuCount, ...said }: Flat): Flat {
   const any = () => anyGpuType(said.cloudType as Cloud | undefined, said.interruptible === true);
   const named = listIn(types).length > 0 ? listIn(types) : gpuTypeId === undefined ? any() : [gpuTypeId];
-  return { ...said, gpuCount, gpuTypeIds: named, instanceIds: undefined };
+  return { ...withOneCuda(said), gpuCount, gpuTypeIds: named, instanceIds: undefined };
 }
 
 /** The dialect has the command as one text only, so its lists are passed on separately. */

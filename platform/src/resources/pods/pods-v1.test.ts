@@ -88,6 +88,11 @@ describe("a new Pod", () => {
     ["a list of types, the first with room", { gpuTypeIds: ["NVIDIA L4", "NVIDIA A40"] }, { gpuTypeId: "NVIDIA A40" }],
     ["types that there are not", { gpuTypeIds: ["Tesla T4", "NVIDIA A40", "House"] }, { gpuTypeId: "NVIDIA A40" }],
     ["places that there are not", { dataCenterIds: ["XX-1", "EU-RO-1"] }, { gpuTypeId: "NVIDIA A40" }],
+    [
+      "CUDA versions and a least one",
+      { allowedCudaVersions: ["12.8", "11.8"], minCudaVersion: "12.4" },
+      { allowedCudaVersions: ["12.8"], minCudaVersion: null },
+    ],
     ["one type", { gpuTypeIds: undefined, gpuTypeId: "NVIDIA A40" }, { gpuTypeId: "NVIDIA A40" }],
     ["no type: any", { gpuTypeIds: undefined, gpuTypeId: "" }, { gpuTypeId: "NVIDIA A40" }],
     ["env as pairs", { env: [{ key: "A", value: "1" }] }, { env: { A: "1" } }],

@@ -1,5 +1,6 @@
 /** Translates GraphQL inputs for an endpoint into the names of the flat dialect. */
 import type { Flat } from "../../kernel/flat.ts";
+import { withOneCuda } from "../../resources/container/cuda-versions.ts";
 import { anyOfSize, DEFAULT_VCPUS } from "../../resources/container/instance-ids.ts";
 import { endpointDialect } from "../../resources/endpoints/flat.ts";
 import { endpointTypeFrom, flashBootFrom, scalerTypeFrom } from "../../resources/endpoints/flat-forms.ts";
@@ -23,7 +24,7 @@ export function endpointFlat(input: unknown, { isNew }: { isNew: boolean }): Fla
     type: read(said.type, endpointTypeFrom),
     flashBootType: read(said.flashBootType, flashBootFrom),
     scalerType: read(said.scalerType, scalerTypeFrom),
-    ...withOneCuda(computeOf(said, isNew), said),
+    ...computeOf(said, isNew),
     ...placesOf((input ?? {}) as Said),
     // 0 counts as not given.
     executionTimeoutMs: said.executionTimeoutMs || undefined,
@@ -36,7 +37,7 @@ const read = <T>(said: unknown, from: (text: string) => T): T | undefined =>
 
 /** An endpoint runs on CPUs if it names flavors, otherwise on GPUs by pools. Fields about the other kind are ignored. */
 function computeOf(said: Said, isNew: boolean): Flat {
-  const { computeType, instanceIds, gpuIds, gpuCount, allowedCudaVersions } = said;
+  const { computeType, instanceIds, gpuIds, gpuCount, allowedCudaVersions, minCudaVersion } = said;
   const flavors = Array.isArray(instanceIds) ? instanceIds.filter((id) => id) : [];
   if (computeType === "CPU" || flavors.length > 0)
     return { ...withoutGpus, instanceIds: flavors.length > 0 ? flavors : isNew ? anyOfSize(DEFAULT_VCPUS) : undefined };
@@ -44,15 +45,8 @@ function computeOf(said: Said, isNew: boolean): Flat {
     instanceIds: undefined,
     gpuTypeIds: read(gpuIds, typesOfGpuIds),
     gpuCount: gpuCount || undefined,
-    allowedCudaVersions: read(allowedCudaVersions, wordsIn),
+    ...withOneCuda({ allowedCudaVersions: read(allowedCudaVersions, wordsIn), minCudaVersion }),
   };
-}
-
-/** Clients that deploy from the hub send a list of CUDA versions and its least one. The list says more. */
-function withOneCuda(flat: Flat, { minCudaVersion }: Said): Flat {
-  const { allowedCudaVersions } = flat;
-  const isBoth = minCudaVersion !== undefined && Array.isArray(allowedCudaVersions) && allowedCudaVersions.length > 0;
-  return isBoth ? { ...flat, minCudaVersion: undefined } : flat;
 }
 
 const withoutGpus: Flat = {

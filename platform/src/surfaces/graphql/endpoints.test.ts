@@ -82,6 +82,12 @@ test("null in the place of locations lets an endpoint run anywhere; an empty tex
   expect((await inRest(world, id)).dataCenterIds).toEqual([]);
 });
 
+test("of CUDA versions next to a least one, those that are new enough count", async () => {
+  await using world = await setup();
+  const made = await save(world, { ...OWN, allowedCudaVersions: "12.8,12.1", minCudaVersion: "12.4" });
+  expect(made).toMatchObject({ allowedCudaVersions: "12.8", minCudaVersion: null });
+});
+
 test("words are taken bare, as texts, in any case and empty", async () => {
   await using world = await setup();
   const bare = `mutation { saveEndpoint(input: { name: "bare", gpuIds: "ADA_24", template: { name: "t", imageName: "i" },

@@ -1,6 +1,6 @@
 /** Translates GraphQL inputs for a Pod into the names of the flat dialect. */
 import type { Flat } from "../../kernel/flat.ts";
-import { compareVersions } from "../../machines/terms.ts";
+import { withOneCuda } from "../../resources/container/cuda-versions.ts";
 import { envFrom, portsFrom } from "../../resources/container/forms.ts";
 import { anyWithAtLeast, DEFAULT_VCPUS } from "../../resources/container/instance-ids.ts";
 import { anyCloud } from "../../resources/pods/any-cloud.ts";
@@ -103,15 +103,11 @@ function gpusOf(said: Said): Flat {
   };
 }
 
-/** Some clients send a list of CUDA versions and also a minimum. Then the versions in the list that are new enough count. */
+/** One version may also come under a name of its own. An empty list says nothing. */
 function cudaOf({ allowedCudaVersions, cudaVersion, minCudaVersion }: Said): Flat {
-  const listed = namesIn(allowedCudaVersions) as string[];
-  const named = listed.length === 0 && cudaVersion !== undefined ? [cudaVersion as string] : listed;
-  const least = minCudaVersion as string | undefined;
-  const newer = named.filter((version) => least === undefined || compareVersions(version, least) >= 0);
-  return newer.length === 0
-    ? { allowedCudaVersions: named.length === 0 ? undefined : named }
-    : { allowedCudaVersions: newer, minCudaVersion: undefined };
+  const listed = namesIn(allowedCudaVersions);
+  const named = listed.length === 0 && cudaVersion !== undefined ? [cudaVersion] : listed;
+  return withOneCuda({ allowedCudaVersions: named.length === 0 ? undefined : named, minCudaVersion });
 }
 
 const isMore = (amount: unknown): boolean => typeof amount === "number" && amount > 0;
