@@ -1,4 +1,4 @@
-/** Lists of alternatives in bodies of REST v1. An entry that is not in the catalog is never available, so it cannot be the one chosen. */
+/** Lists of alternatives in REST v1 and GraphQL. An entry that is not in the catalog is never available, so it cannot be the one chosen. */
 import { cpuFlavor, gpuType, isDataCenter } from "../catalog/compute.ts";
 import type { Flat } from "../kernel/flat.ts";
 

@@ -103,6 +103,11 @@ export const refusalReasons = {
   "rate-limited": told("The account sent more requests than its rate limit allows.", "Wait for `Retry-After`."),
   "too-many-at-once": told("The account has too many requests open at once.", "Send fewer at once."),
   "queue-full": told("The endpoint's queue is full.", "Wait until jobs have ended, or add workers."),
+  "gpu-unknown": told("The catalog has no such GPU type.", "Choose one of the catalog."),
+  "gpu-not-offered": told(
+    "The cloud does not offer this GPU type, or not this many at once.",
+    "Choose another type, number or cloud.",
+  ),
   "price-too-high": told("It costs more than the caller allows.", "Raise the ceiling, or choose cheaper compute."),
   "pod-locked": told("The Pod is locked.", "Unlock it first."),
   "cluster-member": told("The Pod is part of a cluster.", "Act on the cluster."),

@@ -120,7 +120,8 @@ function mountsFrom({ persistent, network = [] }: KeptPod["mounts"]): KeptPod["m
 
 function gpuFrom({ types: named, count = 1, ...rest }: NonNullable<PodTerms["gpu"]>, cloud?: KeptPod["cloud"]): PodGpu {
   const unknown = named.find((type) => poolOfType(type) === undefined);
-  if (unknown !== undefined) throw problem("rule-broken", `There is no GPU type '${unknown}'.`);
+  if (unknown !== undefined)
+    throw problem("rule-broken", `There is no GPU type '${unknown}'.`, { reason: "gpu-unknown" });
   const types = soldIn(cloud ?? "SECURE", named, count);
   const { allowedCudaVersions = [], minCudaVersion = null, minRamPerGpu = null, minVcpuPerGpu = null } = rest;
   if (allowedCudaVersions.length > 0 && minCudaVersion !== null)
@@ -142,6 +143,7 @@ export function soldIn(cloud: KeptPod["cloud"], types: readonly string[], count:
     most === 0
       ? `'${type}' is not offered in the ${cloud} cloud: choose another type or cloud.`
       : `'gpu.count' is ${count}, and a Pod in the ${cloud} cloud has at most ${most} of '${type}'.`,
+    { reason: "gpu-not-offered" },
   );
 }
 

@@ -174,6 +174,15 @@ describe("a new Pod", () => {
     expect(json.message).toMatch(/^create pod: There are no instances currently available\. .*2/);
     expect((await there.call("GET", PODS)).json).toEqual([]);
   });
+
+  test("of a type that its cloud does not offer: the same, and 400 of a type that there is not", async () => {
+    await using there = await world();
+    const elsewhere = await there.post({ ...GPU, cloudType: "COMMUNITY" });
+    const words = "create pod: There are no instances currently available. 'NVIDIA A40' is not offered";
+    expect([elsewhere.status, elsewhere.json.message]).toEqual([500, expect.stringContaining(words)]);
+    const unknown = await there.post({ ...GPU, gpuTypeIds: ["House"] });
+    expect([unknown.status, unknown.json.message]).toEqual([400, "There is no GPU type 'House'."]);
+  });
 });
 
 describe("names", () => {

@@ -147,12 +147,12 @@ function isAskedFor(query: Partial<Query>): (record: Flat) => boolean {
 
 const NO_ROOM = "There are no instances currently available";
 
-/** Clients know the beginning of this text. The reason follows it. */
+/** Clients know the beginning of this text, and then try another GPU type or cloud. The reason follows it. */
 async function roomFor<T>(what: string, done: Promise<T>): Promise<T> {
   try {
     return await done;
   } catch (error) {
-    if (!isProblem(error, "no-capacity")) throw error;
+    if (!isProblem(error) || (error.code !== "no-capacity" && error.reason !== "gpu-not-offered")) throw error;
     throw problem("no-capacity", `${what}: ${NO_ROOM}. ${error.detail}`, { cause: error, reason: error.reason });
   }
 }

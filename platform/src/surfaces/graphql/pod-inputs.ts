@@ -3,6 +3,7 @@ import type { Flat } from "../../kernel/flat.ts";
 import { withOneCuda } from "../../resources/container/cuda-versions.ts";
 import { envFrom, portsFrom } from "../../resources/container/forms.ts";
 import { anyWithAtLeast, DEFAULT_VCPUS } from "../../resources/container/instance-ids.ts";
+import { withKnownChoices } from "../../resources/known-choices.ts";
 import { anyCloud } from "../../resources/pods/any-cloud.ts";
 import { anyGpuType } from "../../resources/pods/any-gpu.ts";
 import { podDialect } from "../../resources/pods/flat.ts";
@@ -93,7 +94,7 @@ function gpusOf(said: Said): Flat {
   const each = (amount: unknown) => Math.ceil((amount as number) / ((gpuCount as number | undefined) ?? 1));
   return {
     instanceIds: undefined,
-    ...(types.length > 0 && { gpuTypeIds: types }),
+    ...(types.length > 0 && withKnownChoices({ gpuTypeIds: types })),
     // A count without a type means any type.
     ...(types.length === 0 &&
       isMore(gpuCount) && { gpuTypeIds: anyGpuType(cloudOf(said), said.bidPerGpu !== undefined) }),

@@ -90,10 +90,24 @@ test("what costs more than the caller would pay is not there for them", async ()
   ).toBeDefined();
 });
 
+test.each([
+  ["there is not", { gpuTypeId: "NVIDIA RTX 4090" }, "There is no GPU type 'NVIDIA RTX 4090'."],
+  ["the cloud does not offer", { cloudType: "COMMUNITY" }, "'NVIDIA A40' is not offered in the COMMUNITY cloud"],
+  ["the cloud has fewer of", { gpuCount: 99 }, "has at most"],
+])("a GPU type that %s is answered as no room, so that clients try their next one", async (_what, said, why) => {
+  await using world = await setupPods({ machine: TWO_GPUS });
+  const error = await refused(world, CREATE, { input: { ...INPUT, ...said } });
+  expect(error).toMatchObject({
+    message:
+      "There are no longer any instances available with the requested specifications. Please refresh and try again.",
+    extensions: { code: "SUPPLY_CONSTRAINT", meaning: "rule-broken", reason: expect.stringContaining(why) },
+  });
+});
+
 test("of several types the first with room is taken, in their order", async () => {
   await using world = await setupPods({ machine: TWO_GPUS });
   const { gpuTypeId: _, ...rest } = INPUT;
-  const input = { ...rest, gpuTypeIdList: ["NVIDIA L4", "NVIDIA A40"], minMemoryInGb: 2, minVcpuCount: 2 };
+  const input = { ...rest, gpuTypeIdList: ["Tesla T4", "NVIDIA L4", "NVIDIA A40"], minMemoryInGb: 2, minVcpuCount: 2 };
   const { podFindAndDeployOnDemand: made } = await told(world, CREATE, { input });
   expect((await told(world, one(made.id, "machine { gpuTypeId gpuType { id } }"))).pod.machine).toEqual({
     gpuTypeId: "NVIDIA A40",

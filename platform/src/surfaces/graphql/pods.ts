@@ -1,5 +1,6 @@
 /** Pods in GraphQL: find, create, change, stop, resume and terminate. */
 import { SHOWN_IN_A_TURN } from "../../kernel/page.ts";
+import type { Problem } from "../../kernel/problem.ts";
 import { closed, oneOf, t } from "../../kernel/schema.ts";
 import { mappedInSlices } from "../../kernel/slices.ts";
 import { podDialect } from "../../resources/pods/flat.ts";
@@ -24,6 +25,7 @@ import {
 import { changedPodFlat, newPodFlat } from "./pod-inputs.ts";
 import { type PodRow, podRow } from "./pod-rows.ts";
 import { Pod } from "./pod-types.ts";
+import { NO_ROOM } from "./refusals.ts";
 import { Void } from "./scalars.ts";
 import { podWords } from "./words.ts";
 
@@ -56,6 +58,10 @@ export const ownPods = {
   },
 } satisfies OperationFields;
 
+/** Clients try their next GPU type after this message, and give up after any other. */
+const nothingOffered = ({ reason }: Problem) =>
+  reason === "gpu-unknown" || reason === "gpu-not-offered" ? NO_ROOM : undefined;
+
 /** The conditions of a creation, apart from the Pod's own fields. */
 const beside = ({ input }: Arguments) => ({
   uniqueName: true,
@@ -76,6 +82,7 @@ const creating = (
     async answer({ caller, body }, context, args) {
       return rowOf(await context.services.pods.create(caller, podDialect.terms(body), beside(args)), context);
     },
+    literal: nothingOffered,
   }) satisfies OperationField;
 
 /** The action of a Pod, and the number of GPUs to start with. Starting with 0 GPUs is allowed. */

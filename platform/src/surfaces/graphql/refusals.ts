@@ -16,7 +16,7 @@ export interface Literal {
 const DEFAULT_CODE = "RUNPOD";
 const INVALID_CODE = "GRAPHQL_VALIDATION_FAILED";
 
-const NO_ROOM: Literal = {
+export const NO_ROOM: Literal = {
   message:
     "There are no longer any instances available with the requested specifications. Please refresh and try again.",
   code: "SUPPLY_CONSTRAINT",
