@@ -22,7 +22,8 @@ export function readQuery(schema: TObject | undefined, search: URLSearchParams):
 function readValue(declared: Declared, text: string): unknown {
   if (declared.type === "integer" || declared.type === "number")
     return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text;
-  if (declared.type === "boolean") return text === "true" ? true : text === "false" ? false : text;
+  // Python clients write `True`.
+  if (declared.type === "boolean") return /^true$/i.test(text) ? true : /^false$/i.test(text) ? false : text;
   // A list is one value with commas, as public clients send it.
   if (declared.type === "array") return text.split(",").map((part) => readValue(declared.items ?? {}, part));
   return text;

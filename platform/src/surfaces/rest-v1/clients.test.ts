@@ -195,6 +195,13 @@ test("MCP 3.x forwards filters, and takes anything but a bare array for nothing"
   expect(json).toMatchObject([{ name: "mcp", machine: { gpuTypeId: "NVIDIA A40" } }]);
 });
 
+test.each(["true", "True", "TRUE"])("Python clients include the machine of a Pod by %s", async (yes) => {
+  await using world = await withGpus();
+  const { id } = (await post(world, "pods", { name: "py", imageName: "host:/app", gpuTypeIds: ["NVIDIA A40"] })).json;
+  const { status, json } = await world.call("GET", `/v1/pods/${id}?includeMachine=${yes}&includeWorkers=False`);
+  expect([status, json.machine.gpuTypeId]).toEqual([200, "NVIDIA A40"]);
+});
+
 test("Terraform asks for exactly 200, and wraps billing itself", async () => {
   await using world = await withGpus();
   const { id } = (await post(world, "pods", { name: "tf", imageName: "host:/app", computeType: "CPU" })).json;
