@@ -28,6 +28,7 @@ const record = (id: string, ids: readonly string[]) =>
       amount: usd,
       timeBilledMs: t.Integer({ minimum: 0, description: "All that ran, one after the other." }),
       diskSpaceBilledGb: gb,
+      diskSpaceBilledGB: t.Integer({ minimum: 0, description: "The same." }),
       ...(Object.fromEntries(ids.map((name) => [name, t.Optional(t.String())])) as TProperties),
     },
     { $id: id },

@@ -56,12 +56,12 @@ export function billingHandlersV1(billing: BillingService): Handlers<typeof bill
   };
 }
 
-/** A charge without a GPU has no GPU type. */
+/** A charge without a GPU has no GPU type. Clients read the disk in the spelling of the contract or in that of live answers. */
 const shown = ({ from, owner, amounts, used }: HistoryRecord, grouping: keyof typeof groupings) => ({
   time: timestamp(from),
   amount: usd(sumOf(amounts)),
   timeBilledMs: used.ranMs,
-  diskSpaceBilledGb: used.gbOf(),
+  ...{ diskSpaceBilledGb: used.gbOf(), diskSpaceBilledGB: used.gbOf() },
   ...(owner !== undefined && { [grouping]: owner }),
 });
 
