@@ -30,10 +30,13 @@ export function readRequest(parsed: unknown): RequestTerms {
   };
 }
 
+/** Clients send null for what nobody set. */
+const isUnset = (value: unknown): value is undefined | null => value === undefined || value === null;
+
 function readPolicy(given: unknown): Omit<RequestTerms, "webhooks" | "hasCredential"> {
-  const policy = given === undefined || given === null ? {} : asObject(given);
+  const policy = isUnset(given) ? {} : asObject(given);
   if (!policy) throw problem("invalid", "'policy' must be a JSON object");
-  if (policy.lowPriority !== undefined && typeof policy.lowPriority !== "boolean") {
+  if (!isUnset(policy.lowPriority) && typeof policy.lowPriority !== "boolean") {
     throw problem("invalid", "'policy.lowPriority' must be true or false");
   }
   return {
@@ -46,7 +49,7 @@ function readPolicy(given: unknown): Omit<RequestTerms, "webhooks" | "hasCredent
 
 function readInteger(policy: Json, name: string, { least, most }: Range): number | undefined {
   const value = policy[name];
-  if (value === undefined) return undefined;
+  if (isUnset(value)) return undefined;
   if (typeof value !== "number" || !Number.isInteger(value) || value < least || value > most) {
     throw problem("invalid", `'policy.${name}' must be an integer from ${least} to ${most}`);
   }
@@ -55,7 +58,7 @@ function readInteger(policy: Json, name: string, { least, most }: Range): number
 
 function readUrl(body: Json, name: "webhook" | "webhookV2"): string[] {
   const url = body[name];
-  if (url === undefined || url === null || url === "") return [];
+  if (isUnset(url) || url === "") return [];
   return [webhookUrl(url, name)];
 }
 

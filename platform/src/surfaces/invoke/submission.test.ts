@@ -131,6 +131,7 @@ describe.each(RUNS)("%s", (path) => {
 
   test.each([
     [{ policy: null }],
+    [{ policy: { executionTimeout: null, ttl: null, retries: null, lowPriority: null } }],
     [{ policy: { executionTimeout: 5000, ttl: 10_000, retries: 0, lowPriority: true } }],
     [{ policy: { executionTimeout: 604_800_000, ttl: 604_800_000, retries: 10, lowPriority: false } }],
     [{ webhook: null, webhookV2: "" }],
