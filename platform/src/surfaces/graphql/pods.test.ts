@@ -104,6 +104,14 @@ test.each([
   });
 });
 
+test("a Pod that nobody named gets the name that REST v1 gives, with a suffix if it is taken", async () => {
+  await using world = await setupPods({ machine: TWO_GPUS });
+  const { name: _, ...unnamed } = INPUT;
+  const made = async (input: object) => (await told(world, CREATE, { input })).podFindAndDeployOnDemand.id;
+  const names = [await world.pod(await made(unnamed)), await world.pod(await made({ ...unnamed, name: null }))];
+  expect(names.map(({ name }) => name)).toEqual(["my pod", expect.stringMatching(/^my pod-[a-z0-9]{6}$/)]);
+});
+
 test("of several types the first with room is taken, in their order", async () => {
   await using world = await setupPods({ machine: TWO_GPUS });
   const { gpuTypeId: _, ...rest } = INPUT;

@@ -7,6 +7,7 @@ import { podDialect } from "../../resources/pods/flat.ts";
 import { podActions } from "../../resources/pods/lifecycle.ts";
 import { podOperations } from "../../resources/pods/operations.ts";
 import type { PodItem } from "../../resources/pods/records.ts";
+import { v1Defaults } from "../../resources/v1-defaults.ts";
 import type { Arguments, GraphContext, OperationField, OperationFields } from "./context.ts";
 import { given, listOf } from "./fields.ts";
 import { ALL_OF_AN_ACCOUNT, literally, orNull } from "./finding.ts";
@@ -62,9 +63,12 @@ export const ownPods = {
 const nothingOffered = ({ reason }: Problem) =>
   reason === "gpu-unknown" || reason === "gpu-not-offered" ? NO_ROOM : undefined;
 
+const isUnnamed = (input: Arguments["input"]) => (input?.name ?? undefined) === undefined;
+
 /** The conditions of a creation, apart from the Pod's own fields. */
 const beside = ({ input }: Arguments) => ({
   uniqueName: true,
+  isDefaultName: isUnnamed(input),
   // Some clients send 0 for no limit.
   ...(input?.deployCost > 0 && { mostPerHour: input.deployCost as number }),
 });
@@ -78,7 +82,11 @@ const creating = (
     args: { input: { type: input } },
     operation: change(podOperations.createPod, podDialect.create),
     words: podWords,
-    body: ({ input }: Arguments) => ({ ...newPodFlat(input, computeType), ...also }),
+    body: ({ input }: Arguments) => ({
+      ...(isUnnamed(input) && { name: v1Defaults.pod.name }),
+      ...newPodFlat(input, computeType),
+      ...also,
+    }),
     async answer({ caller, body }, context, args) {
       return rowOf(await context.services.pods.create(caller, podDialect.terms(body), beside(args)), context);
     },
