@@ -14,7 +14,6 @@ import {
   type Mount,
   type Output,
   StartRefused,
-  unlessAway,
 } from "../../ports/compute/compute.ts";
 import { Devices } from "../../ports/compute/devices.ts";
 import type { Executing } from "../../ports/compute/execution.ts";
@@ -62,8 +61,6 @@ import { Watchdog } from "./watchdog.ts";
 
 /** A server's start waits at most this long for an engine that hangs. */
 const FIRST_ATTEMPT_MS = 5_000;
-/** An engine that is away is not asked again before this time. */
-const AWAY_MS = 500;
 
 export type { DockerOptions } from "./docker-options.ts";
 
@@ -98,7 +95,6 @@ export class DockerCompute implements Compute {
   readonly #exec: DockerExec;
   readonly #stats: DockerStats;
   readonly #published: PublishedPorts;
-  #away: { absence: Absence; untilMs: number } | undefined;
   #following: Promise<void> | undefined;
   #limitsDisk = true;
 
@@ -111,7 +107,7 @@ export class DockerCompute implements Compute {
 
   private constructor(options: DockerOptions) {
     this.#options = options;
-    this.#engine = new Engine(options.addresses);
+    this.#engine = new Engine(options.addresses, options.clock);
     const { leave = "nobody", isOwners = async () => true } = options;
     const isolation = new Isolation({ leave, isOwners });
     this.#network = new ContainerNetwork({ ...options, engine: this.#engine, isolation });
@@ -157,10 +153,8 @@ export class DockerCompute implements Compute {
   /** Empty without an engine, since there is nothing to run containers on, and until one that is away has answered for the first time. */
   async capacity(): Promise<Box[]> {
     const { ceilings = false } = this.#options;
-    const found = await unlessAway(this.#engine.findIfAny().then((one) => (one ? [one] : [])));
-    return Promise.all(
-      found.map(async ({ info }) => ({ ...(await boxOf(info)), gpus: this.#devices.stock(), ceilings })),
-    );
+    const found = await this.#engine.findIfThere();
+    return found ? [{ ...(await boxOf(found.info)), gpus: this.#devices.stock(), ceilings }] : [];
   }
 
   async #prepare(image: string, bringing: Bringing): Promise<void> {
@@ -312,13 +306,8 @@ export class DockerCompute implements Compute {
     return this.#sight.list();
   }
 
-  /** Whoever looks at many instances asks for each, and an engine that hangs takes seconds to be found out. */
-  async whyAway(): Promise<Absence | undefined> {
-    const nowMs = this.#options.clock.monotonic();
-    if (this.#away && nowMs < this.#away.untilMs) return this.#away.absence;
-    const absence = await this.#engine.whyAway();
-    this.#away = absence && { absence, untilMs: this.#options.clock.monotonic() + AWAY_MS };
-    return absence;
+  whyAway(): Promise<Absence | undefined> {
+    return this.#engine.whyAway();
   }
 
   watch(listener: (instance: Instance) => void): () => void {

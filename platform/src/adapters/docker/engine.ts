@@ -1,4 +1,5 @@
 /** Finds the container engine of this machine, and stays with the first one that answered. */
+import type { Clock } from "../../kernel/clock.ts";
 import { type Absence, StartRefused } from "../../ports/compute/compute.ts";
 import { EngineApi, EngineAway, EngineRefused } from "./engine-api.ts";
 
@@ -21,6 +22,8 @@ export interface FoundEngine {
 
 /** Whoever needs to know whether there is an engine waits for its answer, but not for one that hangs. */
 const FOUND_MS = 5000;
+/** An engine that is away is not asked again before this time: one that hangs needs seconds to be found out. */
+const AWAY_MS = 500;
 const ROOT_SOCKETS = ["/var/run/docker.sock", "/run/podman/podman.sock"];
 
 /**
@@ -37,9 +40,12 @@ export function engineAddresses(setting: string, env: Readonly<Record<string, st
 
 export class Engine {
   readonly #apis: readonly EngineApi[];
+  readonly #clock: Pick<Clock, "monotonic">;
   #found: FoundEngine | undefined;
+  #away: { absence: Absence; untilMs: number } | undefined;
 
-  constructor(addresses: readonly string[]) {
+  constructor(addresses: readonly string[], clock: Pick<Clock, "monotonic">) {
+    this.#clock = clock;
     this.#apis = addresses.map((address) => new EngineApi(address));
   }
 
@@ -70,8 +76,23 @@ export class Engine {
     throw new StartRefused(said, { reason: "engine-away" });
   }
 
-  /** Why the engine cannot be asked now, also if it answered before. */
+  /** Returns undefined also for an engine that has not answered yet. */
+  async findIfThere(): Promise<FoundEngine | undefined> {
+    return this.find().catch((error) => {
+      if (error instanceof StartRefused || error instanceof EngineAway) return undefined;
+      throw error;
+    });
+  }
+
+  /** Why the engine cannot be asked now, also if it answered before. Whoever looks at many instances asks for each. */
   async whyAway(): Promise<Absence | undefined> {
+    if (this.#away && this.#clock.monotonic() < this.#away.untilMs) return this.#away.absence;
+    const absence = await this.#absence();
+    this.#away = absence && { absence, untilMs: this.#clock.monotonic() + AWAY_MS };
+    return absence;
+  }
+
+  async #absence(): Promise<Absence | undefined> {
     try {
       const { api } = await this.find();
       await api.call("GET", "/version", { answerMs: FOUND_MS });

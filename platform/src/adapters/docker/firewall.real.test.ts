@@ -149,7 +149,7 @@ test("a port that another program has is left to it", async () => {
 test("rules that somebody flushed come back, and go with the network", async () => {
   await using world = await dockerWorld();
   const { installation } = world;
-  const engine = new Engine([inject("dockerSocket")]);
+  const engine = new Engine([inject("dockerSocket")], realClock);
   await using network = new ContainerNetwork({
     engine,
     isolation: new Isolation({ leave: "nobody", isOwners: async () => true }),
