@@ -144,6 +144,42 @@ test("what a node that is gone left staged is removed after an hour, and what is
   await admin.end();
 });
 
+test("a removal that waited for a job takes along what was written about others meanwhile", async () => {
+  await using database = await freshDatabase();
+  await using queue = await PostgresQueue.open(database.url, { random: realRandom });
+  await using locks = await lockedJob(database.url);
+  const webhooks = ["https://example.org"];
+  await enqueue(queue, "locked");
+  await running(queue, newJob("streams", { endpoint: "other", createdAt: NOW + 1 }));
+  await running(queue, newJob("ends", { endpoint: "other", webhooks, createdAt: NOW + 2 }));
+  await query(locks.admin, "UPDATE jobs SET endpoint = $1", [ENDPOINT]);
+  await locks.lock("locked");
+  const removing = queue.removeEndpoint(ENDPOINT);
+  await locks.awaited();
+  await queue.append("w1", [{ id: "streams", attempt: 1, sequence: 1, text: "1" }]);
+  await apply(queue, finish("ends", { result: Buffer.from(`"${"x".repeat(400_000)}"`), also: { webhook: true } }));
+  await locks.unlock();
+  await removing;
+  for (const table of ["jobs", "job_chunks", "job_payloads", "outbox"])
+    expect([table, await query(locks.admin, `SELECT 1 FROM ${table}`)]).toEqual([table, []]);
+});
+
+test("a purge that waited for a job takes along the new body of another one", async () => {
+  await using database = await freshDatabase();
+  await using queue = await PostgresQueue.open(database.url, { random: realRandom });
+  await using locks = await lockedJob(database.url);
+  await enqueue(queue, "locked");
+  await queue.enqueue([newJob("sealed", { sealed: true })]);
+  await locks.lock("locked");
+  const purging = queue.purge(ENDPOINT, NOW);
+  await locks.awaited();
+  await queue.reseal(() => `"${"x".repeat(400_000)}"`);
+  await locks.unlock();
+  expect(await purging).toEqual(["locked", "sealed"]);
+  expect(await query(locks.admin, "SELECT 1 FROM job_payloads")).toEqual([]);
+  expect(await queue.counts(ENDPOINT)).toMatchObject({ inQueue: 0 });
+});
+
 test("what many do at once through three nodes is one possible history", async () => {
   await using database = await freshDatabase();
   // The nodes have the same random numbers and so the same counters, which makes them conflict as often as possible.
@@ -234,3 +270,28 @@ test("claims and finishes find their way along indexes, also where the plan was 
   // A claim and a finish each read a job twice. A plan that reads the whole table would read 5,000 rows each time.
   expect(read!.rows).toBeLessThan(2_000);
 });
+
+const LOCK_WAITS = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+
+/** Holds the lock of a job's row, as a slow change does, until it is told to let go. */
+async function lockedJob(url: string) {
+  const admin = openPool(url, { connections: 1 });
+  const holder = openPool(url, { connections: 1 });
+  const client = await holder.connect();
+  return {
+    admin,
+    async lock(id: string) {
+      await client.query("BEGIN");
+      await client.query("SELECT FROM jobs WHERE id = $1 FOR UPDATE", [id]);
+    },
+    /** Resolves once somebody waits for the lock. */
+    async awaited() {
+      while ((await query(admin, LOCK_WAITS)).length === 0);
+    },
+    unlock: () => client.query("COMMIT"),
+    async [Symbol.asyncDispose]() {
+      client.release();
+      await Promise.all([admin.end(), holder.end()]);
+    },
+  };
+}

@@ -16,33 +16,39 @@ const ALL_OF_THEM = `
   chunks AS (DELETE FROM job_chunks USING gone WHERE job_chunks.job = gone.id),
   messages AS (DELETE FROM outbox USING gone WHERE outbox.job = gone.id)`;
 
-/** Removes jobs up to the given position only: a job that is enqueued while a long purge runs counts as enqueued after it. */
+/**
+ * Locks the jobs before a second statement removes them. A single statement would wait for a worker's report and then not see what the
+ * report wrote, so a chunk, a long result or a message would stay for good.
+ */
+const lockedWhere = (where: string, order: string) =>
+  `SELECT id FROM jobs WHERE ${where} ORDER BY ${order} LIMIT ${SLICE} FOR UPDATE`;
+
+/** Locks jobs up to the given position only: a job that is enqueued while a long purge runs counts as enqueued after it. */
+const LOCK_WAITING: Statement = {
+  name: "lock_waiting",
+  text: lockedWhere("endpoint = $1 AND state = 'IN_QUEUE' AND position <= $2", "low, position"),
+};
+
 const PURGE: Statement = {
   name: "purge",
   text: `
-    WITH gone AS MATERIALIZED (
-      SELECT id, low, retention_ms FROM jobs WHERE endpoint = $1 AND state = 'IN_QUEUE' AND position <= $2
-      ORDER BY low, position LIMIT ${SLICE} FOR UPDATE
-    ), ${ALL_OF_THEM},
+    WITH gone AS MATERIALIZED (SELECT id, low, retention_ms FROM jobs WHERE id = ANY ($2::text[])), ${ALL_OF_THEM},
     remembered AS (
       INSERT INTO purged_jobs SELECT id, $3::bigint + retention_ms FROM gone ORDER BY id
       ON CONFLICT (id) DO UPDATE SET until = excluded.until
-    ),
-    counted AS (
-      INSERT INTO job_counters
-      SELECT $1, $4::integer, -count(*), -count(*) FILTER (WHERE low), 0, 0, 0, 0 FROM gone HAVING count(*) > 0
-      ${ADD_COUNTS}
     )
-    SELECT id FROM gone`,
+    INSERT INTO job_counters
+    SELECT $1, $4::integer, -count(*), -count(*) FILTER (WHERE low), 0, 0, 0, 0 FROM gone HAVING count(*) > 0
+    ${ADD_COUNTS}`,
 };
+
+const LOCK_ALL: Statement = { name: "lock_endpoint", text: lockedWhere("endpoint = $1", "created_at, id") };
 
 const REMOVE: Statement = {
   name: "remove_endpoint",
   text: `
-    WITH gone AS MATERIALIZED (
-      SELECT id FROM jobs WHERE endpoint = $1 ORDER BY created_at, id LIMIT ${SLICE} FOR UPDATE
-    ), ${ALL_OF_THEM}
-    SELECT id FROM gone`,
+    WITH gone AS MATERIALIZED (SELECT unnest($1::text[]) AS id), ${ALL_OF_THEM}
+    SELECT FROM gone LIMIT 0`,
 };
 
 /** Several nodes may run this at once. Each skips rows that another is removing. */
@@ -65,19 +71,25 @@ const FORGET_PURGED: Statement = {
     )`,
 };
 
-/** Removes one slice of the waiting jobs and returns their ids. */
+/** Removes one slice of the waiting jobs and returns their ids. Must run in a transaction. */
 export async function purgeSlice(
   sql: Sql,
   endpoint: string,
   { upTo, now, slot }: { upTo: number; now: number; slot: number },
 ): Promise<string[]> {
-  return (await sql<{ id: string }>(PURGE, [endpoint, upTo, now, slot])).map(({ id }) => id);
+  const ids = idsOf(await sql<{ id: string }>(LOCK_WAITING, [endpoint, upTo]));
+  if (ids.length > 0) await sql(PURGE, [endpoint, ids, now, slot]);
+  return ids;
 }
 
-/** Removes one slice of an endpoint's jobs and returns how many it removed. */
+/** Removes one slice of an endpoint's jobs and returns how many it removed. Must run in a transaction. */
 export async function removeSlice(sql: Sql, endpoint: string): Promise<number> {
-  return (await sql(REMOVE, [endpoint])).length;
+  const ids = idsOf(await sql<{ id: string }>(LOCK_ALL, [endpoint]));
+  if (ids.length > 0) await sql(REMOVE, [ids]);
+  return ids.length;
 }
+
+const idsOf = (rows: readonly { id: string }[]) => rows.map(({ id }) => id);
 
 export async function expireSlice(sql: Sql, now: number, limit: number): Promise<number> {
   const [row] = await sql<{ removed: number }>(EXPIRE, [now, limit]);
