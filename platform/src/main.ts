@@ -108,7 +108,7 @@ async function start(
 ): Promise<RunningServer> {
   const own = given.log ? undefined : createLog(settings.logLevel);
   const around = { ...real, ...given, log: given.log ?? own! };
-  const duties = new Duties(around);
+  const duties = new Duties({ ...around, watch: real.clock });
   const { failed } = duties;
   const parts = { ...around, duties, failed };
   const signOn = await openSignOn(settings, parts);

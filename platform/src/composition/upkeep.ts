@@ -23,7 +23,7 @@ const RELEASES = { name: "remove old releases", everyMs: HOUR_MS };
 const RELEASES_KEPT = 1000;
 const SIGNED_IN = { name: "expire sessions and invitations", everyMs: HOUR_MS };
 /** The jobs of an account that the command line deleted are gone after about this long. */
-const REMOVING = { name: "finish removals", everyMs: 5000 };
+const REMOVING = { name: "finish removals", everyMs: 5000, longestMs: HOUR_MS };
 
 /** Returned in the order in which they end. */
 export function openUpkeep(

@@ -1,6 +1,6 @@
 /** Background duties: each is a `tick(now)` that is safe to repeat. The loop that repeats it is written once, here. */
 import type { Clock, Timer } from "./clock.ts";
-import { type Failed, named } from "./failed.ts";
+import { type DutyKind, type Failed, named } from "./failed.ts";
 import { floating } from "./floating.ts";
 
 export interface Duty extends AsyncDisposable {
@@ -11,20 +11,10 @@ export interface Duty extends AsyncDisposable {
 /** A duty that keeps failing is tried less often, but pauses at most this long between tries (or its own interval, if that is longer). */
 const LONGEST_BACK_OFF_MS = 10_000;
 
-/** The name appears in logs and in what the operator sees. It says what the duty does, such as "end overdue jobs". */
-export interface DutyKind {
-  name: string;
-  everyMs: number;
-}
-
 /** `failed` is told of each run that fails. If `failed` has a roll, the roll records every run. */
-export function every(
-  clock: Clock,
-  { name, everyMs: intervalMs }: DutyKind,
-  tick: (now: number) => Promise<void> | void,
-  failed: Failed,
-): Duty {
-  const notes = failed.roll?.enter(name, intervalMs);
+export function every(clock: Clock, kind: DutyKind, tick: (now: number) => Promise<void> | void, failed: Failed): Duty {
+  const { name, everyMs: intervalMs } = kind;
+  const notes = failed.roll?.enter(kind);
   let timer: Timer | undefined;
   let running: Promise<void> | undefined;
   let disposed = false;

@@ -9,7 +9,15 @@ export interface Failed {
 
 export interface DutyRoll {
   /** Adds a duty that runs again and again. Disposing of the notes removes it. */
-  enter(name: string, everyMs: number): DutyNotes;
+  enter(kind: DutyKind): DutyNotes;
+}
+
+/** The name appears in logs and in what the operator sees. It says what the duty does, such as "end overdue jobs". */
+export interface DutyKind {
+  name: string;
+  everyMs: number;
+  /** A run that takes longer is reported. By default that is a minute and five intervals. */
+  longestMs?: number;
 }
 
 export interface DutyNotes extends Disposable {

@@ -62,7 +62,7 @@ export class House implements AsyncDisposable {
   /** From now on instances can reach the server, so those of an earlier process are recovered. */
   start(): void {
     const { clock, failed } = this.#parts;
-    this.#notes = failed.roll?.enter(COMPARING.name, COMPARING.everyMs);
+    this.#notes = failed.roll?.enter(COMPARING);
     this.#ticking = every(clock, KEEPING, (now) => this.#turns.run(() => this.#tick(now)), failed);
     this.#soon();
   }

@@ -1,4 +1,4 @@
-/** What the server does in the background: how each duty last ended, and why one failed. */
+/** What the server does in the background: how each duty last ended, why one failed, and which hang. */
 import type { Duty } from "@millrace/platform/resources/installation/model.ts";
 import { curlOf } from "../../api/curl.ts";
 import { useRead } from "../../api/queries.ts";
@@ -11,7 +11,12 @@ import { useView } from "../../shell/view.ts";
 import { InstallationPage } from "./frame.tsx";
 import css from "./installation.module.css";
 
-export const isFailing = ({ failuresInRow }: Duty) => failuresInRow > 0;
+export const isFailing = ({ failuresInRow, overdue }: Duty) => failuresInRow > 0 || overdue;
+
+export const troubleOf = ({ name, overdue, failuresInRow, lastError }: Duty) =>
+  overdue
+    ? `“${name}” takes longer than it should, and probably hangs`
+    : `“${name}” failed ${failuresInRow} times in a row: ${lastError}`;
 
 const columns: Column<Duty>[] = [
   { id: "name", title: "Duty", value: ({ name }) => name },
@@ -62,6 +67,7 @@ const columns: Column<Duty>[] = [
 ];
 
 function Result({ duty }: { duty: Duty }) {
+  if (duty.overdue) return <Status value="HANGS" tone="bad" />;
   if (isFailing(duty)) return <Status value={`FAILED ${duty.failuresInRow} times`} tone="bad" />;
   if (duty.running) return <Status value="RUNNING" tone="accent" />;
   return duty.lastResult ? <Status value={duty.lastResult} tone="good" /> : <span className="quiet">not run yet</span>;

@@ -11,7 +11,7 @@ import { Reason } from "../../design/reason.tsx";
 import { DataTable } from "../../design/table.tsx";
 import { roomOf } from "../machines/room.ts";
 import { RoomMeters } from "../machines/room-meters.tsx";
-import { isFailing } from "./duties.tsx";
+import { isFailing, troubleOf } from "./duties.tsx";
 import { InstallationPage } from "./frame.tsx";
 import css from "./installation.module.css";
 import { RemoveNode } from "./node-removal.tsx";
@@ -84,13 +84,8 @@ function Failing() {
   if (failing.length === 0) return null;
   return (
     <div className={css.failing}>
-      {failing.slice(0, 3).map(({ name, lastError, failuresInRow }) => (
-        <Reason
-          key={name}
-          tone="bad"
-          code={undefined}
-          text={`“${name}” failed ${failuresInRow} times in a row: ${lastError}`}
-        >
+      {failing.slice(0, 3).map((duty) => (
+        <Reason key={duty.name} tone="bad" code={undefined} text={troubleOf(duty)}>
           <ButtonLink to={"/installation/duties" as "/"} search={{ show: "failing" }} size="small">
             See what fails
           </ButtonLink>

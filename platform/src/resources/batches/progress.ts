@@ -20,6 +20,8 @@ import {
 } from "./records.ts";
 
 const TICK_MS = 2000;
+/** A run queues all requests of the batches that were finalized since. */
+const LONGEST_MS = 3_600_000;
 
 /** The state of a request: its job while that is known, or how it ended. */
 export type RequestState = { id: string; job?: Job; end?: RequestOutcome };
@@ -45,7 +47,7 @@ export class BatchProgress implements AsyncDisposable {
     const { mine = async () => true } = parts;
     this.#ticking = every(
       parts.clock,
-      { name: "go on with batches", everyMs: TICK_MS },
+      { name: "go on with batches", everyMs: TICK_MS, longestMs: LONGEST_MS },
       async (now) => void ((await mine(now)) && (await this.tick())),
       parts.failed,
     );

@@ -30,6 +30,8 @@ export interface RepricingParts {
 /** A node reads a price change within this time, which is before it applies. */
 const LOOK_MS = 2000;
 const REPRICE = "apply changed prices";
+/** A run may continue a span of every instance and volume. */
+const LONGEST_MS = 3_600_000;
 /** The second walk comes this much later. It finds spans that began before the change but were recorded after the first walk. */
 const ONCE_MORE_MS = 60_000;
 
@@ -53,7 +55,8 @@ export class Repricing implements AsyncDisposable {
     this.#spans = new Collection(parts.store, spans);
     this.#metered = new Collection(parts.store, metered);
     this.#walks = [parts.clock.now()];
-    this.#duty = every(parts.clock, { name: REPRICE, everyMs: LOOK_MS }, (now) => this.#tick(now), parts.failed);
+    const kind = { name: REPRICE, everyMs: LOOK_MS, longestMs: LONGEST_MS };
+    this.#duty = every(parts.clock, kind, (now) => this.#tick(now), parts.failed);
     floating(this.#duty.soon(), named(parts.failed, REPRICE));
   }
 

@@ -17,7 +17,8 @@ import { mismatch } from "./tests-file.ts";
 
 export type DeploymentItem = Item<KeptDeployment>;
 
-const TESTING = { name: "test deployments of the hub", everyMs: 2000 };
+/** A run waits for the answers of Pods, one after another. */
+const TESTING = { name: "test deployments of the hub", everyMs: 2000, longestMs: 3_600_000 };
 /** A test job that nobody took by then has failed. */
 const LONGEST_WAIT_MS = 1_800_000;
 /** A Pod that does not run by then has failed its test. */

@@ -7,7 +7,8 @@ import { type Fault, type ListingSource, SOURCE_LIMITS } from "../../ports/listi
 import { imagesFrom, type Listing, listingFrom } from "./listing.ts";
 import type { HubSource } from "./model.ts";
 
-const READING = { name: "read the hub", everyMs: 10_000 };
+/** A run may fetch several repositories, each for minutes. */
+const READING = { name: "read the hub", everyMs: 10_000, longestMs: 3_600_000 };
 
 interface Kept {
   source: ListingSource;

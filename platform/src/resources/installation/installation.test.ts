@@ -58,6 +58,7 @@ test("every background duty is listed by its name, with its period, its last res
   const { duties } = (await world.call("GET", DUTIES)).json;
   const [planning] = duties.filter(({ name }: { name: string }) => name === "plan workers");
   expect(planning).toMatchObject({ node: "machine", every: 1, lastResult: "GOOD", failuresInRow: 0, lastError: null });
+  expect(planning).toMatchObject({ running: false, runningSince: null, overdue: false });
   expect(duties.map(({ name }: { name: string }) => name)).toEqual(
     expect.arrayContaining(["plan Pods", "send webhooks"]),
   );

@@ -44,6 +44,8 @@ export const Duty = t.Object(
     every: nullable(t.Number({ description: "Seconds between two runs; null for work that follows an event." })),
     runs: t.Integer({ description: "Runs since the node started. Work that follows an event is not counted." }),
     running: t.Boolean({ description: "Whether it runs right now." }),
+    runningSince: nullable(dateTime("When the run in progress began; null between two runs.")),
+    overdue: t.Boolean({ description: "Whether the run in progress takes longer than it should, as one that hangs." }),
     lastResult: nullable(oneOf(dutyResults, { description: "How the last run ended; null before the first end." })),
     lastRunAt: nullable(dateTime("When the last run ended.")),
     lastTook: nullable(t.Number({ description: "How long the last run took, in milliseconds." })),

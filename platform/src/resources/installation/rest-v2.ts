@@ -33,9 +33,10 @@ const shownNode = ({ id, seenAt, silence, clockAheadMs, version, url, ...more }:
   ...{ version: version ?? null, url: url ?? null, machines: [...more.machines], stays: more.stays ?? null },
 });
 
-const shownDuty = (node: string, { everyMs, last, lastError, ...duty }: DutyStanding): Duty => ({
+const shownDuty = (node: string, { everyMs, running, last, lastError, ...duty }: DutyStanding): Duty => ({
   ...{ name: duty.name, node, every: everyMs === undefined ? null : everyMs / 1000 },
-  ...{ runs: duty.runs, running: duty.isRunning },
+  ...{ runs: duty.runs, running: running !== undefined, runningSince: at(running?.since) },
+  overdue: running?.isOverdue === true,
   ...{ lastResult: last ? (last.isGood ? "GOOD" : "FAILED") : lastError ? "FAILED" : null },
   ...{ lastRunAt: at(last?.at), lastTook: last ? Math.round(last.tookMs) : null },
   ...{ failuresInRow: duty.failuresInRow, lastError: lastError?.text ?? null, lastErrorAt: at(lastError?.at) },

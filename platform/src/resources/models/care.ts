@@ -42,6 +42,8 @@ const LOOK_MS = 4000;
 const AGAIN_MS = 60_000;
 const PROGRESS_MS = 1000;
 const KEEP = "keep models";
+/** The files of models are removed within a run. */
+const LONGEST_MS = 3_600_000;
 const TOPIC = "fleet:models";
 
 /** A machine, or storage that machines share, and its volumes. */
@@ -68,7 +70,7 @@ export class ModelCare implements AsyncDisposable {
     this.#parts = parts;
     this.#process = resourceId(parts.random);
     const { clock, signals, failed } = parts;
-    this.#looking = every(clock, { name: KEEP, everyMs: LOOK_MS }, () => this.#look(), failed);
+    this.#looking = every(clock, { name: KEEP, everyMs: LOOK_MS, longestMs: LONGEST_MS }, () => this.#look(), failed);
     this.#stopListening = signals.listen(TOPIC, () => this.#soon());
     this.#soon();
   }

@@ -29,6 +29,8 @@ export interface VolumeCareParts {
 
 const LOOK_MS = 5000;
 const KEEP = "keep volumes";
+/** The files of a large volume are removed within a run. */
+const LONGEST_MS = 3_600_000;
 const TOPIC = "fleet:volumes";
 
 export class VolumeCare implements VolumeUpkeep, AsyncDisposable {
@@ -40,7 +42,7 @@ export class VolumeCare implements VolumeUpkeep, AsyncDisposable {
   constructor(parts: VolumeCareParts) {
     this.#parts = parts;
     const { clock, signals, failed } = parts;
-    this.#looking = every(clock, { name: KEEP, everyMs: LOOK_MS }, () => this.#look(), failed);
+    this.#looking = every(clock, { name: KEEP, everyMs: LOOK_MS, longestMs: LONGEST_MS }, () => this.#look(), failed);
     this.#stopListening = signals.listen(TOPIC, () => floating(this.#looking.soon(), named(failed, KEEP)));
     floating(this.#looking.soon(), named(failed, KEEP));
   }

@@ -17,6 +17,8 @@ export interface VolumeCountsParts {
 
 const LOOK_MS = 60_000;
 const COUNT = "count what volumes hold";
+/** A volume may hold many millions of files. */
+const LONGEST_MS = 24 * 3_600_000;
 /** A volume that an instance has mounted is counted again after this time, and one that only files are sent to after the longer time. */
 const MOUNTED_MS = 5 * 60_000;
 const IDLE_MS = 60 * 60_000;
@@ -36,7 +38,8 @@ export class VolumeCounts implements AsyncDisposable {
 
   constructor(parts: VolumeCountsParts) {
     this.#parts = parts;
-    this.#counting = every(parts.clock, { name: COUNT, everyMs: LOOK_MS }, () => this.#look(), parts.failed);
+    const kind = { name: COUNT, everyMs: LOOK_MS, longestMs: LONGEST_MS };
+    this.#counting = every(parts.clock, kind, () => this.#look(), parts.failed);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

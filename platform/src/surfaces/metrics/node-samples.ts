@@ -126,6 +126,8 @@ function dutySamples(duties: readonly DutyStanding[]): Samples {
     millrace_duty_interval_seconds: each(({ everyMs }) => inSeconds(everyMs) || undefined),
     millrace_duty_last_success_timestamp_seconds: each(({ goodAt }) => inSeconds(goodAt) || undefined),
     millrace_duty_last_run_seconds: each(({ last }) => last && last.tookMs / 1000),
+    millrace_duty_running_seconds: each(({ everyMs, running }) => everyMs && (running?.forMs ?? 0) / 1000),
+    millrace_duty_longest_seconds: each(({ longestMs }) => inSeconds(longestMs) || undefined),
     millrace_duty_failures_in_row: each(({ failuresInRow }) => failuresInRow),
   };
 }

@@ -94,6 +94,14 @@ export const metricTable = {
     about: "When the duty last ended well.",
   },
   millrace_duty_last_run_seconds: { type: "gauge", of: "node", labels: ["duty"], about: "How long its last run took." },
+  millrace_duty_running_seconds: {
+    ...{ type: "gauge", of: "node", labels: ["duty"] },
+    about: "How long the run in progress has taken so far. 0 between two runs.",
+  },
+  millrace_duty_longest_seconds: {
+    ...{ type: "gauge", of: "node", labels: ["duty"] },
+    about: "How long a run should take at most. One that takes longer probably hangs.",
+  },
   millrace_duty_failures_in_row: {
     type: "gauge",
     of: "node",
