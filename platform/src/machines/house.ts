@@ -2,11 +2,12 @@
 
 import { type Duty, every } from "../kernel/background.ts";
 import type { Bell } from "../kernel/bell.ts";
-import { type DutyNotes, named } from "../kernel/failed.ts";
+import { type DutyKind, type DutyNotes, named } from "../kernel/failed.ts";
 import { floating } from "../kernel/floating.ts";
 import { OneAtATime } from "../kernel/one-at-a-time.ts";
 import type { Reason } from "../kernel/reason.ts";
 import { within } from "../kernel/wait.ts";
+import type { InstanceKind } from "../ports/compute/instance.ts";
 import type { Signals } from "../ports/signals/signals.ts";
 import { Beat, type BeatParts } from "./beat.ts";
 import { Crew, type CrewParts, type Trade } from "./crew.ts";
@@ -24,6 +25,11 @@ export interface HouseParts extends BeatParts, Omit<CrewParts, "seenBefore" | "i
 
 const KEEPING = { name: "keep machines", everyMs: 1000 };
 const COMPARING = { name: "compare what runs with the records", everyMs: 10_000 };
+const CARING: Record<InstanceKind, DutyKind> = {
+  worker: { name: "keep workers", everyMs: KEEPING.everyMs },
+  pod: { name: "keep Pods", everyMs: KEEPING.everyMs },
+  member: { name: "keep members of clusters", everyMs: KEEPING.everyMs },
+};
 /** A comparison that failed is tried again this soon. */
 const COMPARE_AGAIN_MS = 2000;
 /** Nobody waits longer for a driver that hangs. The hold on machines must be renewed meanwhile. */
@@ -44,6 +50,7 @@ export class House implements AsyncDisposable {
   #comparedSince = 0;
   #notes: DutyNotes | undefined;
   readonly #tradeTicks = new Map<Trade, Promise<void>>();
+  readonly #tradeNotes = new Map<Trade, DutyNotes>();
   #isClosed = false;
 
   constructor(parts: HouseParts) {
@@ -61,7 +68,11 @@ export class House implements AsyncDisposable {
 
   /** From now on instances can reach the server, so those of an earlier process are recovered. */
   start(): void {
-    const { clock, failed } = this.#parts;
+    const { clock, failed, trades } = this.#parts;
+    for (const trade of trades) {
+      const notes = failed.roll?.enter(CARING[trade.kind]);
+      if (notes) this.#tradeNotes.set(trade, notes);
+    }
     this.#notes = failed.roll?.enter(COMPARING);
     this.#ticking = every(clock, KEEPING, (now) => this.#turns.run(() => this.#tick(now)), failed);
     this.#soon();
@@ -118,7 +129,7 @@ export class House implements AsyncDisposable {
       LIMIT_MS,
       underWay.then(() => {}),
     );
-    this.#notes?.[Symbol.dispose]();
+    for (const notes of [this.#notes, ...this.#tradeNotes.values()]) notes?.[Symbol.dispose]();
     if (await this.#beat.leave(clock.now()).catch(named(failed, "leave other nodes"))) signals.emit("fleet:loads");
     await Promise.all([...this.#crews.values()].map((crew) => crew[Symbol.asyncDispose]()));
     await this.#parts.machines.holds.release().catch(named(failed, "let go of machines"));
@@ -135,16 +146,28 @@ export class House implements AsyncDisposable {
     await within(this.#parts.clock, LIMIT_MS, this.#compareIfDue());
     // Nothing is known yet of what runs on a machine that was gained.
     if (this.#comparedSince !== this.#gains) return;
-    // If the tick of one trade fails, the others still run.
-    const ticks = await Promise.allSettled(this.#parts.trades.map((trade) => this.#tickOf(trade, now)));
-    for (const tick of ticks) if (tick.status === "rejected") throw tick.reason;
+    await Promise.all(this.#parts.trades.map((trade) => this.#tickOf(trade, now)));
   }
 
   /** A tick that hangs is not begun again until it is over. */
   #tickOf(trade: Trade, now: number): Promise<void> {
-    const tick = this.#tradeTicks.get(trade) ?? trade.tick(now).finally(() => this.#tradeTicks.delete(trade));
+    const tick =
+      this.#tradeTicks.get(trade) ?? this.#tickNoted(trade, now).finally(() => this.#tradeTicks.delete(trade));
     this.#tradeTicks.set(trade, tick);
     return within(this.#parts.clock, LIMIT_MS, tick);
+  }
+
+  /** Never rejects. If the tick of one trade fails, the others still run, and so does the hold on machines. */
+  async #tickNoted(trade: Trade, now: number): Promise<void> {
+    const notes = this.#tradeNotes.get(trade);
+    notes?.began();
+    try {
+      await trade.tick(now);
+      notes?.went();
+    } catch (error) {
+      if (notes) notes.failed(error);
+      else this.#parts.failed(error, CARING[trade.kind].name);
+    }
   }
 
   async #recover(): Promise<void> {

@@ -64,3 +64,24 @@ test.each(["fails", "hangs"])(
     expect(worker!.instance.exited).toBe(true);
   },
 );
+
+test("a driver that hangs in what it is asked about instances makes these duties overdue, and no other one", async () => {
+  await using world = await setupFleet();
+  const job = await world.submit();
+  await world.settle();
+  expect((await world.running()[0]!.take())?.id).toBe(job);
+  const answer = Promise.withResolvers<never>();
+  const { list } = world.compute;
+  Object.defineProperty(world.compute, "stats", { value: { of: () => answer.promise } });
+  world.compute.list = () => answer.promise;
+  await world.pass(150);
+  const { duties } = (await world.call("GET", "/v2/installation/duties")).json;
+  world.compute.list = list;
+  answer.reject(new Error("away"));
+  await world.pass(1);
+  const overdue = duties.filter((duty: { overdue: boolean }) => duty.overdue);
+  expect(overdue.map(({ name }: { name: string }) => name)).toEqual([
+    "compare what runs with the records",
+    "keep Pods",
+  ]);
+});
