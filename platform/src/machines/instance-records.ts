@@ -7,7 +7,7 @@ import type { PricesInTime } from "../metering/prices.ts";
 import { Collection } from "../ports/store/collection.ts";
 import { type Bound, kindsOf, type Store, type StoredRecord, type Write, WriteRefused } from "../ports/store/store.ts";
 import { Allotments, ofAccount, ofMachine, type Taking } from "./allotments.ts";
-import { type InstanceItem, instances, type KeptInstance, mayMount, payable } from "./instances.ts";
+import { type InstanceItem, instances, type KeptInstance, LIVING, mayMount, payable } from "./instances.ts";
 
 /** Writes of this node are visible here at once, those of another node or process within this time. */
 const REMEMBERED_MS = 1000;
@@ -135,7 +135,7 @@ export class InstanceRecords {
   /**
    * Inserts all instances with the room that they take, or none. Returns undefined if somebody else has since taken room on one of their
    * machines, or from the limit of their account, so that there may be too little left. The writes of `also` may be refused as well. With
-   * `most`, it also returns undefined if an owner would then have more instances than this, because somebody else has added some.
+   * `most`, it also returns undefined if more instances of an owner would then live than this, because somebody else has added some.
    */
   async insert<T extends KeptInstance>(
     items: readonly NewInstance<T>[],
@@ -163,14 +163,19 @@ export class InstanceRecords {
     this.forget();
   }
 
-  /** Returns the instance after this change, or undefined if somebody changed or removed it first. */
+  /**
+   * Returns the instance after this change, or undefined if somebody changed or removed it first. With `most`, it also returns undefined if
+   * more instances of its owner would then live than this.
+   */
   async patch<T extends KeptInstance>(
     item: InstanceItem<T>,
     set: Partial<T>,
     metered: Metered = {},
     also: readonly Write[] = [],
+    most?: number,
   ): Promise<InstanceItem<T> | undefined> {
-    const written = await this.#commit([...this.#patching(item, set, metered), ...also]);
+    const writes = [...this.#patching(item, set, metered, boundOf(item, most)), ...also];
+    const written = await this.#commit(writes).catch((error) => this.#unlessFull(error, most));
     return written && (this.#noted(written[0]!) as InstanceItem<T>);
   }
 
@@ -227,9 +232,14 @@ export class InstanceRecords {
   }
 
   /** The write of the instance itself comes first. */
-  #patching<T extends KeptInstance>(item: InstanceItem<T>, set: Partial<T>, metered: Metered): Write[] {
+  #patching<T extends KeptInstance>(
+    item: InstanceItem<T>,
+    set: Partial<T>,
+    metered: Metered,
+    within?: readonly Bound[],
+  ): Write[] {
     const { doc, writes } = this.#meter.move(item, { ...item.doc, ...set }, this.#momentOf(metered), metered);
-    return [this.#instances.patching(item, { ...set, ...meteringIn(doc) }), ...writes];
+    return [this.#instances.patching(item, { ...set, ...meteringIn(doc) }, [], within), ...writes];
   }
 
   async #taken(
@@ -346,5 +356,5 @@ export class InstanceRecords {
 
 function boundOf({ account, doc }: Omit<NewInstance, "id">, most: number | undefined): Bound[] | undefined {
   if (most === undefined) return undefined;
-  return [{ of: [{ kind: instances.kind, account, key: { name: "owner", value: doc.owner } }], most }];
+  return [{ of: [{ kind: instances.kind, account, key: { name: LIVING, value: doc.owner } }], most }];
 }

@@ -44,11 +44,24 @@ export type KeptInstance = Placing &
 
 export type InstanceItem<T extends KeptInstance = KeptInstance> = Item<T>;
 
+/** In these states nothing of an instance is left on its machine. */
+const GONE: readonly string[] = ["FAILED", "GONE", "EXITED"];
+
+/** The key that names the owner of an instance that runs, will run or is about to end. */
+export const LIVING = "living";
+
+/** Whether an instance counts against how many its owner may have. A frozen one does not, since it cannot run before its thaw. */
+export const isLiving = ({ state }: { state: string }): boolean => !GONE.includes(state) && state !== "FROZEN";
+
 export const instances: Kept<KeptInstance> = {
   kind: "instance",
   v: 2,
   upcasts: { 1: withReasons },
-  listed: ({ kind, owner, machine }) => ({ kind, owner, machine: machine ?? undefined }),
+  listed: ({ kind, owner, machine, state }) => ({
+    ...{ kind, owner, machine: machine ?? undefined },
+    [LIVING]: isLiving({ state }) ? owner : undefined,
+  }),
+  keysVersion: 2,
 };
 
 /** Older releases stored reasons as plain text, both for instances and for hindrances of workers. */
@@ -60,9 +73,6 @@ function withReasons(old: Document): Document {
     ...(hindrance && { hindrance: { ...hindrance, reason: upcastReason(hindrance.reason) } }),
   };
 }
-
-/** In these states nothing of an instance is left on its machine. */
-const GONE: readonly string[] = ["FAILED", "GONE", "EXITED"];
 
 /** Returns what an instance uses of its machine while something of it is there. A frozen instance needs no CPU. */
 export function placeOf({ doc }: InstanceItem): Place[] {

@@ -61,6 +61,19 @@ export function boundConformance(open: OpenStore): void {
     await opened.store.commit([insertOf({ id: "r2" }), bounded({ id: "r4" }, both)]);
   });
 
+  test("a bound counts the records with a key: a change that gives a record the key is refused, one that takes it makes room", async () => {
+    await using opened = await open();
+    const key = { name: "living", value: "e1" };
+    const living = { of: [{ kind: "thing", account: "a", key }], most: 1 };
+    const revive = (id: string): Write => ({ ...patchOf(id, {}), listed: [key], within: [living] }) as Write;
+    await opened.store.commit([insertOf({ id: "rests", listed: [] }), bounded({ id: "lives", listed: [key] }, living)]);
+    await expect(opened.store.commit([revive("rests")])).rejects.toMatchObject({ reason: "full", index: 0 });
+    await opened.store.commit([revive("lives")]);
+    await opened.store.commit([{ ...patchOf("lives", {}), listed: [] } as Write]);
+    await opened.store.commit([revive("rests")]);
+    await expect(opened.store.commit([revive("lives")])).rejects.toMatchObject({ reason: "full" });
+  });
+
   test("what is removed makes room, in the same commit too", async () => {
     await using opened = await open();
     await opened.store.commit([bounded({ id: "r1" }, things(1))]);

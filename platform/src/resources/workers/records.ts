@@ -78,8 +78,8 @@ export class WorkerRecords {
   }
 
   /**
-   * Undefined if somebody else took the room since it was counted, or if the endpoint would then have more than `most` workers on record,
-   * because somebody else has added some.
+   * Undefined if somebody else took the room since it was counted, or if more than `most` workers of the endpoint would then live, because
+   * somebody else has added some.
    */
   async insert(
     worker: NewInstance<KeptWorker>,
@@ -103,6 +103,12 @@ export class WorkerRecords {
   move(item: WorkerItem, move: WorkerMove, set: Set = {}, metered?: Metered): Promise<WorkerItem | undefined> {
     const state = workerLifecycle.move(item.id, item.doc.state, move);
     return this.instances.patch(item, { ...tellableIn(set), state }, metered);
+  }
+
+  /** Undefined if somebody changed or removed the worker first, or if more than `most` workers of its endpoint would then live. */
+  thaw(item: WorkerItem, most: number): Promise<WorkerItem | undefined> {
+    const state = workerLifecycle.move(item.id, item.doc.state, "thaw");
+    return this.instances.patch<KeptWorker>(item, { state, reason: null }, {}, [], most);
   }
 
   /**

@@ -61,6 +61,12 @@ export const plantedFleetBugs: PlantedFleetBug[] = [
     },
   },
   {
+    name: "a worker is added although somebody else has added one since",
+    shows: /is one of \d, and there may be \d/,
+    mix: { ...onlyWorkers, nodes: 3, people: 3, calls: { slow: 0.4, slowMs: 400 }, faults: { freeze: 8 } },
+    plant: writing((write) => (write.do === "remove" ? write : { ...write, within: [] })),
+  },
+  {
     name: "a cluster is created with a member too few",
     shows: /has \d members of \d/,
     mix: { gpus: 4, deeds: { createPod: 1, createCluster: 6 }, restMs: 700 },

@@ -1,6 +1,6 @@
-/** The rules that hold at every moment: lifecycles, reasons, capacity, all of a cluster or nothing, and who may act on a machine. */
+/** The rules that hold at every moment: lifecycles, reasons, capacity, maxima, all of a cluster or nothing, and who may act on a machine. */
 import type { Lifecycle } from "../../../src/kernel/lifecycle.ts";
-import { type InstanceItem, placeOf } from "../../../src/machines/instances.ts";
+import { type InstanceItem, isLiving, placeOf } from "../../../src/machines/instances.ts";
 import type { Lease, StoredRecord, Write } from "../../../src/ports/store/store.ts";
 import { podInstanceLifecycle, podLifecycle } from "../../../src/resources/pods/lifecycle.ts";
 import { workerLifecycle } from "../../../src/resources/workers/model.ts";
@@ -31,6 +31,8 @@ export class Rules implements Watching {
   readonly spans = new Map<string, StoredRecord>();
   /** Every Pod, cluster, volume and endpoint that was ever there. */
   readonly seen = new Set<string>();
+  /** The largest maximum of workers that each endpoint has had. A planner may know an earlier one. */
+  readonly #mostWorkers = new Map<string, number>();
   /** Who holds each machine by the store, and who held it before and since when not. */
   readonly #holders = new Map<string, { holder: string; lostAt: Map<string, number> }>();
   readonly #kinds: Record<string, Map<string, StoredRecord>>;
@@ -60,6 +62,8 @@ export class Rules implements Watching {
       if (write.do === "remove") known.delete(record.id);
       else known.set(record.id, record);
       this.#move(record, before, write.do);
+      if (record.kind === "endpoint") this.#noteMaximum(record);
+      if (record.kind === "instance") this.#checkWorkers(record, before, write.do);
       placed ||= record.kind === "instance";
       members ||= record.kind === "cluster" || record.kind === "pod";
     }
@@ -156,6 +160,20 @@ export class Rules implements Watching {
     }
   }
 
+  #noteMaximum({ id, doc }: StoredRecord): void {
+    const { max } = doc.workers as { max: number };
+    this.#mostWorkers.set(id, Math.max(max, this.#mostWorkers.get(id) ?? 0));
+  }
+
+  /** A worker begins or thaws only if its endpoint may have one more. */
+  #checkWorkers({ id, doc }: StoredRecord, before: StoredRecord | undefined, how: Write["do"]): void {
+    if (how === "remove" || !mayWork(doc) || (before && mayWork(before.doc))) return;
+    const working = [...this.instances.values()].filter((one) => one.doc.owner === doc.owner && mayWork(one.doc));
+    const most = this.#mostWorkers.get(String(doc.owner)) ?? 0;
+    if (working.length > most)
+      this.#world.trace.broken(`worker ${id} is one of ${working.length}, and there may be ${most}`, String(doc.owner));
+  }
+
   /** Members come into being together with their cluster. Afterwards only the removal of the cluster removes them. */
   #checkClusters(): void {
     if (this.clusters.size === 0) return;
@@ -171,6 +189,10 @@ export class Rules implements Watching {
     }
   }
 }
+
+/** A frozen worker that is drained ends without running any more. */
+const mayWork = ({ kind, state, frozenAt }: Doc) =>
+  kind === "worker" && isLiving({ state: String(state) }) && !(state === "DRAINING" && frozenAt !== undefined);
 
 const last = (table: Table) => table.states.at(-1)!;
 

@@ -69,6 +69,9 @@ export type Step =
   /** Removes the record of a worker that never began, or of a failure that no longer matters. */
   | { do: "forget"; worker: WorkerItem };
 
+/** These steps come before all others, which may rely on the room that they make below the maximum. */
+export const isRemoval = (step: Step): boolean => step.do === "lose" || step.do === "forget";
+
 const STARTING: readonly WorkerState[] = ["WANTED", "PLACED", "STARTING"];
 const AWAKE: readonly WorkerState[] = ["PLACED", "STARTING", "READY"];
 const RUNNING: readonly WorkerState[] = ["PLACED", "STARTING", "READY", "FROZEN"];
@@ -89,7 +92,7 @@ export function plan(facts: Facts): Step[] {
       endStep(facts, worker, because("machine-drained", { machine: worker.doc.machine! })),
     ),
     ...stale.flatMap((worker) => endStep(facts, worker, because("new-release", { release: endpoint.release }))),
-    ...forgotten.map((worker): Step => ({ do: "forget", worker })),
+    ...forgetSteps(forgotten),
     ...scaleSteps(
       facts,
       current.filter((worker) => !forgotten.includes(worker)),
@@ -133,28 +136,23 @@ function failuresToForget(facts: Facts, current: readonly WorkerItem[]): WorkerI
   return healthy ? failed : failed.filter((worker, i) => i >= FAILURES_THAT_COUNT || isOver(worker));
 }
 
-/**
- * How many workers an endpoint has on record at most when its plan is carried out. If there are more, another planner has added some: a
- * planner that froze after its look may not be the only one any more.
- */
-export const mostOnRecord = (known: readonly WorkerItem[] = [], steps: readonly Step[]): number =>
-  known.length + steps.filter((step) => step.do === "add" || step.do === "want").length;
-
 export function failuresOf(workers: readonly WorkerItem[]): Failure[] {
   return workers.flatMap(({ doc }) =>
     doc.state === "FAILED" ? [{ at: doc.failedAt ?? 0, reason: doc.reason ?? saying("boot-failed", "failed") }] : [],
   );
 }
 
-function scaleSteps(facts: Facts, current: readonly WorkerItem[], all: readonly WorkerItem[]): Step[] {
+function scaleSteps(facts: Facts, before: readonly WorkerItem[], all: readonly WorkerItem[]): Step[] {
   const { workload, now } = facts;
   const byHand = startedByHand(facts);
   const policy = policyOf(facts.endpoint, byHand.length);
-  const headcount = headcountOf(facts, current, byHand);
-  const have = headcount.starting + headcount.ready;
+  const headcount = headcountOf(facts, before, byHand);
   const wanted = wantedWorkers(policy, workload, headcount, now);
-  const thaws = thawSteps(facts, current, all, { policy, headcount, wanted });
-  const more = [...thaws, ...letGoSteps(facts, current, policy.max - have - thaws.length)];
+  const thaws = thawSteps(facts, before, all, { policy, headcount, wanted });
+  const replaced = replacedBy(thaws, facts, before, all);
+  const current = before.filter((worker) => !replaced.includes(worker));
+  const have = headcount.starting + headcount.ready - replaced.length;
+  const more = [...forgetSteps(replaced), ...thaws, ...letGoSteps(facts, current, policy.max - have - thaws.length)];
   const missing = wanted - have - thaws.length;
   const surplus = have + current.filter((worker) => isHindered(worker, facts)).length - policy.max;
   if (surplus > 0) return [...more, ...surplusSteps(facts, current, surplus)];
@@ -167,13 +165,15 @@ function scaleSteps(facts: Facts, current: readonly WorkerItem[], all: readonly 
   const tooLong = new Set(idleTooLong(idle, have - dropped.length, policy, workload, now));
   return [
     ...more,
-    ...dropped.map((worker): Step => ({ do: "forget", worker })),
+    ...forgetSteps(dropped),
     ...placeSteps(facts, stillWanted),
     ...current
       .filter(({ id }) => tooLong.has(id))
       .map((worker) => restStep(facts, worker, policy.idleTimeoutMs / 1000)),
   ];
 }
+
+const forgetSteps = (workers: readonly WorkerItem[]) => workers.map((worker): Step => ({ do: "forget", worker }));
 
 /**
  * A thaw costs almost nothing, so it comes before any start, and also for jobs that have not waited long. The last one frozen thaws first.
@@ -200,6 +200,18 @@ function thawSteps(
     share.take(worker.doc);
     return [{ do: "thaw", worker }];
   });
+}
+
+/** Workers that wait for room and would exceed the maximum beside those that are thawed. They must not be placed any more. */
+function replacedBy(
+  thaws: readonly Step[],
+  facts: Facts,
+  current: readonly WorkerItem[],
+  all: readonly WorkerItem[],
+): WorkerItem[] {
+  if (thaws.length === 0) return [];
+  const over = livingOf(facts, all) + thaws.length - facts.endpoint.workers.max;
+  return current.filter(({ doc }) => doc.state === "WANTED").slice(0, Math.max(0, over));
 }
 
 /**

@@ -26,7 +26,7 @@ import { type KeptWorker, workerLifecycle } from "../model.ts";
 import type { WorkerRecords } from "../records.ts";
 import { LiveWorkers } from "./live-workers.ts";
 import { needOf } from "./need.ts";
-import { type Facts, mostOnRecord, plan, type Step, type WorkerItem } from "./plan.ts";
+import { type Facts, isRemoval, plan, type Step, type WorkerItem } from "./plan.ts";
 import { isAtRest } from "./rest.ts";
 import { AccountShare } from "./share.ts";
 import { Shelf, type ShelfLimits } from "./shelf.ts";
@@ -166,11 +166,9 @@ export class Planner {
       const given = models && ("reason" in models ? { missing: models.reason } : { among: models.among });
       plans.push({ endpoint, steps: plan({ ...facts, unpaid: unpaid?.reason, ...given }) });
     }
-    const writes = plans.flatMap(({ endpoint, steps }) => {
-      const counted = { ...survey.counted, most: mostOnRecord(survey.workers.get(endpoint.id), steps) };
-      return steps.map((step) => ({ endpoint, step, counted }));
-    });
-    await eachOf(writes, WRITES_AT_ONCE, ({ endpoint, step, counted }) => this.#carryOut(endpoint, step, counted));
+    const writes = plans.flatMap(({ endpoint, steps }) => steps.map((step) => ({ endpoint, step })));
+    for (const phase of [writes.filter(({ step }) => isRemoval(step)), writes.filter(({ step }) => !isRemoval(step))])
+      await eachOf(phase, WRITES_AT_ONCE, ({ endpoint, step }) => this.#carryOut(endpoint, step, survey.counted));
     for (const { worker, reason } of places.shelf.letGoOverflow()) await this.#end(worker, reason);
   }
 
@@ -257,7 +255,7 @@ export class Planner {
   }
 
   /** If somebody else changed a record first, the next plan deals with it. */
-  async #carryOut(endpoint: Item<KeptEndpoint>, step: Step, counted: CountedFor): Promise<void> {
+  async #carryOut(endpoint: Item<KeptEndpoint>, step: Step, counted: Counted): Promise<void> {
     const { records, act, clock, refusal, makeRoom } = this.#parts;
     if ((step.do === "add" || step.do === "want") && refusal() !== undefined) return;
     switch (step.do) {
@@ -288,7 +286,7 @@ export class Planner {
         return;
       }
       case "thaw":
-        return this.#thaw(step.worker);
+        return this.#thaw(step.worker, endpoint.doc.workers.max);
       case "drain":
         return this.#end(step.worker, step.reason);
       case "lose":
@@ -299,10 +297,10 @@ export class Planner {
   }
 
   /** A job waits for this worker. If it is on this node, it thaws before anything is written. */
-  async #thaw(worker: WorkerItem): Promise<void> {
+  async #thaw(worker: WorkerItem, most: number): Promise<void> {
     const { records, act, thawHere } = this.#parts;
     if (await thawHere(worker)) return;
-    const moved = await records.move(worker, "thaw", { reason: null });
+    const moved = await records.thaw(worker, most);
     if (moved) act(moved);
   }
 
@@ -321,14 +319,18 @@ export class Planner {
   }
 
   /** If somebody else took the room meanwhile, the next plan looks for another. */
-  async #add(endpoint: Item<KeptEndpoint>, place: Place, counted: CountedFor): Promise<void> {
+  async #add(endpoint: Item<KeptEndpoint>, place: Place, counted: Counted): Promise<void> {
     const mounts = await this.#mountsOf(endpoint, place);
     const where = { state: workerLifecycle.begin("PLACED"), ...place, ...mounts, reason: null };
     const added = await this.#insert(endpoint, where, counted);
     if (added) this.#parts.act(added);
   }
 
-  #insert(endpoint: Item<KeptEndpoint>, where: Where, counted: CountedFor): Promise<WorkerItem | undefined> {
+  /**
+   * The commit itself keeps to the maximum: a planner that froze after its look may not be the only one any more, and another may have added
+   * workers.
+   */
+  #insert(endpoint: Item<KeptEndpoint>, where: Where, counted: Counted): Promise<WorkerItem | undefined> {
     const { records, random, clock } = this.#parts;
     const { image, release, flashboot, template = null, createdBy = null, disk } = endpoint.doc;
     const keptLast = isKeptLast({ flashboot });
@@ -341,14 +343,8 @@ export class Planner {
       ...where,
       ...unknown,
     };
-    return records.insert({ ...worker, doc }, counted, counted.most);
+    return records.insert({ ...worker, doc }, counted, endpoint.doc.workers.max);
   }
-}
-
-/** What was counted for the plan of one endpoint. */
-interface CountedFor extends Counted {
-  /** See `mostOnRecord`. */
-  most: number;
 }
 
 /** What is known of the machines, as plans ask for it. */
