@@ -49,7 +49,7 @@ export class Holds {
     const gained: string[] = [];
     for (const machine of named) {
       const wasHeld = this.has(machine);
-      const fence = await store.lease({ name: nameOf(machine), holder, now, until });
+      const fence = await store.lease({ name: leaseOf(machine), holder, now, until });
       if (fence === undefined) this.#held.delete(machine);
       else this.#held.set(machine, { until, untilMs });
       if (fence !== undefined && !wasHeld) gained.push(machine);
@@ -61,8 +61,9 @@ export class Holds {
   async release(): Promise<void> {
     const { store, holder, named, alone } = this.#parts;
     if (alone) return;
-    for (const machine of named) if (this.#held.delete(machine)) await store.release(nameOf(machine), holder);
+    for (const machine of named) if (this.#held.delete(machine)) await store.release(leaseOf(machine), holder);
   }
 }
 
-const nameOf = (machine: string) => `machine ${machine}`;
+/** The name of a machine's lease. */
+export const leaseOf = (machine: string) => `machine ${machine}`;

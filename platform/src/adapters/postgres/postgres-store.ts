@@ -145,6 +145,10 @@ export class PostgresStore implements Store {
     await query(this.#pool, "UPDATE leases SET until = $3 WHERE name = $1 AND holder = $2", [name, holder, long]);
   }
 
+  async removeLease(name: string, now: number): Promise<void> {
+    await query(this.#pool, "DELETE FROM leases WHERE name = $1 AND until <= $2", [name, now]);
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await endPool(this.#pool);
   }

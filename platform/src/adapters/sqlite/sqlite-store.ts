@@ -156,6 +156,10 @@ export class SqliteStore implements Store {
     await this.#writer.run("release", { name, holder });
   }
 
+  async removeLease(name: string, now: number): Promise<void> {
+    await this.#writer.run("removeLease", { name, now });
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     // The reader closes first: the last connection to close folds the write-ahead log into the file.
     this.#reader.close();

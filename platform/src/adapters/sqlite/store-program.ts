@@ -205,6 +205,10 @@ function release(db: DatabaseSync, { name, holder }: { name: string; holder: str
   sql(db, "UPDATE leases SET until = -9007199254740991 WHERE name = ? AND holder = ?").run(name, holder);
 }
 
+function removeLease(db: DatabaseSync, { name, now }: { name: string; now: number }): void {
+  sql(db, "DELETE FROM leases WHERE name = ? AND until <= ?").run(name, now);
+}
+
 /** A selection as SQL, with its values by name. */
 export function selected({ kind, account, key }: Selection) {
   const from = key
@@ -233,4 +237,4 @@ export function counted(db: DatabaseSync, { sum, ...selection }: Counting): numb
   return (found as { n: number }).n;
 }
 
-export const program: Program = { migrations, commands: { commit, removeAccount, lease, release } };
+export const program: Program = { migrations, commands: { commit, removeAccount, lease, release, removeLease } };

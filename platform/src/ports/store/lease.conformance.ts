@@ -43,6 +43,21 @@ export function leaseConformance(open: OpenStore): void {
     expect(await opened.store.lease(ask("n1", 1, 11))).toBe(fence);
   });
 
+  test("a lease that nobody holds is removed, so that the name is as new, and one that is held stays", async () => {
+    await using opened = await open();
+    const { store } = opened;
+    const first = await store.lease(ask("n1", 0, 10));
+    await store.removeLease("sweeper", 9);
+    expect(await store.lease(ask("n2", 9, 19))).toBeUndefined();
+    expect(await store.lease(ask("n2", 10, 20))).toBeGreaterThan(first!);
+    await store.removeLease("sweeper", 20);
+    expect(await store.lease(ask("n1", 20, 30))).toBe(first);
+    await store.release("sweeper", "n1");
+    await store.removeLease("sweeper", 21);
+    expect(await store.lease(ask("n2", 21, 31))).toBe(first);
+    await store.removeLease("nobody's", 21);
+  });
+
   test("leases of different names are apart", async () => {
     await using opened = await open();
     await opened.store.lease(ask("n1", 0, 10));

@@ -120,6 +120,11 @@ export class MemoryStore implements Store {
     if (held?.holder === holder) held.until = Number.NEGATIVE_INFINITY;
   }
 
+  async removeLease(name: string, now: number): Promise<void> {
+    const held = this.#leases.get(name);
+    if (held && held.until <= now) this.#leases.delete(name);
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {}
 
   #shelf(kind: string): Shelf {

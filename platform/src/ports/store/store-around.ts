@@ -48,6 +48,10 @@ export class StoreAround implements Store {
     return this.inner.release(name, holder);
   }
 
+  removeLease(name: string, now: number): Promise<void> {
+    return this.inner.removeLease(name, now);
+  }
+
   [Symbol.asyncDispose](): PromiseLike<void> {
     return this.inner[Symbol.asyncDispose]();
   }

@@ -139,4 +139,6 @@ export interface Store extends AsyncDisposable {
    */
   lease(ask: Lease): Promise<number | undefined>;
   release(name: string, holder: string): Promise<void>;
+  /** Removes a lease that nobody holds now, for a name that is not used any more. If it is used again, its fences begin anew. */
+  removeLease(name: string, now: number): Promise<void>;
 }

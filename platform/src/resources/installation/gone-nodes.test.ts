@@ -49,6 +49,16 @@ describe("by itself", () => {
     ]);
   });
 
+  test("nothing stays of the lease by which it held its machine", async () => {
+    await using world = await setup();
+    const now = world.clock.now();
+    const lease = (name: string, at: number) =>
+      world.store.lease({ name, holder: "gone", now: at, until: at + 10_000 });
+    for (const at of [now - 25 * HOUR_MS, now - 24 * HOUR_MS]) await lease("machine gone", at);
+    await world.clock.advance(SWEEP_MS);
+    expect(await lease("machine gone", world.clock.now())).toBe(await lease("a new name", world.clock.now()));
+  });
+
   test("the time is a setting", async () => {
     await using world = await setup({ nodeHours: 25 });
     await world.clock.advance(SWEEP_MS);

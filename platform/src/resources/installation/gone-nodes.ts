@@ -3,6 +3,7 @@ import type { Clock } from "../../kernel/clock.ts";
 import type { Log } from "../../kernel/log.ts";
 import { problem } from "../../kernel/problem.ts";
 import type { Drains } from "../../machines/drains.ts";
+import { leaseOf } from "../../machines/holds.ts";
 import type { Known, KnownMachine, KnownNode } from "../../machines/known.ts";
 import { machines, nodes } from "../../machines/nodes.ts";
 import { Collection } from "../../ports/store/collection.ts";
@@ -119,7 +120,9 @@ export class GoneNodes {
   }
 
   async #forget(machine: string, lastSeenAt: number): Promise<void> {
-    await this.#parts.drains.end(machine);
+    const { drains, store, clock } = this.#parts;
+    await drains.end(machine);
+    await store.removeLease(leaseOf(machine), clock.now());
     await this.#holdings.forget(machine, lastSeenAt);
   }
 
