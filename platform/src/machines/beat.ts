@@ -50,7 +50,7 @@ export class Beat {
   constructor(parts: BeatParts) {
     this.#parts = parts;
     this.#nodes = new Collection(parts.store, nodes);
-    if (!parts.alone) this.#notes = parts.failed.roll?.enter(BEING_ONE, BEAT_MS);
+    if (!parts.alone) this.#notes = parts.failed.roll?.enter({ name: BEING_ONE, everyMs: BEAT_MS });
   }
 
   /** Changes that concern other nodes are reported without waiting for the next beat. */
