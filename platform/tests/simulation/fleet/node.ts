@@ -133,7 +133,8 @@ export class SimulatedNode {
 
   freeze(ms: number): void {
     this.life.pause(ms);
-    this.awakeSince = this.#world.timeline.elapsed + ms;
+    // A second freeze that ends sooner wakes nobody.
+    this.awakeSince = Math.max(this.awakeSince, this.#world.timeline.elapsed + ms);
   }
 
   read(listing: Listing): Promise<StoredRecord[]> {

@@ -63,7 +63,7 @@ export const plantedFleetBugs: PlantedFleetBug[] = [
   {
     name: "a worker is added although somebody else has added one since",
     shows: /is one of \d, and there may be \d/,
-    mix: { ...onlyWorkers, nodes: 3, people: 3, calls: { slow: 0.4, slowMs: 400 }, faults: { freeze: 8 } },
+    mix: { ...onlyWorkers, nodes: 3, people: 3, calls: { slow: 0.6, slowMs: 800 }, faults: { freeze: 24 } },
     plant: writing((write) => (write.do === "remove" ? write : { ...write, within: [] })),
   },
   {
