@@ -30,9 +30,9 @@ describe("a command loads what it needs, and nothing of a server:", () => {
   test.each([
     [30, ["--help"]],
     [30, ["no-such-verb"]],
-    [116, ["keys", "list"]],
-    [116, ["keys", "create", "--scopes", "all"]],
-    [116, ["keys", "revoke", "nothing"]],
+    [117, ["keys", "list"]],
+    [117, ["keys", "create", "--scopes", "all"]],
+    [117, ["keys", "revoke", "nothing"]],
     [115, ["accounts", "list"]],
     [115, ["accounts", "create", "team"]],
     [115, ["prices", "list"]],
