@@ -30,3 +30,13 @@ test("no connection in time: the room that a server needs is named", () => {
   const { message } = postgresTrouble(problem("unavailable", "Late.", { cause }), "postgres://ada@db/records") as Error;
   expect(message).toMatch(/timeout exceeded .*: check that PostgreSQL runs there, and that it, and a pooler in front/);
 });
+
+test.each([{ message: "Connection terminated unexpectedly" }, { message: "read ECONNRESET", code: "ECONNRESET" }])(
+  "$message: a database that restarts is what it looks like",
+  (error) => {
+    const { message } = postgresTrouble(Object.assign(new Error(), error), "postgres://ada@db/records") as Error;
+    expect(message).toMatch(
+      /^PostgreSQL at db\/records as ada cannot be used: it ended the connection, as when it restarts/,
+    );
+  },
+);

@@ -61,6 +61,8 @@ const CHECK_ADDRESS = "check that PostgreSQL runs there, and the address in MILL
 const HALF_RESTORED =
   "it has some of Millrace's tables and lacks others, as after a restore that broke off: restore into an empty database";
 
+const ENDED = "it ended the connection, as when it restarts: start Millrace again when it is up";
+
 /** Keyed by error codes of the system and of PostgreSQL. */
 const POSTGRES: Record<string, string> = {
   ECONNREFUSED: `nothing listens there: ${CHECK_ADDRESS}`,
@@ -74,6 +76,8 @@ const POSTGRES: Record<string, string> = {
   "53300": "it has no connection left: raise max_connections, or end what holds the others",
   "42P01": HALF_RESTORED,
   "42P07": HALF_RESTORED,
+  ECONNRESET: ENDED,
+  "57P01": ENDED,
   "57P03": "it is starting or stopping: start Millrace again when it is up",
 };
 
@@ -83,6 +87,8 @@ const CHECK_TLS =
 const IS_LATE = /time-?out/i;
 const CHECK_ROOM =
   "check that PostgreSQL runs there, and that it, and a pooler in front of it, have 32 connections for each server";
+/** The driver has no code for a connection that the other side closes in the middle of a query. */
+const IS_ENDED = /^Connection terminated/;
 /** Such as "The server does not support SSL connections" and "self-signed certificate". */
 const IS_OF_TLS = /\b(SSL|TLS|certificate)\b/;
 
@@ -97,6 +103,7 @@ export function postgresTrouble(error: unknown, url: string): unknown {
 function connectionTrouble(error: unknown, cause: unknown, url: string): string | undefined {
   const said = wordsOf(cause, url);
   if (IS_OF_TLS.test(said)) return `${said}: ${CHECK_TLS}`;
+  if (IS_ENDED.test(said)) return ENDED;
   if (!isProblem(error, "unavailable")) return undefined;
   return `${said}: ${IS_LATE.test(said) ? CHECK_ROOM : CHECK_ADDRESS}`;
 }
