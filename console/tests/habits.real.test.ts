@@ -89,8 +89,9 @@ test("jobs are filtered, found, exported and cancelled together, and the address
 
   await step("a job is found by its id", async () => {
     await visit(walk, list);
+    await rowsOf(page).nth(4).waitFor();
     await page.getByLabel("Find by job id").fill(jobs[2]!);
-    await page.waitForFunction(`document.querySelectorAll("tbody tr[tabindex]").length === 1`);
+    await rowsOf(page).nth(1).waitFor({ state: "detached" });
     expect(await rowsOf(page).first().innerText()).toContain(jobs[2]!.slice(-15));
   });
 
