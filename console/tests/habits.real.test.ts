@@ -103,9 +103,10 @@ test("jobs are filtered, found, exported and cancelled together, and the address
       await held.promise;
       await route.continue();
     });
+    await page.clock.install();
     await page.evaluate(TYPE_AND_PRESS);
-    // The field writes the text into the address a quarter of a second after the last key, by the page's own timers.
-    await page.evaluate("new Promise((resolve) => setTimeout(resolve, 500))");
+    // The field writes the text into the address a quarter of a second after the last key.
+    await page.clock.fastForward(500);
     held.resolve();
     await page.waitForURL(/hub.[^?]+$/);
     await page.unroute("**/*.js");

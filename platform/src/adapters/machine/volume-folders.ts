@@ -316,7 +316,6 @@ async function deleteIn(root: string, name: string): Promise<void> {
   await rm(join(root, name), { recursive: true, force: true });
 }
 
-/** Programs run as any user, so the folder is open to all. Only the server can reach it, through the parent folder. */
 /** A folder made in the place of the storage would be on this machine's own disk, and out of sight once the storage is mounted again. */
 const ifUnmounted =
   (root: string) =>
@@ -327,6 +326,7 @@ const ifUnmounted =
 export const unmountedText = (root: string): string =>
   `the folder ${root}, which MILLRACE_VOLUMES names, is not there: mount its storage, or make it there`;
 
+/** Programs run as any user, so the folder is open to all. Only the server can reach it, through the parent folder. */
 async function ensureFolder(root: string, id: string): Promise<string> {
   const folder = join(root, id);
   await mkdir(folder, { recursive: true, mode: 0o700 });

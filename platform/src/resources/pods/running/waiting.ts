@@ -1,4 +1,5 @@
 /** What a Pod waits for before its program can run, as its record tells. */
+import { withoutPlaces } from "../../../kernel/places.ts";
 import { isSameReason, type Reason, saying } from "../../../kernel/reason.ts";
 import type { Compute } from "../../../ports/compute/compute.ts";
 import type { PodInstance } from "../instance.ts";
@@ -16,7 +17,7 @@ export class Waiting {
   /** Why who runs the Pod's image cannot be asked at the moment. */
   async awayNow({ doc }: PodInstance): Promise<Reason | undefined> {
     const away = await this.#compute.whyAway?.(doc.image);
-    return away === undefined ? undefined : saying("engine-away", away.why);
+    return away === undefined ? undefined : saying("engine-away", withoutPlaces(away.why));
   }
 
   async for(pod: PodItem, reason: Reason): Promise<void> {
